@@ -1,0 +1,1 @@
+"""What runs and ends: training, embedding, indexing, evaluation."""

@@ -1,0 +1,98 @@
+"""The command line, ``cocite``.
+
+Each command lives in the package that owns it and is named here by string, so that ``cocite --help`` imports none
+of them and answers at once. This table is the one place that knows all four packages.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+import cocite
+from cocite.errors import CociteError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "corpus": ("cocite.cli.corpus:app", "Import, check and describe a corpus."),
+    "index": ("cocite.cli.index:app", "Build and update index snapshots."),
+    "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
+    "train": ("cocite_jobs.cli.train:app", "Train a model from a recipe."),
+    "evaluate": ("cocite_jobs.cli.evaluate:app", "Measure a pipeline and print the papers' tables."),
+    "demo": ("cocite_jobs.cli.demo:app", "Run the whole chain on a corpus, as `make demo` does."),
+    "serve": ("cocite_serve.cli:app", "Serve recommendations over HTTP, with a web page."),
+}
+"""Command -> (module:Typer app, one-line help)."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only when it is run or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        import typer.main
+
+        command: Any = typer.main.get_command(getattr(importlib.import_module(module), attribute))
+        command.name = cmd_name
+        return command  # type: ignore[no-any-return]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest command named for an unknown one."""
+        from cocite.errors import nearest
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"no command {args[0]!r}: {nearest(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Citation recommendation: import a corpus, train, index, evaluate, serve.",
+    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 damaged artifact, 4 in use by another process.",
+)
+@click.version_option(cocite.__version__, prog_name="cocite")
+def root() -> None:
+    """The group all commands hang on."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line: a user's mistake is told in one sentence on standard error, without a traceback."""
+    try:
+        root.main(args=args, standalone_mode=False)
+    except CociteError as error:
+        _fail(str(error), error.exit_code)
+    except Exception as error:
+        # Typer may carry its own copy of click: both kinds of usage error know how to show themselves.
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+            context = getattr(error, "ctx", None)
+            usage = f"\n{context.get_usage()}" if context is not None else ""
+            _fail(error.format_message() + usage, error.exit_code)
+        if type(error).__name__ == "Abort":
+            _fail("stopped", 130)
+        if type(error).__name__ == "Exit":
+            sys.exit(getattr(error, "exit_code", 0))
+        raise
+    except KeyboardInterrupt:
+        _fail("stopped", 130)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"cocite: {message}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

@@ -1,0 +1,1 @@
+"""Papers, citations, contexts and sentences: records, importers, the Arrow store, splits, history."""

@@ -1,0 +1,70 @@
+"""Compressed sparse rows: for each paper, a list of papers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class CSR:
+    """For each of ``len(self)`` rows, the ascending, distinct int32 ``indices[indptr[i] : indptr[i + 1]]``."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, row: int) -> NDArray[np.int32]:
+        return self.indices[self.indptr[row] : self.indptr[row + 1]]
+
+    @property
+    def degrees(self) -> NDArray[np.int32]:
+        """Number of entries of each row."""
+        return np.diff(self.indptr).astype(np.int32)
+
+    def gather(self, rows: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The entries of several rows at once, without a Python loop.
+
+        Returns:
+            ``(owner, indices)``: for every entry, the position in ``rows`` it came from, and its value.
+        """
+        rows = np.asarray(rows)
+        starts, counts = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        owner = np.repeat(np.arange(len(rows)), counts)
+        offset = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return owner, self.indices[np.repeat(starts, counts) + offset]
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All (row, entry) pairs as two arrays."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.degrees), np.asarray(self.indices)
+
+    def transpose(self, columns: int | None = None) -> CSR:
+        """Rows become entries; ``columns`` is the number of rows of the result (default: square)."""
+        rows, entries = self.pairs()
+        return CSR.build(entries, rows, len(self) if columns is None else columns)
+
+    def contains(self, rows: ArrayLike, values: ArrayLike) -> NDArray[np.bool_]:
+        """Whether ``values[i]`` is an entry of row ``rows[i]``, for two broadcastable arrays."""
+        rows, values = np.broadcast_arrays(np.asarray(rows, np.int64), np.asarray(values, np.int64))
+        if not len(self.indices):
+            return np.zeros(rows.shape, bool)
+        width = int(self.indices.max()) + 1
+        owners, entries = self.pairs()
+        keys = owners.astype(np.int64) * width + entries
+        wanted = np.where((values >= 0) & (values < width), rows * width + values, -1)
+        found = np.searchsorted(keys, wanted)
+        return (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == wanted)
+
+    @staticmethod
+    def build(rows: ArrayLike, entries: ArrayLike, count: int) -> CSR:
+        """From (row, entry) pairs in any order; repeated pairs are kept once."""
+        rows, entries = np.asarray(rows, np.int64), np.asarray(entries, np.int64)
+        width = int(entries.max()) + 1 if len(entries) else 1
+        keys = np.unique(rows * width + entries)
+        indptr = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(keys // width, minlength=count), out=indptr[1:])
+        return CSR(indptr, (keys % width).astype(np.int32))

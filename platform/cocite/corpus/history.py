@@ -1,0 +1,73 @@
+"""What is known at a point in time.
+
+Every count, vote and expansion link comes from a :class:`History`, never from the corpus as a whole, so that
+nothing of the future or of the test split can reach a feature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.csr import CSR
+from cocite.corpus.store import Corpus
+
+
+@dataclass(frozen=True)
+class History:
+    """The links and contexts of some citing papers of a corpus.
+
+    Attributes:
+        corpus: the store.
+        citing: (N,) whether a paper's links and contexts are known.
+    """
+
+    corpus: Corpus
+    citing: NDArray[np.bool_]
+
+    @classmethod
+    def until(cls, corpus: Corpus, year: int) -> History:
+        """All that papers of a known year up to and including ``year`` say."""
+        return cls(corpus, (corpus.years > 0) & (corpus.years <= year))
+
+    @classmethod
+    def all(cls, corpus: Corpus) -> History:
+        """All that the corpus holds: for serving."""
+        return cls(corpus, np.ones(len(corpus), bool))
+
+    @cached_property
+    def year(self) -> int:
+        """The latest year of a known citing paper with a link; 0 when there is none."""
+        known = self.citing & (self.corpus.cites.degrees > 0)
+        return int(self.corpus.years[known].max()) if known.any() else 0
+
+    @cached_property
+    def cites(self) -> CSR:
+        """For each paper, the papers it is known to cite."""
+        rows, entries = self.corpus.cites.pairs()
+        keep = self.citing[rows]
+        return CSR.build(rows[keep], entries[keep], len(self.corpus))
+
+    @cached_property
+    def cited_by(self) -> CSR:
+        """For each paper, the papers known to cite it."""
+        return self.cites.transpose()
+
+    @cached_property
+    def in_citations(self) -> NDArray[np.int32]:
+        """(N,) how many known papers cite each paper."""
+        return self.cited_by.degrees
+
+    def recent_in_citations(self, years: int) -> NDArray[np.int32]:
+        """(N,) how many known papers of the last ``years`` years cite each paper."""
+        rows, entries = self.cites.pairs()
+        recent = self.corpus.years[rows] > self.year - years
+        return np.bincount(entries[recent], minlength=len(self.corpus)).astype(np.int32)
+
+    @cached_property
+    def contexts(self) -> NDArray[np.int64]:
+        """Positions of the known contexts in ``corpus.contexts``, ascending."""
+        return np.flatnonzero(self.citing[self.corpus.context_citing])

@@ -1,0 +1,90 @@
+"""The records a corpus is made of, as importers yield them and as the store gives them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+TARGET_MARK = "TARGETCIT"
+"""Where, in a context, the citation stood."""
+OTHER_MARK = "OTHERCIT"
+"""Where, in a context, another citation stood."""
+
+SPLITS = ("", "train", "dev", "test")
+"""Names of the int8 codes in the ``split`` column; 0 means that the source gave none."""
+
+
+@dataclass(slots=True)
+class PaperRecord:
+    """A paper as a source describes it. ``citations`` are ids of papers of any source."""
+
+    id: str
+    title: str
+    abstract: str = ""
+    year: int = 0
+    """Year of publication; 0 when unknown."""
+    venue: str = ""
+    authors: tuple[str, ...] = ()
+    keyphrases: tuple[str, ...] = ()
+    doi: str = ""
+    split: str = ""
+    citations: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ContextRecord:
+    """A group of citations at one place of a text, with the text around it."""
+
+    id: str
+    citing: str
+    cited: tuple[str, ...]
+    text: str
+    """About 200 characters each side of ``TARGETCIT``; other citations read ``OTHERCIT``."""
+    sentence: int = -1
+    """Position of the sentence in the citing paper's body; -1 when unknown."""
+    section: str = ""
+    group: int = -1
+    """Number of the citation group, as ``[[CIT:k]]`` in the body names it."""
+    unresolved: int = 0
+    """How many members of the group are not in the corpus."""
+
+
+@dataclass(slots=True)
+class SentenceRecord:
+    """A sentence of a paper's body."""
+
+    paper: str
+    position: int
+    text: str
+    section: str = ""
+
+
+PAPERS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("title", pa.string()),
+        ("abstract", pa.string()),
+        ("year", pa.int16()),
+        ("venue", pa.string()),
+        ("authors", pa.list_(pa.string())),
+        ("keyphrases", pa.list_(pa.string())),
+        ("doi", pa.string()),
+        ("split", pa.int8()),
+    ]
+)
+
+CONTEXTS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("citing", pa.int32()),
+        ("cited", pa.list_(pa.int32())),
+        ("text", pa.string()),
+        ("sentence", pa.int32()),
+        ("section", pa.string()),
+        ("group", pa.int32()),
+        ("unresolved", pa.int32()),
+    ]
+)
+
+SENTENCES = pa.schema([("position", pa.int32()), ("section", pa.string()), ("text", pa.string())])

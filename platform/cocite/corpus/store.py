@@ -1,0 +1,224 @@
+"""The corpus store: Arrow files, memory-mapped, opened in an instant whatever their size.
+
+A store is an artifact folder:
+
+| file | holds |
+| --- | --- |
+| ``papers.arrow`` | one row a paper; its position is the paper's *row* |
+| ``cites.*.npy``, ``cited_by.*.npy`` | the citations in both directions, compressed sparse rows |
+| ``contexts.arrow`` | citation contexts, in order of the citing row |
+| ``sentences.arrow``, ``sentences.indptr.npy`` | body sentences, in order of the paper's row |
+| ``cocitations.*.npy`` | for each paper, the papers cited in the same contexts, and how often |
+| ``ids.npy`` | (hash of id, row) sorted by hash: looks an id up without reading all of them |
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cocite.artifacts import Manifest, read_manifest, verify
+from cocite.corpus.csr import CSR
+from cocite.corpus.records import SPLITS, PaperRecord
+from cocite.errors import IntegrityError, NotFoundError
+
+KIND = "corpus"
+BATCH = 16384
+"""Rows of every record batch but the last of an Arrow file, so that a row's batch is ``row // BATCH``."""
+
+
+def id_hash(text: str) -> int:
+    """A 64-bit hash of an id, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+class ArrowFile:
+    """A memory-mapped Arrow file of equal record batches."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.table: pa.Table = pa.ipc.open_file(pa.memory_map(str(path), "r")).read_all()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise IntegrityError(f"not a readable Arrow file: {error}", where=str(path)) from error
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A numeric column as one NumPy array (zero-copy when the file has one batch)."""
+        column = self.table.column(name)
+        if column.num_chunks == 1:
+            return column.chunk(0).to_numpy(zero_copy_only=True)
+        return column.to_numpy()
+
+    def take(self, name: str, rows: Iterable[int] | NDArray[Any]) -> list[Any]:
+        """Values of one column at some rows, as Python objects."""
+        column = self.table.column(name)
+        return [column.chunk(row // BATCH)[row % BATCH].as_py() for row in map(int, rows)]
+
+    def batches(self, name: str) -> Iterator[list[Any]]:
+        """A column's values, one record batch at a time."""
+        for chunk in self.table.column(name).chunks:
+            yield chunk.to_pylist()
+
+    def lists(self, name: str) -> CSR:
+        """A list<int32> column as compressed sparse rows."""
+        column = self.table.column(name).combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+        flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+        return CSR(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), flat)
+
+
+class Corpus:
+    """A corpus store, opened for reading. All arrays are memory-mapped and must not be written to."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    @classmethod
+    def open(cls, path: str | Path) -> Corpus:
+        """Open a store; its files are checked for presence, not content (:meth:`verify` does that)."""
+        path = Path(path)
+        manifest = read_manifest(path, kind=KIND)
+        for name, entry in manifest.files.items():
+            file = path / name
+            if not file.is_file() or file.stat().st_size != entry["bytes"]:
+                raise IntegrityError("missing or cut short", where=str(file), hint="import the corpus again")
+        return cls(path, manifest)
+
+    @staticmethod
+    def verify(path: str | Path) -> Manifest:
+        """Check every file's SHA-256; a damaged one is named."""
+        return verify(Path(path), kind=KIND)
+
+    @property
+    def version(self) -> str:
+        """Fingerprint of the content: changes when anything in the corpus does."""
+        return self.manifest.digest
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What the import counted: records, links, and each rule's hits."""
+        return dict(self.manifest.meta.get("counts", {}))
+
+    def __len__(self) -> int:
+        return len(self.papers)
+
+    # -- papers ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def papers(self) -> ArrowFile:
+        """The papers' columns."""
+        return ArrowFile(self.path / "papers.arrow")
+
+    @cached_property
+    def years(self) -> NDArray[np.int16]:
+        """(N,) year of each paper, 0 when unknown."""
+        return self.papers.column("year")
+
+    @cached_property
+    def split(self) -> NDArray[np.int8]:
+        """(N,) the split the source gave each paper, as an index into ``SPLITS``."""
+        return self.papers.column("split")
+
+    def paper(self, row: int) -> PaperRecord:
+        """One paper, with the ids of what it cites."""
+        return self.papers_at([row])[0]
+
+    def papers_at(self, rows: Sequence[int] | NDArray[Any]) -> list[PaperRecord]:
+        """Several papers, with the ids of what they cite."""
+        get = {name: self.papers.take(name, rows) for name in ("id", "title", "abstract", "year", "venue")}
+        get |= {name: self.papers.take(name, rows) for name in ("authors", "keyphrases", "doi", "split")}
+        cited = [tuple(self.papers.take("id", self.cites[int(row)])) for row in rows]
+        return [
+            PaperRecord(id_, title, abstract, year, venue, tuple(authors), tuple(phrases), doi, SPLITS[split], ids)
+            for id_, title, abstract, year, venue, authors, phrases, doi, split, ids in zip(
+                *get.values(), cited, strict=True
+            )
+        ]
+
+    def ids(self, rows: Sequence[int] | NDArray[Any]) -> list[str]:
+        """Ids of some rows."""
+        return self.papers.take("id", rows)
+
+    @cached_property
+    def _hashes(self) -> NDArray[Any]:
+        return np.load(self.path / "ids.npy", mmap_mode="r")
+
+    def find(self, ids: Sequence[str]) -> NDArray[np.int32]:
+        """Rows of some ids, -1 for an unknown one."""
+        wanted = np.array([id_hash(text) for text in ids], np.uint64)
+        hashes = self._hashes["hash"]
+        at = np.minimum(np.searchsorted(hashes, wanted), max(len(hashes) - 1, 0))
+        found = hashes[at] == wanted if len(hashes) else np.zeros(len(wanted), bool)
+        return np.where(found, self._hashes["row"][at] if len(hashes) else -1, -1).astype(np.int32)
+
+    def row(self, id_: str) -> int:
+        """Row of one id; raises when there is none."""
+        row = int(self.find([id_])[0])
+        if row < 0:
+            raise NotFoundError(f"no paper has the id {id_!r}", where=str(self.path))
+        return row
+
+    # -- links ----------------------------------------------------------------------------------------------
+
+    def _csr(self, name: str) -> CSR:
+        return CSR(
+            np.load(self.path / f"{name}.indptr.npy", mmap_mode="r"),
+            np.load(self.path / f"{name}.indices.npy", mmap_mode="r"),
+        )
+
+    @cached_property
+    def cites(self) -> CSR:
+        """For each paper, the papers it cites."""
+        return self._csr("cites")
+
+    @cached_property
+    def cited_by(self) -> CSR:
+        """For each paper, the papers that cite it."""
+        return self._csr("cited_by")
+
+    @cached_property
+    def cocitations(self) -> tuple[CSR, NDArray[np.int32]]:
+        """For each paper, those cited in the same contexts, and how often (aligned with ``indices``).
+
+        Counts come from all contexts; what may be known at a point in time is :meth:`History.cocitations`.
+        """
+        return self._csr("cocitations"), np.load(self.path / "cocitations.counts.npy", mmap_mode="r")
+
+    # -- texts ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def contexts(self) -> ArrowFile:
+        """The contexts' columns."""
+        return ArrowFile(self.path / "contexts.arrow")
+
+    @cached_property
+    def context_citing(self) -> NDArray[np.int32]:
+        """(C,) the citing row of each context."""
+        return self.contexts.column("citing")
+
+    @cached_property
+    def context_cited(self) -> CSR:
+        """For each context, the rows it cites."""
+        return self.contexts.lists("cited")
+
+    @cached_property
+    def sentences(self) -> ArrowFile:
+        """The body sentences' columns; those of a row are ``sentence_indptr[row] : sentence_indptr[row + 1]``."""
+        return ArrowFile(self.path / "sentences.arrow")
+
+    @cached_property
+    def sentence_indptr(self) -> NDArray[np.int64]:
+        """(N + 1,) where each paper's sentences begin."""
+        return np.load(self.path / "sentences.indptr.npy", mmap_mode="r")

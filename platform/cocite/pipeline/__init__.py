@@ -1,0 +1,1 @@
+"""The chain: first stage, second stage, and the recommender that joins them."""

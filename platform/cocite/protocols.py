@@ -1,0 +1,131 @@
+"""What every part is written against: a query, a ranking, a retriever, a reranker.
+
+Papers are named by their *row* in the corpus store (int32); ids appear only at the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_ROW = -1
+"""Stands where there is no paper: in a query from outside the corpus, and as padding of a ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a recommendation is asked for.
+
+    A *local* query has a ``context`` (the sentence with the gap already cut out); a *global* one has only a
+    title and abstract. ``paper`` is the manuscript's row when it is in the corpus: it is never a candidate for
+    itself and its own links and contexts never vote.
+    """
+
+    id: str
+    context: str = ""
+    title: str = ""
+    abstract: str = ""
+    year: int | None = None
+    authors: tuple[str, ...] = ()
+    venue: str = ""
+    keyphrases: tuple[str, ...] = ()
+    paper: int = NO_ROW
+    sentence: int = NO_ROW
+    exclude: tuple[int, ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the query is a gap in a text."""
+        return bool(self.context)
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Ranked candidates of a batch of queries, best first.
+
+    Attributes:
+        rows: (Q, k) int32 paper rows, padded with ``NO_ROW``.
+        scores: (Q, k) float32, padded with ``-inf``.
+    """
+
+    rows: NDArray[np.int32]
+    scores: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def depth(self) -> int:
+        """Number of columns k."""
+        return self.rows.shape[1]
+
+    def top(self, k: int) -> Ranking:
+        """The first ``k`` columns."""
+        return Ranking(self.rows[:, :k], self.scores[:, :k])
+
+    def rescored(self, scores: NDArray[np.float32]) -> Ranking:
+        """The same candidates in the order of new scores, (Q, k); ties keep their present order."""
+        scores = np.where(self.rows == NO_ROW, -np.inf, scores).astype(np.float32)
+        order = np.argsort(-scores, axis=1, kind="stable")
+        return Ranking(np.take_along_axis(self.rows, order, 1), np.take_along_axis(scores, order, 1))
+
+    @staticmethod
+    def best(scores: NDArray[np.float32], k: int) -> Ranking:
+        """The ``k`` best columns of dense scores (Q, N), best first; ``-inf`` marks a forbidden paper.
+
+        Ties are broken by the lower row, so a ranking is a function of its scores alone.
+        """
+        count = scores.shape[1]
+        k = min(k, count)
+        if k < count:
+            # A tie at the cut must be settled by row: take everything at or above the k-th score, then sort.
+            kth = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
+            rows = np.full((len(scores), k), NO_ROW, np.int32)
+            values = np.full((len(scores), k), -np.inf, np.float32)
+            for i, row_scores in enumerate(scores):
+                chosen = np.flatnonzero(row_scores >= kth[i])
+                order = chosen[np.argsort(-row_scores[chosen], kind="stable")][:k]
+                rows[i], values[i] = order, row_scores[order]
+        else:
+            rows = np.argsort(-scores, axis=1, kind="stable").astype(np.int32)
+            values = np.take_along_axis(scores, rows, 1).astype(np.float32)
+        rows[np.isneginf(values)] = NO_ROW
+        return Ranking(rows, values)
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Cheap and wide: finds candidates among all papers."""
+
+    name: str
+
+    def search(self, queries: Sequence[Query], k: int) -> Ranking:
+        """The ``k`` best papers of each query, never the query's own paper nor an excluded one."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Costly and narrow: scores the candidates a retriever found."""
+
+    name: str
+
+    def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
+        """Scores (Q, k) of the candidates; the value at padding is ignored."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a paper is recommended, in terms an author can check."""
+
+    shared_words: tuple[tuple[str, float], ...] = ()
+    """Words that query and paper share, with their weight, heaviest first."""
+    cited_by: tuple[int, ...] = ()
+    """Rows of the query's neighbours that cite the paper."""
+    sentences: tuple[tuple[int, str], ...] = field(default=())
+    """(citing row, sentence) of historical contexts like the query's that cite the paper."""

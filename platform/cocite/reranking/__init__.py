@@ -1,0 +1,1 @@
+"""Scoring candidates: learned fusion."""

@@ -1,0 +1,1 @@
+"""Finding candidates: BM25, vectors, citing sentences, expansion, fusion, index snapshots."""

@@ -1,0 +1,1 @@
+"""Negatives and noise distributions."""

@@ -1,0 +1,1 @@
+"""What stays up: the endpoint and its web page."""

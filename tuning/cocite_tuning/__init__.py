@@ -1,0 +1,1 @@
+"""What searches: hyperparameter sweeps."""
