@@ -12,6 +12,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.store import Corpus
+
 NO_ROW = -1
 """Stands where there is no paper: in a query from outside the corpus, and as padding of a ranking."""
 
@@ -105,6 +107,23 @@ class Retriever(Protocol):
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query, never the query's own paper nor an excluded one."""
+        ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Puts papers and queries into one space, where the inner product of unit vectors says how near they are."""
+
+    id: str
+    """Fingerprint of the weights: vectors of another encoder are never compared with this one's."""
+    dimension: int
+
+    def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """(n, d) unit vectors of some papers."""
+        ...
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """(Q, d) unit vectors of queries."""
         ...
 
 
