@@ -1,0 +1,85 @@
+# Every command below makes the environment it needs in .venv: Python 3.11+, make and a package index are enough.
+# Where pip looks for packages, and for a CPU build of torch, is pip's own configuration.
+
+EXTRA  ?= cpu
+# cpu or gpu: which build of faiss is installed
+CORPUS ?=
+# make demo CORPUS=dir: a corpus folder to use instead of the starter corpus
+ONCE   ?=
+# make demo ONCE=1: end after the printed recommendation
+PORT   ?= 8000
+# make demo PORT=n: where the page is served
+TESTS  ?=
+# make test-quick TESTS=tests/corpus: only these
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed-$(EXTRA)
+BENCH  := $(VENV)/.installed-bench
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+FAISS_cpu := faiss-cpu
+FAISS_gpu := faiss-gpu-cu12
+OTHER_cpu := $(FAISS_gpu)
+OTHER_gpu := $(FAISS_cpu)
+
+# Nothing that is started here tells anybody about it, and no model is fetched behind anybody's back.
+export RAY_USAGE_STATS_ENABLED ?= 0
+export MLFLOW_DISABLE_TELEMETRY ?= true
+export HF_HUB_OFFLINE ?= 1
+
+.PHONY: help env demo test test-quick check format bench clean distclean
+.DEFAULT_GOAL := help
+
+help: ## list these targets
+	@echo "cocite: citation recommendation on Ray. Targets:"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
+	@echo "Options: EXTRA=cpu|gpu, PYTHON=python3.11, CORPUS=dir, ONCE=1, PORT=8000, TESTS=tests/corpus"
+
+env: $(STAMP) ## make the environment in .venv (EXTRA=cpu or gpu)
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(OTHER_$(EXTRA))" || { echo "EXTRA=$(EXTRA): must be cpu or gpu" >&2; exit 2; }
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found: install one, or name it with PYTHON=" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "$(PYTHON) cannot make a virtual environment: on Debian, apt-get install python3-venv" >&2; exit 2; }
+	$(PIP) install -q --upgrade -c constraints.txt pip
+	$(PIP) install -q -c constraints.txt torch
+	$(PIP) uninstall -q -y $(OTHER_$(EXTRA))
+	$(PIP) install -q -c constraints.txt -e '.[$(EXTRA),dev]'
+	@rm -f $(VENV)/.installed-*
+	@touch $@
+
+$(BENCH): $(STAMP)
+	$(PIP) install -q -c constraints.txt -e '.[$(EXTRA),dev,bench]'
+	@touch $@
+
+demo: $(STAMP) ## corpus, training, index, evaluation, endpoint, page (CORPUS=dir, ONCE=1, PORT=n)
+	$(BIN)/cocite demo $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(ONCE),--once) --port $(PORT)
+
+test: check ## every check and every test
+	$(BIN)/python -m pytest
+
+test-quick: $(STAMP) ## tests that start no Ray, Serve, MLflow or browser (TESTS=path for some of them)
+	$(BIN)/python -m pytest -m 'not integration' $(TESTS)
+
+check: $(STAMP) ## ruff, mypy strict, import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(BENCH) ## the measurements under benchmarks/
+	$(BIN)/python -m benchmarks
+
+clean: ## remove caches and what demo made
+	rm -rf demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db
+	find platform jobs tuning serve tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove the environment too
+	rm -rf $(VENV)

@@ -1,0 +1,68 @@
+"""What all tests share: an offline, single-threaded, reproducible process, and the gates of the marked tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+# Before anything heavy is imported: nothing is fetched, nothing is reported, one thread for each library.
+for name, value in {
+    "HF_HUB_OFFLINE": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",
+    "COLUMNS": "120",
+    "NO_COLOR": "1",
+}.items():
+    os.environ[name] = value
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Derandomised: the same examples every time; no deadline: a busy machine is not a failure.
+settings.register_profile(
+    "cocite",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("cocite")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs the ACL corpus where ``COCITE_ACL`` names no folder."""
+    if os.environ.get("COCITE_ACL"):
+        return
+    gate = pytest.mark.skip(reason="needs the ACL corpus: set COCITE_ACL to its folder")
+    for item in items:
+        if "acl" in item.keywords:
+            item.add_marker(gate)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def acl() -> Path:
+    """The folder of the ACL corpus, for tests marked ``acl``."""
+    return Path(os.environ["COCITE_ACL"])
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a Chromium for tests of the page; without one they are skipped."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    found = os.environ.get("COCITE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip("no Chromium found: install it (Debian: apt-get install chromium) or set COCITE_CHROMIUM")
+    return found
