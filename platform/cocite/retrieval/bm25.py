@@ -1,0 +1,283 @@
+"""BM25 over any list of texts, scored for whole blocks of queries at once.
+
+The scheme is that of eager sparse scoring, as in the bm25s library: since the weight of a word in a document does not depend on
+the query, all weights are computed once and kept as a sparse matrix. A block of queries is then one product,
+word counts (Q, V) times weights (V, N). What is added here is that documents can be appended, chosen and looked at one
+by one without splitting their text into words again.
+
+Lucene's formula, of a word t that occurs f times in a document of length l, given n of N documents that hold it:
+``log(1 + (N - n + 0.5) / (n + 0.5)) * f / (f + k1 * (1 - b + b * l / mean length))``; a word counts as often
+as it occurs in the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from cocite.artifacts import read_json
+from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.protocols import Ranking
+from cocite.retrieval import matrices
+from cocite.text.tokens import WordTokenizer
+
+CELLS = 4_000_000
+"""Scores of a block that are computed at a time (16 MB): many queries on a small corpus, few on a large one."""
+
+
+class Bm25Index:
+    """A BM25 index of N documents; immutable, so that threads can share it.
+
+    Attributes:
+        vocabulary: word -> column.
+        counts: (N, V) how often each word occurs in each document.
+        postings: (V, N) the weight of each word in each document that holds it.
+        idf: (V,) inverse document frequencies.
+        mean_length: mean number of words of a document, as of the last full build.
+    """
+
+    def __init__(
+        self,
+        tokenizer: WordTokenizer,
+        vocabulary: dict[str, int],
+        counts: sp.csr_matrix,
+        idf: NDArray[np.float64],
+        mean_length: float,
+        *,
+        k1: float,
+        b: float,
+        postings: sp.csr_matrix | None = None,
+        lengths: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.tokenizer, self.vocabulary, self.counts = tokenizer, vocabulary, counts
+        self.idf, self.mean_length, self.k1, self.b = idf, mean_length, k1, b
+        self.lengths = np.asarray(counts.sum(axis=1), np.int64).ravel() if lengths is None else lengths
+        self.postings = self._weights(counts, self.lengths).T.tocsr() if postings is None else postings
+
+    # -- making ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def build(
+        cls,
+        texts: Iterable[str],
+        *,
+        k1: float = 1.2,
+        b: float = 0.75,
+        stopwords: str = "english",
+        stemmer: str | None = None,
+    ) -> Bm25Index:
+        """Index texts, read once from first to last; document i is the i-th."""
+        if k1 < 0 or not 0 <= b <= 1:
+            raise InputError(f"k1 = {k1} and b = {b} are not BM25 parameters", hint="k1 >= 0 and 0 <= b <= 1")
+        tokenizer, vocabulary = WordTokenizer(stopwords, stemmer), dict[str, int]()
+        counts = matrices.counted(*tokenizer.learn(texts, vocabulary), columns=len(vocabulary))
+        return cls._exact(tokenizer, vocabulary, counts, k1, b)
+
+    @classmethod
+    def _exact(
+        cls, tokenizer: WordTokenizer, vocabulary: dict[str, int], counts: sp.csr_matrix, k1: float, b: float
+    ) -> Bm25Index:
+        documents = counts.shape[0]
+        holding = np.bincount(counts.indices, minlength=len(vocabulary))
+        mean = counts.data.sum(dtype=np.int64) / max(documents, 1)
+        return cls(tokenizer, vocabulary, counts, _idf(holding, documents), float(mean) or 1.0, k1=k1, b=b)
+
+    def append(self, texts: Iterable[str]) -> Bm25Index:
+        """A new index with more documents behind the present ones, whose text is not needed.
+
+        The corpus statistics stay those of the last full build: the idf of known words and the mean length are
+        kept, so that old documents keep their scores to the bit; a new word gets the formula's idf over all documents there
+        are now. After many additions, :meth:`build` or :meth:`select` of everything makes the statistics exact again.
+        """
+        vocabulary = dict(self.vocabulary)
+        numbers, indptr = self.tokenizer.learn(texts, vocabulary)
+        new = matrices.counted(numbers, indptr, columns=len(vocabulary))
+        known, total = len(self.vocabulary), len(self) + new.shape[0]
+        holding = np.bincount(new.indices, minlength=len(vocabulary))
+        idf = np.concatenate([self.idf, _idf(holding, total)[known:]])
+        fresh = Bm25Index(self.tokenizer, vocabulary, new, idf, self.mean_length, k1=self.k1, b=self.b)
+        old_counts = matrices.widened(self.counts, len(vocabulary))
+        old_postings = matrices.lengthened(self.postings, len(vocabulary))
+        return Bm25Index(
+            self.tokenizer,
+            vocabulary,
+            sp.vstack([old_counts, new], format="csr"),
+            idf,
+            self.mean_length,
+            k1=self.k1,
+            b=self.b,
+            postings=sp.hstack([old_postings, fresh.postings], format="csr"),
+            lengths=np.concatenate([self.lengths, fresh.lengths]),
+        )
+
+    def select(self, documents: ArrayLike) -> Bm25Index:
+        """An index of some documents alone, with exact statistics of its own; no text is split again.
+
+        Equal to :meth:`build` on their texts, but for words that none of them holds, which never score.
+        """
+        return self._exact(
+            self.tokenizer, self.vocabulary, self.counts[np.asarray(documents)], self.k1, self.b
+        )
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    # -- scoring --------------------------------------------------------------------------------------------
+
+    def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(Q, N) scores of every document; 0 where no word is shared.
+
+        A query's scores do not depend on which others share its block.
+        """
+        result = np.empty((len(texts), len(self)), np.float32)
+        for start, block in self.blocks(texts):
+            result[start : start + len(block)] = block
+        return result
+
+    def blocks(self, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """The dense scores in blocks of bounded size: ``(first query, (q, N) scores)``."""
+        queries = self._query_counts(texts)
+        step = int(np.clip(CELLS // max(len(self), 1), 1, 64))
+        for start in range(0, len(texts), step):
+            block = queries[start : start + step]
+            words, inverse = np.unique(block.indices, return_inverse=True)
+            weights = np.zeros((len(words), block.shape[0]), np.float32)
+            weights[inverse, np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))] = block.data
+            # A sparse (N, words) matrix times a dense (words, q) one: each posting is a vector operation over the block.
+            yield start, np.asarray(self.postings[words].T @ weights, np.float32).T
+
+    def search(self, texts: Sequence[str], k: int) -> Ranking:
+        """The ``k`` best documents of each query; equal scores in order of the document."""
+        parts = [Ranking.best(block, k) for _, block in self.blocks(texts)]
+        if not parts:
+            width = min(k, len(self))
+            return Ranking(np.empty((0, width), np.int32), np.empty((0, width), np.float32))
+        return Ranking(np.concatenate([p.rows for p in parts]), np.concatenate([p.scores for p in parts]))
+
+    def at(self, texts: Sequence[str], rows: ArrayLike) -> NDArray[np.float32]:
+        """(Q, k) scores of given candidates (Q, k) alone; 0 at ``NO_ROW``."""
+        rows = np.asarray(rows, np.int64)
+        queries = self._query_counts(texts)
+        result = np.zeros(rows.shape, np.float32)
+        step = 64
+        place = np.full(len(self.vocabulary), -1, np.int64)
+        for start in range(0, len(texts), step):
+            block, chosen = queries[start : start + step], rows[start : start + step]
+            words, inverse = np.unique(block.indices, return_inverse=True)
+            weights = np.zeros((block.shape[0], len(words) + 1))
+            weights[np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)), inverse] = block.data
+            place[words] = np.arange(len(words))
+            candidates = chosen.ravel()
+            present = np.flatnonzero(candidates >= 0)
+            owner, entries = matrices.entries(self.counts, candidates[present])
+            held = self.counts.indices[entries]
+            found = place[held] >= 0
+            owner, entries, held = owner[found], entries[found], held[found]
+            document = candidates[present][owner]
+            weight = self._weight(held, self.counts.data[entries], self.lengths[document])
+            query = present[owner] // max(chosen.shape[1], 1)
+            total = np.bincount(
+                present[owner], weights=weight * weights[query, place[held]], minlength=len(candidates)
+            )
+            result[start : start + step] = total.reshape(chosen.shape)
+            place[words] = -1
+        return result
+
+    def shared_terms(self, text: str, row: int, limit: int = 10) -> list[tuple[str, float]]:
+        """The words that a query and a document share, with what each adds to the score, heaviest first."""
+        query = self._query_counts([text])
+        begin, end = self.counts.indptr[row : row + 2]
+        held, times = self.counts.indices[begin:end], self.counts.data[begin:end]
+        words, in_query, in_document = np.intersect1d(query.indices, held, return_indices=True)
+        weights = query.data[in_query] * self._weight(words, times[in_document], self.lengths[row])
+        order = np.argsort(-weights, kind="stable")[:limit]
+        wanted = dict.fromkeys(words[order].tolist(), "")
+        for word, number in self._split(text):
+            if number in wanted:
+                wanted[number] = word
+        return [(wanted[int(words[i])], float(weights[i])) for i in order]
+
+    def _split(self, text: str) -> Iterator[tuple[str, int]]:
+        for word in self.tokenizer.words(text):
+            if word in self.vocabulary:
+                yield word, self.vocabulary[word]
+
+    def _query_counts(self, texts: Sequence[str]) -> sp.csr_matrix:
+        numbers, indptr = self.tokenizer.lookup(texts, self.vocabulary)
+        return matrices.counted(numbers, indptr, columns=len(self.vocabulary))
+
+    def _weight(self, words: NDArray[Any], times: NDArray[Any], lengths: ArrayLike) -> NDArray[np.float64]:
+        saturation = self.k1 * (1 - self.b + self.b * np.asarray(lengths) / self.mean_length)
+        weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
+        return weight
+
+    def _weights(self, counts: sp.csr_matrix, lengths: NDArray[np.int64]) -> sp.csr_matrix:
+        per_entry = np.repeat(lengths, np.diff(counts.indptr))
+        data = self._weight(counts.indices, counts.data, per_entry).astype(np.float32)
+        return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+
+    # -- keeping --------------------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Write the index into a new folder: NumPy arrays, the words one a line, and the settings as JSON."""
+        from cocite.artifacts import write_atomic
+
+        folder = Path(folder)
+        folder.mkdir(parents=True)
+        matrices.save(folder, "counts", self.counts)
+        matrices.save(folder, "postings", self.postings)
+        np.save(folder / "idf.npy", self.idf)
+        np.save(folder / "lengths.npy", self.lengths)
+        words = "\n".join(self.vocabulary)
+        (folder / "vocabulary.txt").write_text(words, encoding="utf-8", newline="\n")
+        settings = {
+            "k1": self.k1,
+            "b": self.b,
+            "mean_length": self.mean_length,
+            "stopwords": self.tokenizer.stopwords,
+            "stemmer": self.tokenizer.stemmer,
+            "documents": len(self),
+            "words": len(self.vocabulary),
+        }
+        import json
+
+        write_atomic(folder / "bm25.json", json.dumps(settings, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> Bm25Index:
+        """Open a saved index; the arrays are memory-mapped."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise NotFoundError("no such folder", where=str(folder))
+        settings = read_json(folder / "bm25.json")
+        try:
+            text = (folder / "vocabulary.txt").read_text(encoding="utf-8")
+            words = text.split("\n") if text else []
+            if len(words) != settings["words"]:
+                raise ValueError(f"{len(words)} words where {settings['words']} were written")
+            shape = (settings["documents"], settings["words"])
+            return cls(
+                WordTokenizer(settings["stopwords"], settings["stemmer"]),
+                {word: i for i, word in enumerate(words)},
+                matrices.load(folder, "counts", shape),
+                np.load(folder / "idf.npy", mmap_mode="r"),
+                settings["mean_length"],
+                k1=settings["k1"],
+                b=settings["b"],
+                postings=matrices.load(folder, "postings", shape[::-1]),
+                lengths=np.load(folder / "lengths.npy", mmap_mode="r"),
+            )
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            raise IntegrityError(
+                f"not a readable BM25 index: {error}", where=str(folder), hint="build the index again"
+            ) from error
+
+
+def _idf(holding: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
+    """Lucene's inverse document frequency, which is never negative."""
+    return np.asarray(np.log1p((documents - holding + 0.5) / (holding + 0.5)), np.float64)

@@ -1,0 +1,59 @@
+"""Sparse matrices in the few forms that the lexical indexes need, kept as plain NumPy files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+_PARTS = ("data", "indices", "indptr")
+
+
+def counted(numbers: NDArray[np.int32], indptr: NDArray[np.int64], *, columns: int) -> sp.csr_matrix:
+    """(texts, columns) how often each number occurs in each text; columns ascend within a row."""
+    counts = np.ones(len(numbers), np.int32)
+    shape = (len(indptr) - 1, columns)
+    # A copy of the numbers: summing works in place, and the caller's buffer is not ours to change.
+    matrix = sp.csr_matrix((counts, numbers.copy(), indptr.copy()), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def entries(matrix: sp.csr_matrix, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the entries of several rows lie: ``(owner, position)``, the position in ``rows`` and in ``indices``."""
+    starts = matrix.indptr[rows].astype(np.int64)
+    lengths = matrix.indptr[rows + 1] - starts
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    offset = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return owner, np.repeat(starts, lengths) + offset
+
+
+def widened(matrix: sp.csr_matrix, columns: int) -> sp.csr_matrix:
+    """The same matrix with empty columns behind; shares its data."""
+    return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
+
+
+def lengthened(matrix: sp.csr_matrix, rows: int) -> sp.csr_matrix:
+    """The same matrix with empty rows behind; shares its data."""
+    indptr = np.concatenate(
+        [matrix.indptr, np.full(rows - matrix.shape[0], matrix.indptr[-1], matrix.indptr.dtype)]
+    )
+    return sp.csr_matrix((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))
+
+
+def save(folder: Path, name: str, matrix: sp.csr_matrix) -> None:
+    """Write ``{name}.data.npy``, ``{name}.indices.npy`` and ``{name}.indptr.npy``."""
+    for part in _PARTS:
+        np.save(folder / f"{name}.{part}.npy", getattr(matrix, part))
+
+
+def load(folder: Path, name: str, shape: tuple[int, int]) -> sp.csr_matrix:
+    """Memory-map what :func:`save` wrote; raises ValueError when the parts do not fit together."""
+    parts: dict[str, Any] = {part: np.load(folder / f"{name}.{part}.npy", mmap_mode="r") for part in _PARTS}
+    matrix = sp.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=shape, copy=False)
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
+    return matrix
