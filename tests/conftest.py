@@ -1,4 +1,4 @@
-"""What all tests share: an offline, single-threaded, reproducible process, and the gates of the marked tests."""
+"""What all tests share: an offline, single-threaded, reproducible process, and the gates of marked tests."""
 
 from __future__ import annotations
 

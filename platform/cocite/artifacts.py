@@ -1,11 +1,14 @@
 """Artifacts: folders that appear whole or not at all, and that can prove they are undamaged.
 
 An artifact is a folder with a ``manifest.json`` that holds its kind, its free-form description and the
-size and SHA-256 of every other file. It is written beside its destination, synced to disk, and renamed.
+size and SHA-256 of every other file, those of artifacts nested in it included. It is written beside its
+destination, synced to disk, and renamed.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -14,7 +17,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cocite.errors import InputError, IntegrityError, NotFoundError
@@ -56,6 +59,7 @@ def write_atomic(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -74,29 +78,88 @@ def read_json(path: Path) -> Any:
 def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool = False) -> Iterator[Path]:
     """Write an artifact: yields a temporary folder to fill, then seals and renames it to ``destination``.
 
-    If the body raises, nothing appears at ``destination`` and the temporary folder is removed. ``meta`` is read
+    If the body raises, nothing changes at ``destination`` and the temporary folder is removed. ``meta`` is read
     when the body ends, so the body may still fill it. With ``replace`` an existing artifact stays readable
-    until the new one is complete.
+    until the new one takes its place in one step; a folder that is not an artifact is never replaced. Of two
+    writers without ``replace``, the one that ends first wins and the other is told.
+
+    Raises:
+        InputError: something is at ``destination`` that this call may not replace.
     """
     destination = Path(destination)
-    if destination.exists() and not replace:
-        raise InputError("already exists", where=str(destination), hint="choose another folder or pass --replace")
+    if destination.is_symlink():
+        destination = destination.resolve()
+    _check_vacant(destination, replace)
     destination.parent.mkdir(parents=True, exist_ok=True)
     temporary = destination.with_name(f".{destination.name}.{uuid.uuid4().hex[:8]}.tmp")
     temporary.mkdir()
     try:
         yield temporary
         seal(temporary, kind=kind, meta=meta)
-        if destination.exists():
-            old = destination.with_name(f".{destination.name}.{uuid.uuid4().hex[:8]}.old")
-            destination.rename(old)
-            temporary.rename(destination)
-            shutil.rmtree(old)
-        else:
-            temporary.rename(destination)
+        _put(temporary, destination, replace)
         _sync(destination.parent)
     finally:
+        # After an exchange this is the old artifact. Who still maps its files keeps them until they are closed.
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_vacant(destination: Path, replace: bool) -> None:
+    """Refuse a destination that holds what may not be overwritten. An empty folder is as good as none."""
+    if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
+        return
+    if not replace:
+        raise InputError(
+            "already exists", where=str(destination), hint="choose another folder or pass --replace"
+        )
+    if not (destination / MANIFEST).is_file():
+        raise InputError(
+            f"holds no {MANIFEST}, so it is not a cocite artifact and is not replaced",
+            where=str(destination),
+            hint="choose another folder",
+        )
+
+
+def _put(temporary: Path, destination: Path, replace: bool) -> None:
+    """Rename a sealed folder to its destination, or swap it with the artifact that is there."""
+    try:
+        temporary.rename(destination)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        _check_vacant(destination, replace)
+        exchange(temporary, destination)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Swap two folders of one file system in a single step, so that neither name is ever without a folder.
+
+    Uses Linux's ``renameat2`` with ``RENAME_EXCHANGE``. Where the system or the file system has none, three
+    renames do it, and for a moment between them ``other`` is absent.
+    """
+    if _renameat2(one, other):
+        return
+    aside = other.with_name(f".{other.name}.{uuid.uuid4().hex[:8]}.old")
+    other.rename(aside)
+    try:
+        one.rename(other)
+    except OSError:
+        aside.rename(other)
+        raise
+    aside.rename(one)
+
+
+def _renameat2(one: Path, other: Path) -> bool:
+    """Exchange two paths in the kernel; False where that is not supported."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of <linux/fs.h>
+    if call(here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(swap)) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code), str(one), None, str(other))
 
 
 def seal(folder: Path, *, kind: str, meta: dict[str, Any]) -> Manifest:
@@ -104,6 +167,7 @@ def seal(folder: Path, *, kind: str, meta: dict[str, Any]) -> Manifest:
     files = {}
     for path in _members(folder):
         _sync(path)
+        _sync(path.parent)
         files[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
     manifest = {"format": FORMAT, "kind": kind, "meta": meta, "files": files}
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
@@ -119,13 +183,19 @@ def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
     if not (folder / MANIFEST).exists():
         raise NotFoundError(f"holds no {MANIFEST}, so it is not a cocite artifact", where=str(folder))
     data = read_json(folder / MANIFEST)
+    where = str(folder / MANIFEST)
+    if not isinstance(data, dict) or "format" not in data:
+        raise IntegrityError("is not the manifest of an artifact: it names no format", where=where)
+    if data["format"] != FORMAT:
+        raise InputError(
+            f"format {data['format']!r} is not the format {FORMAT} this version reads", where=where
+        )
     try:
-        manifest = Manifest(data["kind"], data["meta"], data["files"])
-        format_ = data["format"]
-    except (KeyError, TypeError) as error:
-        raise IntegrityError(f"the manifest lacks {error}", where=str(folder / MANIFEST)) from error
-    if format_ != FORMAT:
-        raise InputError(f"format {format_} is not the format {FORMAT} this version reads", where=str(folder))
+        manifest = Manifest(str(data["kind"]), dict(data["meta"]), _entries(data["files"]))
+    except KeyError as error:
+        raise IntegrityError(f"the manifest lacks {error}", where=where) from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise IntegrityError(f"the manifest is damaged: {error}", where=where) from error
     if kind is not None and manifest.kind != kind:
         raise InputError(f"is a {manifest.kind}, not a {kind}", where=str(folder))
     return manifest
@@ -135,6 +205,12 @@ def verify(folder: Path, *, kind: str | None = None) -> Manifest:
     """Check every file against the manifest; the first damaged, missing or foreign one is named."""
     folder = Path(folder)
     manifest = read_manifest(folder, kind=kind)
+    known = set(manifest.files)
+    for path in _members(folder):
+        if path.relative_to(folder).as_posix() not in known:
+            raise IntegrityError(
+                "the manifest does not name this file", where=str(path), hint="move it elsewhere"
+            )
     for name, entry in sorted(manifest.files.items()):
         path = folder / name
         if not path.is_file():
@@ -148,13 +224,28 @@ def verify(folder: Path, *, kind: str | None = None) -> Manifest:
             )
         if sha256(path) != entry["sha256"]:
             raise IntegrityError(
-                "damaged: its SHA-256 is not the manifest's", where=str(path), hint="restore it or build it again"
+                "damaged: its SHA-256 is not the manifest's",
+                where=str(path),
+                hint="restore it or build it again",
             )
     return manifest
 
 
+def _entries(files: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The manifest's files, checked: each has a size and a digest, and none lies outside the folder."""
+    for name, entry in files.items():
+        parts = PurePosixPath(name).parts
+        if not parts or parts[0] == "/" or ".." in parts:
+            raise ValueError(f"{name!r} is not a path inside the folder")
+        if not isinstance(entry["bytes"], int) or not isinstance(entry["sha256"], str):
+            raise TypeError(f"{name!r} has no valid size and SHA-256")
+    return files
+
+
 def _members(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST)
+    """Every file of a folder but its own manifest; the manifests of nested artifacts are files like others."""
+    own = folder / MANIFEST
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path != own)
 
 
 def _sync(path: Path) -> None:

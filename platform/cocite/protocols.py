@@ -63,7 +63,7 @@ class Ranking:
     @property
     def depth(self) -> int:
         """Number of columns k."""
-        return self.rows.shape[1]
+        return int(self.rows.shape[1])
 
     def top(self, k: int) -> Ranking:
         """The first ``k`` columns."""
