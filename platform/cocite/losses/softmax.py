@@ -1,0 +1,40 @@
+"""Cross-entropy over many candidates at once: the alternative to one negative a triplet."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+
+def sampled_softmax_loss(
+    similarities: Tensor, target: Tensor, forbidden: Tensor, *, scale: float, offset: Tensor | None = None
+) -> Tensor:
+    """Mean of -log softmax(scale * s)[target] over the candidates that are no citations of the query themselves.
+
+    Args:
+        similarities: (B, C) cosines of each query to each candidate: the positives of all queries of the batch,
+            then any further negatives.
+        target: (B,) int64, the column of each query's positive.
+        forbidden: (B, C) bool, columns left out: the query itself, and its other citations (false negatives).
+        scale: inverse temperature.
+        offset: (C,) added to each column's logit, minus the log of how often it is drawn, so that drawing much-cited
+            papers more often does not push them down (sampled softmax's correction).
+    """
+    logits = scale * similarities  # (B, C)
+    if offset is not None:
+        logits = logits + offset
+    return functional.cross_entropy(logits.masked_fill(forbidden, float("-inf")), target)
+
+
+def listwise_loss(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
+    """Mean over queries of -log softmax(logits) averaged over each query's relevant candidates (ListNet's top one).
+
+    Args:
+        logits: (Q, k) scores before any squashing.
+        relevant: (Q, k) bool; a query without a relevant candidate adds nothing.
+        present: (Q, k) bool, false at padding.
+    """
+    logs = functional.log_softmax(logits.masked_fill(~present, float("-inf")), dim=1)
+    count = relevant.sum(1)  # (Q,)
+    sums = logs.masked_fill(~relevant, 0.0).sum(1)
+    return -(sums / count.clamp(min=1)).sum() / (count > 0).sum().clamp(min=1)

@@ -1,0 +1,101 @@
+"""Nearest neighbours in an embedding space, and the candidates that they bring along."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from cocite.corpus.csr import CSR
+from cocite.protocols import NO_ROW, Ranking
+
+
+def nearest(
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    k: int,
+    *,
+    exclude: NDArray[np.int32] | None = None,
+    pool: NDArray[np.int32] | None = None,
+    block: int = 512,
+) -> Ranking:
+    """The ``k`` papers of the greatest inner product, by exhaustive search.
+
+    Args:
+        queries: (Q, d).
+        vectors: (N, d), one a paper.
+        exclude: (Q,) a row that is no neighbour of each query (its own paper), or ``NO_ROW``.
+        pool: rows that may be neighbours; all when not given.
+        block: queries compared at a time: the work space is ``block`` x N floats.
+    """
+    candidates = torch.from_numpy(vectors if pool is None else vectors[pool])  # (M, d)
+    k = min(k, len(candidates))
+    rows = np.full((len(queries), k), NO_ROW, np.int32)
+    scores = np.full((len(queries), k), -np.inf, np.float32)
+    column = None
+    if pool is not None:
+        column = np.full(len(vectors), -1, np.int64)
+        column[pool] = np.arange(len(pool))
+    for start in range(0, len(queries), block):
+        part = slice(start, min(start + block, len(queries)))
+        similar = torch.from_numpy(queries[part]) @ candidates.T  # (b, M)
+        if exclude is not None:
+            own = np.flatnonzero(exclude[part] != NO_ROW)
+            at = exclude[part][own] if column is None else column[exclude[part][own]]
+            similar[own[at >= 0], at[at >= 0]] = -torch.inf
+        values, places = similar.topk(k)
+        found = places.numpy()
+        rows[part] = found if pool is None else pool[found]
+        scores[part] = values.numpy()
+    rows[np.isneginf(scores)] = NO_ROW
+    return Ranking(rows, scores)
+
+
+def with_citations(
+    neighbours: Ranking,
+    cites: CSR,
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    *,
+    exclude: NDArray[np.int32],
+    limit: int | None = None,
+) -> Ranking:
+    """The neighbours and what they cite, in order of similarity to the query (Citeomatic, section 3).
+
+    Args:
+        neighbours: (Q, K) nearest papers.
+        cites: known links (a history's).
+        queries: (Q, d) and ``vectors`` (N, d): what the similarity is computed from.
+        exclude: (Q,) each query's own row, or ``NO_ROW``.
+        limit: keep so many a query; all when not given.
+
+    Returns:
+        (Q, M) candidates with their similarity, M being the most that any query has.
+    """
+    real = neighbours.rows != NO_ROW
+    query = np.nonzero(real)[0]
+    found = neighbours.rows[real]
+    owner, cited = cites.gather(found)
+    query = np.concatenate([query, query[owner]])
+    paper = np.concatenate([found, cited])
+    other = paper != exclude[query]
+    sets = CSR.build(query[other], paper[other], len(neighbours))
+    width = int(sets.degrees.max(initial=1))
+    rows = np.full((len(neighbours), width), NO_ROW, np.int32)
+    owner = np.repeat(np.arange(len(sets)), sets.degrees)
+    rows[owner, np.arange(len(owner)) - np.repeat(sets.indptr[:-1], sets.degrees)] = sets.indices
+    ranking = Ranking(rows, np.zeros(rows.shape, np.float32)).rescored(similarities(queries, vectors, rows))
+    return ranking if limit is None else ranking.top(limit)
+
+
+def similarities(
+    queries: NDArray[np.float32], vectors: NDArray[np.float32], rows: NDArray[np.int32], *, block: int = 64
+) -> NDArray[np.float32]:
+    """Inner products (Q, k) of each query with its candidates; ``-inf`` at padding."""
+    result = np.empty(rows.shape, np.float32)
+    for start in range(0, len(rows), block):
+        part = slice(start, start + block)
+        gathered = vectors[np.maximum(rows[part], 0)]  # (b, k, d)
+        result[part] = np.matmul(gathered, queries[part][:, :, None])[:, :, 0]
+    result[rows == NO_ROW] = -np.inf
+    return result

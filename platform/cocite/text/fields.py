@@ -1,0 +1,202 @@
+"""Papers and queries as bags of numbered types, field by field: what NNSelect and NNRank read.
+
+A *bag* is a set: a word that a title repeats counts once (Citeomatic, section 3). Bags of many papers are one
+:class:`~cocite.corpus.csr.CSR` a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cocite.config import Settings
+from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.protocols import Query
+from cocite.text.vocabulary import DocumentCounts, Vocabulary, concatenate, names, words
+
+TEXT = ("title", "abstract")
+METADATA = ("authors", "venue", "keyphrases")
+
+Bags = Mapping[str, CSR]
+"""Field -> one set of type numbers for each paper or query."""
+
+
+class FieldSettings(Settings):
+    """What of a paper is read (Citeomatic, Table 8, its values for PubMed and DBLP)."""
+
+    vocabulary_size: int = 200_000
+    """Word types of titles and abstracts."""
+    min_papers_per_word: int = 2
+    """Rarer words are not numbered: a word of one paper can link it to no other."""
+    max_title: int = 50
+    """Words read of a title."""
+    max_abstract: int = 500
+    """Words read of an abstract."""
+    min_papers_per_author: int = 1
+    min_papers_per_venue: int = 1
+    min_papers_per_keyphrase: int = 5
+    max_authors: int = 8
+    """Authors read of a paper."""
+    max_keyphrases: int = 20
+    """Keyphrases read of a paper."""
+
+
+@dataclass(frozen=True)
+class FieldEncoder:
+    """Turns papers and queries into bags.
+
+    Attributes:
+        settings: limits.
+        vocabularies: ``words``, and any of ``authors``, ``venue``, ``keyphrases``.
+    """
+
+    settings: FieldSettings
+    vocabularies: Mapping[str, Vocabulary]
+
+    @classmethod
+    def build(cls, history: History, settings: FieldSettings, *, metadata: bool = False) -> FieldEncoder:
+        """Number the types of the papers of a history (never those of later papers)."""
+        counts = {"words": DocumentCounts()}
+        if metadata:
+            counts |= {field: DocumentCounts() for field in METADATA}
+        start = 0
+        for batch in history.corpus.papers.table.to_batches():
+            known = batch.filter(pa.array(history.citing[start : start + len(batch)]))
+            start += len(batch)
+            text = pc.binary_join_element_wise(
+                known["title"].fill_null(""), known["abstract"].fill_null(""), " "
+            )
+            counts["words"].add(words(text), settings.max_title + settings.max_abstract)
+            for field in METADATA if metadata else ():
+                counts[field].add(_metadata(field, known[field]), cls._limit(settings, field))
+        least = {
+            "authors": settings.min_papers_per_author,
+            "venue": settings.min_papers_per_venue,
+            "keyphrases": settings.min_papers_per_keyphrase,
+        }
+        vocabularies = {
+            "words": counts["words"].vocabulary(
+                size=settings.vocabulary_size, least=settings.min_papers_per_word
+            )
+        }
+        vocabularies |= {f: c.vocabulary(least=least[f]) for f, c in counts.items() if f != "words"}
+        return cls(settings, vocabularies)
+
+    @staticmethod
+    def _limit(settings: FieldSettings, field: str) -> int:
+        return {
+            "title": settings.max_title,
+            "abstract": settings.max_abstract,
+            "authors": settings.max_authors,
+            "venue": 1,
+            "keyphrases": settings.max_keyphrases,
+        }[field]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that are read."""
+        return TEXT + tuple(field for field in METADATA if field in self.vocabularies)
+
+    def _bag(self, field: str, column: pa.Array) -> CSR:
+        lists = words(column) if field in TEXT else _metadata(field, column)
+        vocabulary = self.vocabularies["words" if field in TEXT else field]
+        return vocabulary.encode(lists, self._limit(self.settings, field))
+
+    def papers(self, corpus: Corpus, rows: NDArray[np.int32] | None = None) -> dict[str, CSR]:
+        """Bags of all papers of a corpus, or of some rows."""
+        table = corpus.papers.table.select(list(self.fields))
+        if rows is not None and len(rows) < len(table) // 4:
+            table = table.take(pa.array(rows)).combine_chunks()
+            rows = None
+        bags = {
+            field: concatenate(self._bag(field, chunk) for chunk in table.column(field).chunks)
+            for field in self.fields
+        }
+        return bags if rows is None else {field: take(bag, rows) for field, bag in bags.items()}
+
+    def queries(self, queries: Sequence[Query]) -> dict[str, CSR]:
+        """Bags of queries. A gap's context is read before the abstract, as if it were its beginning."""
+        columns: dict[str, pa.Array] = {
+            "title": pa.array([query.title for query in queries], pa.string()),
+            "abstract": pa.array([f"{q.context} {q.abstract}".strip() for q in queries], pa.string()),
+            "authors": pa.array([list(query.authors) for query in queries], pa.list_(pa.string())),
+            "venue": pa.array([query.venue for query in queries], pa.string()),
+            "keyphrases": pa.array([list(query.keyphrases) for query in queries], pa.list_(pa.string())),
+        }
+        return {field: self._bag(field, columns[field]) for field in self.fields}
+
+    def save(self, folder: Path) -> None:
+        """Write one text file a vocabulary."""
+        for name, vocabulary in self.vocabularies.items():
+            vocabulary.save(folder / f"{name}.txt")
+
+    @classmethod
+    def load(cls, folder: Path, settings: FieldSettings, *, metadata: bool) -> FieldEncoder:
+        """Read what :meth:`save` wrote."""
+        kept = ("words", *(METADATA if metadata else ()))
+        return cls(settings, {name: Vocabulary.load(folder / f"{name}.txt") for name in kept})
+
+
+def _metadata(field: str, column: pa.Array) -> pa.ListArray:
+    """A metadata column as lists of folded names (a venue is a list of one)."""
+    if field == "venue":
+        column = pa.ListArray.from_arrays(
+            pa.array(np.arange(len(column) + 1, dtype=np.int32)), column.fill_null("")
+        )
+    return names(column)
+
+
+def take(bags: CSR, rows: NDArray[Any]) -> CSR:
+    """The bags of some rows, in their order."""
+    _, entries = bags.gather(rows)
+    counts = bags.indptr[rows + 1] - bags.indptr[rows]
+    return CSR(np.concatenate([[0], np.cumsum(counts)]), entries)
+
+
+def shared(
+    left: CSR, left_rows: NDArray[Any], right: CSR, right_rows: NDArray[Any], types: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The types that the two bags of each pair share, for all pairs at once.
+
+    Args:
+        left, right: bags over the same vocabulary of ``types`` types.
+        left_rows, right_rows: (P,) the bags of each pair. The work is the size of the right bags, plus a table of
+            (distinct left rows) x ``types`` bytes: give few distinct left rows (queries) and many right (candidates).
+
+    Returns:
+        ``(pair, type)``: one entry for each shared type, in order of the pair.
+    """
+    distinct, place = np.unique(left_rows, return_inverse=True)
+    marks = np.zeros((len(distinct), types), bool)
+    owner, entries = left.gather(distinct)
+    marks[owner, entries] = True
+    pair, entries = right.gather(right_rows)
+    hit = marks.ravel()[place[pair] * types + entries]
+    return pair[hit], entries[hit]
+
+
+def jaccard(
+    left: CSR, left_rows: NDArray[Any], right: CSR, right_rows: NDArray[Any], types: int, block: int = 512
+) -> NDArray[np.float32]:
+    """(P,) size of the intersection over size of the union of each pair's bags; 0 for two empty bags.
+
+    ``left_rows`` should be sorted or grouped; ``block`` distinct left rows are compared at a time.
+    """
+    common = np.zeros(len(left_rows), np.float32)
+    order = np.argsort(left_rows, kind="stable")
+    bounds = np.flatnonzero(np.diff(left_rows[order], prepend=-1))[::block]
+    for start, stop in zip(bounds, [*bounds[1:], len(order)], strict=True):
+        some = order[start:stop]
+        pair, _ = shared(left, left_rows[some], right, right_rows[some], types)
+        common[some] = np.bincount(pair, minlength=len(some))
+    union = left.degrees[left_rows] + right.degrees[right_rows] - common
+    return np.asarray(common / np.maximum(union, 1), np.float32)

@@ -1,0 +1,164 @@
+"""Words and names as numbers: a fixed list of types, each with the number of papers it occurs in.
+
+Everything here runs on whole Arrow columns: a corpus is cut into words, counted and numbered without a Python loop
+over papers or words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cocite.artifacts import write_atomic
+from cocite.corpus.csr import CSR
+from cocite.errors import IntegrityError, NotFoundError
+
+NOT_A_WORD = r"[^\p{L}\p{N}]+"
+"""What separates words (RE2): everything but letters and digits of any script."""
+MARKS = r"TARGETCIT|OTHERCIT|\[CIT\]|\[\[CIT:[0-9]+\]\]"
+"""Citation marks of contexts and bodies (RE2): they are no words."""
+SMALL = 4096
+"""Up to so many tokens a dictionary of Python beats the hash table that Arrow builds for each call."""
+
+
+def words(texts: pa.Array) -> pa.ListArray:
+    """The lower-case words of each text, in order (an edge may add one empty word, which no vocabulary holds).
+
+    Compatibility forms are folded (NFKC), so that the ligatures of PDF text spell the same word.
+    """
+    texts = pc.replace_substring_regex(texts.fill_null(""), pattern=MARKS, replacement=" ")
+    return pc.split_pattern_regex(pc.utf8_lower(pc.utf8_normalize(texts, form="NFKC")), pattern=NOT_A_WORD)
+
+
+def names(lists: pa.ListArray) -> pa.ListArray:
+    """Names of people, venues or keyphrases: whole, with case and runs of white space folded."""
+    flat = lists.flatten()
+    folded = pc.utf8_trim_whitespace(
+        pc.replace_substring_regex(pc.utf8_lower(flat.fill_null("")), pattern=r"\s+", replacement=" ")
+    )
+    offsets = np.concatenate([[0], np.cumsum(_lengths(lists))]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), folded)
+
+
+def _lengths(lists: pa.ListArray) -> NDArray[np.int64]:
+    return np.asarray(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _entries(lists: pa.ListArray, limit: int | None) -> tuple[NDArray[np.int64], pa.Array]:
+    """(owner, value) of the first ``limit`` entries of each list."""
+    lengths = _lengths(lists)
+    owner = np.repeat(np.arange(len(lists)), lengths)
+    flat = lists.flatten()
+    if limit is not None and len(lengths) and lengths.max() > limit:
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        keep = within < limit
+        return owner[keep], flat.filter(pa.array(keep))
+    return owner, flat
+
+
+class DocumentCounts:
+    """Counts, over batches of documents, in how many each type occurs."""
+
+    def __init__(self) -> None:
+        self._parts: list[pa.Table] = []
+
+    def add(self, lists: pa.ListArray, limit: int | None = None) -> None:
+        """Count the first ``limit`` entries of each document of a batch."""
+        owner, flat = _entries(lists, limit)
+        coded = pc.dictionary_encode(flat)
+        codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False), np.int64)
+        pairs = np.unique(codes * max(len(lists), 1) + owner)
+        counts = np.bincount(pairs // max(len(lists), 1), minlength=len(coded.dictionary))
+        self._parts.append(pa.table({"type": coded.dictionary.cast(pa.string()), "count": counts}))
+
+    def vocabulary(self, *, size: int | None = None, least: int = 1) -> Vocabulary:
+        """The ``size`` types in the most documents, and in no fewer than ``least``; ties go by spelling."""
+        if not self._parts:
+            return Vocabulary((), np.zeros(0, np.int64))
+        merged = pa.concat_tables(self._parts).group_by("type").aggregate([("count", "sum")])
+        merged = merged.filter((pc.field("count_sum") >= least) & (pc.field("type") != ""))
+        merged = merged.sort_by([("count_sum", "descending"), ("type", "ascending")])
+        merged = merged.slice(0, size) if size is not None else merged
+        return Vocabulary(merged["type"].to_pylist(), merged["count_sum"].to_numpy())
+
+
+class Vocabulary:
+    """A list of types (words or names), each numbered by its place.
+
+    Args:
+        types: the distinct types.
+        counts: (V,) in how many documents each occurred when the vocabulary was made.
+    """
+
+    def __init__(self, types: Sequence[str], counts: NDArray[np.int64]) -> None:
+        self.types = tuple(types)
+        self.counts = np.asarray(counts, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    @cached_property
+    def _array(self) -> pa.Array:
+        return pa.array(self.types, pa.string())
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {type_: i for i, type_ in enumerate(self.types)}
+
+    def numbers(self, types: pa.Array) -> NDArray[np.int32]:
+        """The number of each type of an array; -1 for one that is not in the vocabulary."""
+        if len(types) <= SMALL:
+            get = self._index.get
+            return np.array([get(type_, -1) for type_ in types.to_pylist()], np.int32)
+        found = pc.index_in(types, value_set=self._array)
+        return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+
+    def encode(self, lists: pa.ListArray, limit: int | None = None) -> CSR:
+        """For each list, the set of its known types among the first ``limit`` entries, ascending."""
+        owner, flat = _entries(lists, limit)
+        found = self.numbers(flat)
+        known = found >= 0
+        return CSR.build(owner[known], found[known], len(lists))
+
+    def inverse_document_frequency(self, documents: int) -> NDArray[np.float32]:
+        """(V,) log((documents + 1) / (count + 1)) + 1: what a type tells when nothing was learned yet."""
+        return (np.log((documents + 1) / (self.counts + 1)) + 1).astype(np.float32)
+
+    def save(self, path: Path) -> None:
+        """Write one line a type: the type, a tab, its count."""
+        lines = (f"{type_}\t{count}\n" for type_, count in zip(self.types, self.counts, strict=True))
+        write_atomic(path, "".join(lines))
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read what :meth:`save` wrote; a line of another form is an error that names it."""
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        except FileNotFoundError as error:
+            raise NotFoundError("no such file", where=str(path)) from error
+        except UnicodeDecodeError as error:
+            raise IntegrityError(f"not valid UTF-8: {error}", where=str(path)) from error
+        types, counts = [], []
+        for number, line in enumerate(lines, 1):
+            type_, tab, count = line.rpartition("\t")
+            if not tab or not count.isascii() or not count.isdigit():
+                raise IntegrityError("not a type, a tab and a count", where=f"{path}:{number}")
+            types.append(type_)
+            counts.append(int(count))
+        return cls(types, np.array(counts, np.int64))
+
+
+def concatenate(parts: Iterable[CSR]) -> CSR:
+    """Rows of several tables one below the other."""
+    parts = list(parts)
+    if not parts:
+        return CSR(np.zeros(1, np.int64), np.zeros(0, np.int32))
+    starts = np.cumsum([0, *(int(part.indptr[-1]) for part in parts)])
+    pointers = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+    return CSR(np.concatenate([[0], *pointers]), np.concatenate([part.indices for part in parts]))
