@@ -1,9 +1,9 @@
 """BM25 over any list of texts, scored for whole blocks of queries at once.
 
-The scheme is that of eager sparse scoring, as in the bm25s library: since the weight of a word in a document does not depend on
-the query, all weights are computed once and kept as a sparse matrix. A block of queries is then one product,
-word counts (Q, V) times weights (V, N). What is added here is that documents can be appended, chosen and looked at one
-by one without splitting their text into words again.
+The scheme is that of eager sparse scoring, as in the bm25s library, whose scores it gives: the weight of a word in
+a document does not depend on the query, so all weights are computed once and kept as a sparse matrix. A block of
+queries is then one product, word counts (Q, V) times weights (V, N). What is added here is that documents can be
+appended, chosen and looked at one by one without splitting their text into words again.
 
 Lucene's formula, of a word t that occurs f times in a document of length l, given n of N documents that hold it:
 ``log(1 + (N - n + 0.5) / (n + 0.5)) * f / (f + k1 * (1 - b + b * l / mean length))``; a word counts as often
@@ -12,6 +12,7 @@ as it occurs in the query.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import read_json
+from cocite.artifacts import read_json, write_atomic
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.protocols import Ranking
 from cocite.retrieval import matrices
@@ -91,8 +92,8 @@ class Bm25Index:
         """A new index with more documents behind the present ones, whose text is not needed.
 
         The corpus statistics stay those of the last full build: the idf of known words and the mean length are
-        kept, so that old documents keep their scores to the bit; a new word gets the formula's idf over all documents there
-        are now. After many additions, :meth:`build` or :meth:`select` of everything makes the statistics exact again.
+        kept, so that old documents keep their scores to the bit; a new word gets the formula's idf over all
+        documents there are now. After many additions, :meth:`build`, or :meth:`select` of all, makes them exact again.
         """
         vocabulary = dict(self.vocabulary)
         numbers, indptr = self.tokenizer.learn(texts, vocabulary)
@@ -148,7 +149,7 @@ class Bm25Index:
             words, inverse = np.unique(block.indices, return_inverse=True)
             weights = np.zeros((len(words), block.shape[0]), np.float32)
             weights[inverse, np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))] = block.data
-            # A sparse (N, words) matrix times a dense (words, q) one: each posting is a vector operation over the block.
+            # Sparse (N, words) times dense (words, q): each posting is one vector operation over the block.
             yield start, np.asarray(self.postings[words].T @ weights, np.float32).T
 
     def search(self, texts: Sequence[str], k: int) -> Ranking:
@@ -225,8 +226,6 @@ class Bm25Index:
 
     def save(self, folder: Path) -> None:
         """Write the index into a new folder: NumPy arrays, the words one a line, and the settings as JSON."""
-        from cocite.artifacts import write_atomic
-
         folder = Path(folder)
         folder.mkdir(parents=True)
         matrices.save(folder, "counts", self.counts)
@@ -244,8 +243,6 @@ class Bm25Index:
             "documents": len(self),
             "words": len(self.vocabulary),
         }
-        import json
-
         write_atomic(folder / "bm25.json", json.dumps(settings, indent=1) + "\n")
 
     @classmethod

@@ -6,7 +6,7 @@ import re
 
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
 
-_MARKS = re.compile(rf"\b(?:{TARGET_MARK}|{OTHER_MARK})\b|\[(?:OTHER)?CIT\]")
+_MARKS = re.compile(rf"{TARGET_MARK}|{OTHER_MARK}|\[(?:OTHER)?CIT\]")
 _SPACES = re.compile(r"\s+")
 
 

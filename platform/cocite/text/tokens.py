@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +16,12 @@ from cocite.errors import InputError, nearest
 
 _WORD = re.compile(r"\w\w+")
 
+_LUCENE = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
 STOP_WORDS: dict[str, frozenset[str]] = {
-    "english": frozenset(
-        ["a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with"]
-    ),
+    "english": frozenset(_LUCENE.split()),
     "none": frozenset(),
 }
 """Stop words by name. ``english`` is the short list that Lucene uses."""
@@ -26,15 +30,15 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 @cache
 def _stemmer(language: str) -> Callable[[str], str]:
     try:
-        import Stemmer
+        library: Any = importlib.import_module("Stemmer")
     except ImportError as error:
         raise InputError(
             f"stemming for {language!r} needs PyStemmer", hint="pip install PyStemmer"
         ) from error
-    if language not in Stemmer.algorithms():
-        raise InputError(f"unknown stemmer {language!r}", hint=nearest(language, Stemmer.algorithms()))
-    stem: Callable[[str], str] = Stemmer.Stemmer(language).stemWord
-    return cache(stem)
+    if language not in library.algorithms():
+        raise InputError(f"unknown stemmer {language!r}", hint=nearest(language, library.algorithms()))
+    stem: Callable[[str], str] = library.Stemmer(language).stemWord
+    return stem
 
 
 class WordTokenizer:
