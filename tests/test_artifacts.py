@@ -155,7 +155,7 @@ def test_a_reader_never_finds_the_destination_absent_during_replace(tmp_path: Pa
 
     reader = threading.Thread(target=read)
     reader.start()
-    for i in range(100):
+    for i in range(30):
         write(tmp_path / "art", str(i), replace=True)
     stop.set()
     reader.join()

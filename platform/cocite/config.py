@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cocite.errors import ConfigError, NotFoundError, nearest
-
-T = TypeVar("T", bound="Settings")
 
 
 class Settings(BaseModel):
@@ -26,18 +24,7 @@ class Settings(BaseModel):
     @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
         """Read a YAML file and apply ``key.path=value`` overrides (values are parsed as YAML)."""
-        path = Path(path)
-        try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise NotFoundError("no such file", where=str(path)) from error
-        except yaml.YAMLError as error:
-            raise ConfigError(f"not valid YAML: {error}", where=str(path)) from error
-        if data is None:
-            data = {}
-        if not isinstance(data, dict):
-            raise ConfigError("must hold keys and values", where=str(path))
-        return cls.parse(with_overrides(data, overrides), where=str(path))
+        return cls.parse(with_overrides(read_yaml(Path(path)), overrides), where=str(path))
 
     @classmethod
     def parse(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
@@ -48,24 +35,66 @@ class Settings(BaseModel):
             raise _explain(cls, error, where) from error
 
 
+class _Loader(yaml.SafeLoader):
+    """The safe loader, except that a key given twice is a mistake rather than a silent choice of the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """As usual, after looking at the keys."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
+                )
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The keys and values of a YAML file; an empty file has none."""
+    try:
+        # A subclass of the safe loader: it builds plain values and nothing else.
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+    except FileNotFoundError as error:
+        raise NotFoundError("no such file", where=str(path)) from error
+    except (IsADirectoryError, UnicodeDecodeError) as error:
+        raise ConfigError("is not a text file", where=str(path), hint="name a YAML file") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise ConfigError(
+            f"not valid YAML: {getattr(error, 'problem', None) or error}", where=where
+        ) from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError("must hold keys and values", where=str(path))
+    return data
+
+
 def with_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     """A copy of ``data`` with each ``key.path=value`` set."""
     result = _copy(data)
     for override in overrides:
         key, equals, text = override.partition("=")
-        if not equals or not key:
+        *parents, last = path = [part.strip() for part in key.split(".")]
+        if not equals or not all(path):
             raise ConfigError(f"{override!r} is not of the form key.path=value", where="override")
-        *parents, last = key.strip().split(".")
         node = result
         for parent in parents:
-            child = node.setdefault(parent, {})
+            if node.get(parent) is None:  # absent, or a key with nothing under it
+                node[parent] = {}
+            child = node[parent]
             if not isinstance(child, dict):
                 raise ConfigError(f"{parent!r} in {key!r} holds a value, not further keys", where="override")
             node = child
         try:
             node[last] = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise ConfigError(f"the value of {key!r} is not valid YAML: {text!r}", where="override") from error
+            raise ConfigError(
+                f"the value of {key!r} is not valid YAML: {text!r}", where="override"
+            ) from error
     return result
 
 
@@ -74,26 +103,43 @@ def _copy(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _explain(cls: type[BaseModel], error: ValidationError, where: str | None) -> ConfigError:
+    """The first mistake as a sentence, with the right key where one is misspelt."""
     first = error.errors(include_url=False)[0]
     location = [str(part) for part in first["loc"]]
-    if first["type"] == "extra_forbidden":
-        parent = _model_at(cls, location[:-1])
-        hint = nearest(location[-1], parent.model_fields) if parent else None
-        return ConfigError(f"unknown key {'.'.join(location)!r}", where=where, hint=hint)
     path = ".".join(location)
-    value = f", got {first['input']!r}" if location and first["type"] != "missing" else ""
-    message = first["msg"][0].lower() + first["msg"][1:]
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(cls, location[:-1])
+        return ConfigError(
+            f"unknown key {path!r}", where=where, hint=nearest(location[-1], known) if known else None
+        )
+    if first["type"] == "missing":
+        return ConfigError(f"the key {path!r} is missing", where=where)
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    value = f", got {_shown(first['input'])}" if location else ""
     return ConfigError(f"{path}: {message}{value}" if path else message, where=where)
 
 
-def _model_at(cls: type[BaseModel], location: Sequence[str]) -> type[BaseModel] | None:
-    """The settings class that the keys of ``location`` lead to, if every step is one."""
+def _shown(value: Any) -> str:
+    """A value in an error message, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _keys_at(cls: type[BaseModel], location: Sequence[str]) -> set[str]:
+    """The keys that are known where ``location`` leads, through lists, unions and their tags."""
+    models = {cls}
     for key in location:
-        field = cls.model_fields.get(key)
-        annotation = field.annotation if field else None
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        found = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
-        if not found:
-            return None
-        cls = found[0]
-    return cls
+        inner = [model.model_fields[key].annotation for model in models if key in model.model_fields]
+        if (
+            inner
+        ):  # else the key is a position in a list or the tag of a union, whose members are here already
+            models = {found for annotation in inner for found in _models(annotation)}
+    return {name for model in models for name in model.model_fields}
+
+
+def _models(annotation: Any) -> set[type[BaseModel]]:
+    """The settings classes that an annotation mentions."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {annotation}
+    return {found for argument in get_args(annotation) for found in _models(argument)}

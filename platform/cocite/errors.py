@@ -59,9 +59,12 @@ class BusyError(CociteError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the known key closest to a misspelt one."""
+    """A hint that names the known key closest to a misspelt one; with none close, all of them (at most 20)."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    folded = {other.casefold(): other for other in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), sorted(folded), n=1, cutoff=0.5)
     if close:
-        return f"did you mean {close[0]!r}?"
-    return "known: " + ", ".join(names)
+        return f"did you mean {folded[close[0]]!r}?"
+    if not names:
+        return "none is known"
+    return "known: " + ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

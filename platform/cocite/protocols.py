@@ -70,8 +70,13 @@ class Ranking:
         return Ranking(self.rows[:, :k], self.scores[:, :k])
 
     def rescored(self, scores: NDArray[np.float32]) -> Ranking:
-        """The same candidates in the order of new scores, (Q, k); ties keep their present order."""
+        """The same candidates in the order of new scores, (Q, k); ties keep their present order.
+
+        Raises:
+            ValueError: a candidate's score is not a number. Padding's may be anything.
+        """
         scores = np.where(self.rows == NO_ROW, -np.inf, scores).astype(np.float32)
+        _refuse_nan(scores)
         order = np.argsort(-scores, axis=1, kind="stable")
         return Ranking(np.take_along_axis(self.rows, order, 1), np.take_along_axis(scores, order, 1))
 
@@ -79,11 +84,16 @@ class Ranking:
     def best(scores: NDArray[np.float32], k: int) -> Ranking:
         """The ``k`` best columns of dense scores (Q, N), best first; ``-inf`` marks a forbidden paper.
 
-        Ties are broken by the lower row, so a ranking is a function of its scores alone.
+        Ties are broken by the lower row, so a ranking is a function of its scores alone. With fewer than ``k``
+        papers the ranking is that much shallower.
+
+        Raises:
+            ValueError: a score is not a number.
         """
+        _refuse_nan(scores)
         count = scores.shape[1]
         k = min(k, count)
-        if k < count:
+        if 0 < k < count:
             # A tie at the cut must be settled by row: take everything at or above the k-th score, then sort.
             kth = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
             rows = np.full((len(scores), k), NO_ROW, np.int32)
@@ -93,10 +103,17 @@ class Ranking:
                 order = chosen[np.argsort(-row_scores[chosen], kind="stable")][:k]
                 rows[i], values[i] = order, row_scores[order]
         else:
-            rows = np.argsort(-scores, axis=1, kind="stable").astype(np.int32)
+            rows = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int32)
             values = np.take_along_axis(scores, rows, 1).astype(np.float32)
         rows[np.isneginf(values)] = NO_ROW
         return Ranking(rows, values)
+
+
+def _refuse_nan(scores: NDArray[np.float32]) -> None:
+    """NaN sorts last in silence: a defect of whoever scored must be heard instead."""
+    broken = np.isnan(scores).any(axis=1)
+    if broken.any():
+        raise ValueError(f"a score of query {int(broken.argmax())} in the batch is not a number")
 
 
 @runtime_checkable

@@ -7,8 +7,9 @@ of them and answers at once. This table is the one place that knows all four pac
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -41,7 +42,9 @@ class LazyGroup(click.Group):
         module, attribute = COMMANDS[cmd_name][0].split(":")
         import typer.main
 
-        command: Any = typer.main.get_command(getattr(importlib.import_module(module), attribute))
+        app: Any = getattr(importlib.import_module(module), attribute)
+        app._add_completion = False  # a command of this group has no completion of its own to install
+        command: Any = typer.main.get_command(app)
         command.name = cmd_name
         return command  # type: ignore[no-any-return]
 
@@ -49,6 +52,10 @@ class LazyGroup(click.Group):
         """List the commands from the table, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command. What its function returns is not an exit code, and is dropped."""
+        super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -73,26 +80,45 @@ def root() -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line: a user's mistake is told in one sentence on standard error, without a traceback."""
+    """Run the command line: a user's mistake is told in one sentence on standard error, without a traceback.
+
+    With ``COCITE_TRACEBACK=1`` in the environment every error keeps its traceback.
+    """
     try:
-        root.main(args=args, standalone_mode=False)
-    except CociteError as error:
-        _fail(str(error), error.exit_code)
+        code = root.main(args=args, standalone_mode=False)
     except Exception as error:
-        # Typer may carry its own copy of click: both kinds of usage error know how to show themselves.
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-            context = getattr(error, "ctx", None)
-            usage = f"\n{context.get_usage()}" if context is not None else ""
-            _fail(error.format_message() + usage, error.exit_code)
-        if type(error).__name__ == "Abort":
-            _fail("stopped", 130)
-        if type(error).__name__ == "Exit":
-            sys.exit(getattr(error, "exit_code", 0))
+        if os.environ.get("COCITE_TRACEBACK"):
+            raise
+        _tell(error)
         raise
     except KeyboardInterrupt:
         _fail("stopped", 130)
+    if code:
+        sys.exit(code)
 
 
-def _fail(message: str, code: int) -> None:
+def _tell(error: Exception) -> None:
+    """Tell a user's mistake and exit; returns for what is a defect of cocite."""
+    if isinstance(error, CociteError):
+        _fail(str(error), error.exit_code)
+    if isinstance(error, OSError) and error.filename is not None:
+        # No permission, no space, not a folder: the system's own words say it.
+        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 1)
+    # Typer may carry its own copy of click, so its classes are known by name and by what they can do.
+    name = type(error).__name__
+    if name == "NoArgsIsHelpError":
+        error.show()  # type: ignore[attr-defined]
+        sys.exit(2)
+    if name == "Abort":
+        _fail("stopped", 130)
+    if name == "Exit":
+        sys.exit(getattr(error, "exit_code", 0))
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        context = getattr(error, "ctx", None)
+        usage = f"\n{context.get_usage()}" if context is not None else ""
+        _fail(error.format_message() + usage, error.exit_code)
+
+
+def _fail(message: str, code: int) -> NoReturn:
     print(f"cocite: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

@@ -1,20 +1,35 @@
-"""What every command prints with: tables and progress for people on standard error, JSON for machines on standard output."""
+"""What every command prints with: tables on standard output, progress on standard error, JSON for machines."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
-out = Console()
-err = Console(stderr=True)
+# Titles and sentences may hold "[CIT]": that is text, not markup.
+# A table that goes to a file is not cut to the 80 columns that no terminal is taken for.
+out = Console(
+    markup=False, highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+)
+err = Console(stderr=True, markup=False, highlight=False)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 """The ``--json`` option of a command."""
@@ -22,7 +37,33 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document 
 
 def emit(value: Any) -> None:
     """Print one JSON document on standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n")
+    sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """A value in terms of JSON: arrays as lists, NumPy's numbers as numbers, NaN and infinities as null.
+
+    Raises:
+        TypeError: the value has no such form. A string in its place would mislead the machine that reads it.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted(plain(item) for item in value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    for convert in ("tolist", "model_dump", "isoformat"):  # NumPy and Torch; pydantic; dates
+        if hasattr(value, convert):
+            return plain(getattr(value, convert)())
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -39,7 +80,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 def progress(description: str, total: float | None = None) -> Iterator[Any]:
     """A progress bar on standard error; yields ``advance(n=1)``. Silent when standard error is no terminal."""
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

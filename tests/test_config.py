@@ -1,0 +1,210 @@
+"""Settings: typed, closed, overridable, and clear about what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError, field_validator
+
+from cocite.config import Settings, read_yaml, with_overrides
+from cocite.errors import ConfigError, NotFoundError
+
+
+class Margins(Settings):
+    random: float = 0.3
+    nearest: float = 0.2
+
+
+class Triplet(Settings):
+    kind: Literal["triplet"] = "triplet"
+    margins: Margins = Margins()
+
+
+class Softmax(Settings):
+    kind: Literal["softmax"] = "softmax"
+    temperature: float = 1.0
+
+
+class Recipe(Settings):
+    name: str
+    epochs: int = Field(3, ge=1)
+    rate: float = 1e-3
+    loss: Annotated[Triplet | Softmax, Field(discriminator="kind")] = Triplet()
+    margins: Margins | None = None
+    stages: list[Margins] = Field(default_factory=list)
+
+    @field_validator("name")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        if len(value) > 10:
+            raise ValueError("A name has at most 10 letters")
+        return value
+
+
+def recipe(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text)
+    return path
+
+
+# -- loading ------------------------------------------------------------------------------------------------
+
+
+def test_a_recipe_is_read_typed_and_overridden(tmp_path: Path) -> None:
+    path = recipe(tmp_path, "name: small\nloss:\n  kind: triplet\n")
+    loaded = Recipe.load(path, ["epochs=5", "rate=5e-4", "loss.margins.nearest=0.25", "stages=[{random: 1}]"])
+    assert (loaded.name, loaded.epochs, loaded.rate) == ("small", 5, 5e-4)
+    assert isinstance(loaded.loss, Triplet)
+    assert loaded.loss.margins == Margins(random=0.3, nearest=0.25)
+    assert loaded.stages == [Margins(random=1.0)]
+    assert Recipe.load(str(path)).epochs == 3
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Margins().random = 1.0  # type: ignore[misc]
+
+
+def test_an_empty_file_and_an_empty_section_mean_the_defaults(tmp_path: Path) -> None:
+    assert Margins.load(recipe(tmp_path, "# nothing\n")) == Margins()
+    loaded = Recipe.load(recipe(tmp_path, "name: x\nmargins:\n"), ["margins.random=1"])
+    assert loaded.margins == Margins(random=1.0)
+
+
+# -- what is wrong ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"name": "x", "epocs": 4}, "unknown key 'epocs' (did you mean 'epochs'?)"),
+        (
+            {"name": "x", "margins": {"neerest": 1}},
+            "unknown key 'margins.neerest' (did you mean 'nearest'?)",
+        ),
+        (
+            {"name": "x", "loss": {"kind": "softmax", "temprature": 1}},
+            "unknown key 'loss.softmax.temprature' (did you mean 'temperature'?)",
+        ),
+        (
+            {"name": "x", "stages": [{}, {"rendom": 1}]},
+            "unknown key 'stages.1.rendom' (did you mean 'random'?)",
+        ),
+        ({"epochs": 3}, "the key 'name' is missing"),
+        ({"name": "x", "epochs": 0}, "epochs: input should be greater than or equal to 1, got 0"),
+        ({"name": "a very long name"}, "name: a name has at most 10 letters, got 'a very long name'"),
+    ],
+)
+def test_a_mistake_is_named_with_its_path(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Recipe.parse(data, where="recipe.yaml")
+    assert str(caught.value) == f"recipe.yaml: {message}"
+
+
+def test_a_long_wrong_value_is_cut() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Recipe.parse({"name": "x", "epochs": "y" * 1000})
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: [1, 2\n", r"recipe\.yaml:\d+: not valid YAML"),
+        ("- 1\n- 2\n", "must hold keys and values"),
+        ("a: 1\nb: 2\na: 3\n", r"recipe\.yaml:3: .*'a' is given twice"),
+        ("a: !!python/object/apply:os.getcwd []\n", r"recipe\.yaml:1: .*could not determine a constructor"),
+    ],
+)
+def test_a_file_that_is_not_plain_keys_and_values_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_yaml(recipe(tmp_path, text))
+
+
+def test_a_missing_file_a_folder_and_binary_data_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no such file"):
+        read_yaml(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="is not a text file"):
+        read_yaml(tmp_path)
+    (tmp_path / "x.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="is not a text file"):
+        read_yaml(tmp_path / "x.yaml")
+
+
+def test_anchors_and_merges_are_read(tmp_path: Path) -> None:
+    text = "base: &base {random: 1}\none:\n  <<: *base\n  nearest: 2\n"
+    assert read_yaml(recipe(tmp_path, text))["one"] == {"random": 1, "nearest": 2}
+
+
+# -- overrides ----------------------------------------------------------------------------------------------
+
+names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | names
+trees = st.recursive(leaves, lambda inner: st.dictionaries(names, inner, max_size=3), max_leaves=5)
+
+
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Every leaf of a tree under its dotted path."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[prefix + key] = value
+    return found
+
+
+@given(st.dictionaries(names, trees, max_size=3))
+def test_a_tree_is_rebuilt_from_its_dotted_overrides(tree: dict[str, Any]) -> None:
+    overrides = [
+        f"{path}={yaml.safe_dump(value, default_flow_style=True).removesuffix('...' + chr(10)).strip()}"
+        for path, value in flat(tree).items()
+    ]
+    assert with_overrides({}, overrides) == tree
+
+
+@given(st.dictionaries(names, trees, max_size=3), st.lists(names, min_size=1, max_size=3), st.integers())
+def test_an_override_changes_its_key_alone_and_not_its_input(
+    tree: dict[str, Any], path: list[str], value: int
+) -> None:
+    before = repr(tree)
+    node: Any = tree
+    for part in path[:-1]:
+        node = node.get(part) if isinstance(node, dict) else None
+        if node is None:
+            break
+    if node is not None and not isinstance(node, dict):
+        with pytest.raises(ConfigError, match="not further keys"):
+            with_overrides(tree, [f"{'.'.join(path)}={value}"])
+        return
+    after = with_overrides(tree, [f"{'.'.join(path)}={value}"])
+    assert repr(tree) == before
+    changed, kept = flat(after), flat(tree)
+    dotted = ".".join(path)
+    assert changed.pop(dotted) == value
+    related = {
+        key for key in kept if key == dotted or key.startswith(dotted + ".") or dotted.startswith(key + ".")
+    }
+    assert changed == {key: kept[key] for key in kept if key not in related}
+
+
+def test_the_last_of_two_overrides_wins() -> None:
+    assert with_overrides({"a": {"b": 1}}, ["a.b=2", "a.b=3"]) == {"a": {"b": 3}}
+
+
+@pytest.mark.parametrize("text", ["epochs", "=3", "a..b=1", ".a=1", "a.=1", " =1"])
+def test_what_is_not_key_and_value_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"not of the form key\.path=value"):
+        with_overrides({}, [text])
+
+
+def test_an_override_below_a_value_and_bad_yaml_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'rate' in 'rate\.x' holds a value"):
+        with_overrides({"rate": 1}, ["rate.x=1"])
+    with pytest.raises(ConfigError, match="'rate' is not valid YAML"):
+        with_overrides({}, ["rate=[1"])
