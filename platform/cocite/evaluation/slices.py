@@ -1,0 +1,149 @@
+"""Metrics of parts of the queries, and the self-citation bias of a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.evaluation.hits import Hits
+from cocite.evaluation.metrics import means
+from cocite.protocols import NO_ROW, Ranking
+
+IN_CITATIONS = (("unseen", 0, 0), ("1-4", 1, 4), ("5-19", 5, 19), ("20+", 20, np.iinfo(np.int32).max))
+"""(name, fewest, most) in-citations of a relevant paper in the history."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Metrics of a part.
+
+    Attributes:
+        name: what the part is, for example ``positives >= 2``.
+        queries: how many queries it holds with a relevant paper.
+        means: value by metric.
+    """
+
+    name: str
+    queries: int
+    means: dict[str, float]
+
+
+def by_positives(hits: Hits, metrics: Sequence[str]) -> list[Slice]:
+    """Queries with exactly one relevant paper, with one or more, and with two or more (MP-BERT4CR, section 5)."""
+    parts = {"positives = 1": hits.relevant == 1, "positives >= 1": hits.relevant >= 1}
+    parts["positives >= 2"] = hits.relevant >= 2
+    return [_slice(name, hits.queries(chosen), metrics) for name, chosen in parts.items()]
+
+
+def by_label(
+    hits: Hits, labels: Sequence[str], metrics: Sequence[str], *, limit: int | None = None, prefix: str = ""
+) -> list[Slice]:
+    """Queries by a label each, such as venue or year.
+
+    With ``limit`` only the labels of the most queries, largest first; otherwise all, in the order of their names.
+    """
+    names, which, counts = np.unique(np.array(labels, str), return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:limit] if limit is not None else np.arange(len(names))
+    return [_slice(f"{prefix}{names[i] or 'unknown'}", hits.queries(which == i), metrics) for i in order]
+
+
+def by_in_citations(hits: Hits, in_citations: NDArray[np.int32], metrics: Sequence[str]) -> list[Slice]:
+    """The relevant papers by how often the history cites them: each part counts only its own as relevant.
+
+    Args:
+        in_citations: (N,) in-citations of each paper in the history.
+    """
+    counts = in_citations[hits.rows]
+    return [
+        _slice(f"in-citations {name}", hits.papers((counts >= low) & (counts <= high)), metrics)
+        for name, low, high in IN_CITATIONS
+    ]
+
+
+@dataclass(frozen=True)
+class SelfCitation:
+    """Where the papers that share an author with the manuscript stand (Citeomatic, Figure 4).
+
+    Attributes:
+        mean_rank: (n,) mean rank of same-author papers among the first 1, 2, ..., n, averaged over the queries
+            that have one there; NaN where none has.
+        max_rank: (n,) the same of their largest rank.
+        queries: (n,) how many queries have one there.
+    """
+
+    mean_rank: NDArray[np.float64]
+    max_rank: NDArray[np.float64]
+    queries: NDArray[np.int64]
+
+
+class SelfCitationCounter:
+    """Gathers :class:`SelfCitation` batch by batch, so that no ranking needs to be kept.
+
+    Args:
+        authors_of: gives the authors of some rows.
+        depth: n, the deepest cut-off.
+    """
+
+    def __init__(
+        self, authors_of: Callable[[NDArray[np.int32]], Sequence[Sequence[str]]], depth: int = 100
+    ) -> None:
+        self.authors_of, self.depth = authors_of, depth
+        self._mean = np.zeros(depth)
+        self._max = np.zeros(depth)
+        self._queries = np.zeros(depth, np.int64)
+
+    def add(self, authors: Sequence[Sequence[str]], ranking: Ranking) -> None:
+        """Count a batch: the authors of each query (Q) and its ranking (Q, k)."""
+        shared = self._shared(authors, ranking.top(self.depth).rows)  # (Q, n)
+        if shared.shape[1] < self.depth:
+            shared = np.pad(shared, ((0, 0), (0, self.depth - shared.shape[1])))
+        ranks = np.where(shared, np.arange(1, self.depth + 1), 0)
+        count = np.cumsum(shared, axis=1)
+        mean = np.cumsum(ranks, axis=1) / np.maximum(count, 1)
+        self._mean += mean.sum(axis=0)  # 0 where a query has none
+        self._max += np.maximum.accumulate(ranks, axis=1).sum(axis=0)
+        self._queries += (count > 0).sum(axis=0)
+
+    def result(self) -> SelfCitation:
+        """The averages over all queries added."""
+        queries = np.where(self._queries, self._queries, np.nan)
+        return SelfCitation(self._mean / queries, self._max / queries, self._queries.copy())
+
+    def _shared(self, authors: Sequence[Sequence[str]], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(Q, n) whether a candidate has an author in common with the query."""
+        papers, where = np.unique(rows, return_inverse=True)
+        known = papers != NO_ROW
+        of_papers: list[Sequence[str]] = [()] * int((~known).sum()) + list(self.authors_of(papers[known]))
+        codes: dict[str, int] = {}
+        query, query_author = _coded(authors, codes)
+        paper, paper_author = _coded(of_papers, codes)
+        width = len(codes) + 1
+        keys = np.unique(query * width + query_author)  # which authors each query has
+        order = np.argsort(paper, kind="stable")
+        paper, paper_author = paper[order], paper_author[order]
+        starts = np.searchsorted(paper, np.arange(len(papers) + 1))
+        cell_paper = where.ravel()
+        counts = np.diff(starts)[cell_paper]
+        cell = np.repeat(np.arange(len(cell_paper)), counts)
+        offset = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts)
+        author = paper_author[starts[cell_paper][cell] + offset]
+        wanted = cell // max(rows.shape[1], 1) * width + author
+        shared = np.zeros(len(cell_paper), bool)
+        shared[cell[np.isin(wanted, keys)]] = True
+        return shared.reshape(rows.shape)
+
+
+def _coded(
+    lists: Sequence[Sequence[str]], codes: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(owner, author number) of every author of some lists; names differ in more than case and spaces."""
+    pairs = [(i, " ".join(name.casefold().split())) for i, names in enumerate(lists) for name in names]
+    owners = np.array([owner for owner, _ in pairs], np.int64)
+    return owners, np.array([codes.setdefault(name, len(codes)) for _, name in pairs], np.int64)
+
+
+def _slice(name: str, hits: Hits, metrics: Sequence[str]) -> Slice:
+    return Slice(name, int((hits.relevant > 0).sum()), means(hits, metrics))

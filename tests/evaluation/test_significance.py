@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cocite.errors import InputError
+from cocite.evaluation.significance import compare
+
+
+def test_against_the_textbook_formulas():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.6, 0.2, 200), rng.normal(0.5, 0.3, 200)
+    result = compare(a, b)
+    difference = a - b
+    error = difference.std(ddof=1) / math.sqrt(200)
+    assert result.t == pytest.approx(difference.mean() / error)
+    assert result.d == pytest.approx(difference.mean() / math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2))
+    assert result.d_paired == pytest.approx(difference.mean() / difference.std(ddof=1))
+    # 97.5 % point of Student's t with 199 degrees of freedom, from a table.
+    assert result.low == pytest.approx(difference.mean() - 1.971957 * error, rel=1e-5)
+    assert result.high == pytest.approx(difference.mean() + 1.971957 * error, rel=1e-5)
+    assert result.p < 0.01
+    swapped = compare(b, a)
+    assert (swapped.t, swapped.d, swapped.p) == pytest.approx((-result.t, -result.d, result.p))
+
+
+def test_unjudged_queries_are_left_out():
+    a, b = np.array([1, np.nan, 0.5, 0]), np.array([0.5, 0.2, np.nan, 0.25])
+    result = compare(a, b)
+    assert (result.queries, result.mean, result.other) == (2, 0.5, 0.375)
+
+
+def test_equal_and_constant_differences():
+    a = np.array([0.5, 0.25, 1.0])
+    same = compare(a, a)
+    assert (same.t, same.p, same.d, same.low, same.high) == (0, 1, 0, 0, 0)
+    shifted = compare(a, a - 0.25)
+    assert (shifted.t, shifted.p) == (math.inf, 0)
+    assert shifted.d_paired == math.inf
+    assert 0 < shifted.d < math.inf
+
+
+def test_one_query_is_too_few():
+    with pytest.raises(InputError, match="at least two"):
+        compare(np.array([1.0]), np.array([0.0]))
