@@ -1,0 +1,156 @@
+"""The HTTP API: checks what comes in, asks the stages, and words what goes out. Knows nothing of Ray.
+
+A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from fastapi import FastAPI, Query
+from fastapi.responses import PlainTextResponse
+
+import cocite
+from cocite.errors import InputError
+from cocite.pipeline import Options, Recommendation
+from cocite.protocols import Query as Search
+from cocite_serve import answers, bibtex, manuscript, problems
+from cocite_serve.papers import Papers
+from cocite_serve.schemas import Health, PaperOut, Problem, RecommendRequest, RecommendResponse, Version
+from cocite_serve.settings import ServeSettings
+from cocite_serve.web import BodyLimit, SecurityHeaders, add_pages
+
+DESCRIPTION = """
+Recommends the papers that a manuscript should cite, each with the evidence for it.
+
+Send a title and abstract, or a text with the gap marked `[CIT]`, to **POST /v1/recommend**. Every refusal is a JSON
+object whose `error` is one sentence: 404 an unknown paper, 413 too large a body, 422 a field that does not fit, 429 too
+many requests (try again after `Retry-After` seconds), 504 too slow.
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the two stages say to one query, and the milliseconds each took."""
+
+    recommendations: list[Recommendation]
+    retrieve_ms: float
+    rerank_ms: float
+
+
+class Backend(Protocol):
+    """What stands behind the API: the papers, and the two stages."""
+
+    papers: Papers
+    model_version: str
+    index_version: str
+
+    async def recommend(self, query: Search, options: Options) -> Answer:
+        """The ranked papers of one query."""
+        ...
+
+    async def ready(self) -> None:
+        """Return when both stages are loaded and answer."""
+        ...
+
+
+def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
+    """The ASGI application over a backend."""
+    refused = {status: {"model": Problem, "description": text} for status, text in problems.MEANING.items()}
+
+    def responses(*statuses: int) -> dict[int | str, dict[str, object]]:
+        return {status: refused[status] for status in statuses}
+
+    app = FastAPI(
+        title="cocite",
+        version=cocite.__version__,
+        summary="Citation recommendation",
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+    )
+    limits = settings.limits
+    known = {"model_version": backend.model_version, "index_version": backend.index_version}
+
+    @app.post(
+        "/v1/recommend",
+        tags=["recommend"],
+        summary="Recommend papers to cite",
+        responses=responses(413, 422, 429, 503, 504),
+    )
+    async def recommend(request: RecommendRequest) -> RecommendResponse:
+        problems.check_limits(request, limits)
+        parts = manuscript.read(
+            title=request.title,
+            abstract=request.abstract,
+            context=request.context,
+            text=request.text,
+            gap=request.gap,
+        )
+        rows = backend.papers.rows(request.exclude)
+        options = Options(
+            top_k=request.top_k or min(settings.top_k, limits.top_k),
+            depth=request.depth or min(settings.depth, limits.depth),
+            year_from=request.year_from,
+            year_to=request.year_to,
+            exclude=tuple(int(row) for row in rows if row >= 0),
+            exclude_authors=tuple(request.exclude_authors),
+            evidence=request.evidence,
+        )
+        query = answers.query(parts, request)
+        async with asyncio.timeout(settings.request_timeout_s):
+            answer = await backend.recommend(query, options)
+        unknown = [id_ for id_, row in zip(request.exclude, rows, strict=True) if row < 0]
+        return answers.response(parts, answer, backend.papers, unknown, known)
+
+    @app.get("/v1/health", tags=["service"], summary="Can it answer?", responses=responses(503))
+    async def health() -> Health:
+        async with asyncio.timeout(settings.request_timeout_s):
+            await backend.ready()
+        return Health(papers=len(backend.papers))
+
+    @app.get("/v1/version", tags=["service"], summary="What is being served?")
+    async def version() -> Version:
+        first, last = backend.papers.years or (None, None)
+        return Version(
+            cocite=cocite.__version__,
+            papers=len(backend.papers),
+            year_from=first,
+            year_to=last,
+            top_k=settings.top_k,
+            depth=settings.depth,
+            **known,
+        )
+
+    @app.get(
+        "/v1/bibtex",
+        tags=["papers"],
+        summary="Several papers as BibTeX, with keys that differ",
+        response_class=PlainTextResponse,
+        responses=responses(404, 422),
+    )
+    async def bibtex_of(id: Annotated[list[str], Query(description="Ids of papers.")]) -> str:
+        if len(id) > limits.papers:
+            raise InputError(f"at most {limits.papers} papers at a time, got {len(id)}", where="id")
+        return bibtex.entries(backend.papers.records(id))
+
+    # Ids may hold slashes (a DOI, an address), hence `:path`; the longer route must come first.
+    @app.get(
+        "/v1/papers/{id:path}/bibtex",
+        tags=["papers"],
+        summary="One paper as BibTeX",
+        response_class=PlainTextResponse,
+        responses=responses(404),
+    )
+    async def paper_bibtex(id: str) -> str:
+        return bibtex.entries(backend.papers.records([id]))
+
+    @app.get("/v1/papers/{id:path}", tags=["papers"], summary="One paper", responses=responses(404))
+    async def paper(id: str) -> PaperOut:
+        return answers.paper(backend.papers, id)
+
+    add_pages(app)
+    problems.add_handlers(app, settings)
+    app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    app.add_middleware(SecurityHeaders)
+    return app

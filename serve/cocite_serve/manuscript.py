@@ -1,0 +1,100 @@
+"""Reads what an author pasted: where the gap is, which text is around it, what the title and abstract are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cocite.corpus.records import OTHER_MARK, TARGET_MARK
+from cocite.errors import InputError
+
+GAP = re.compile(rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b", re.IGNORECASE)
+"""A missing citation: `[CIT]` as people write it, or the corpus' own marker."""
+WINDOW = 250
+"""Characters kept each side of a gap; the contexts that models learn from have about 200."""
+TITLE_CHARS = 250
+"""A first line longer than this is no title."""
+ABSTRACT_CHARS = 2_000
+"""Characters of a draft that stand in for its abstract."""
+
+
+@dataclass(frozen=True)
+class Manuscript:
+    """A request's text, taken apart.
+
+    Attributes:
+        title: "" when there is none.
+        abstract: "" when there is none.
+        context: the text around the gap, the gap as ``TARGETCIT`` and others as ``OTHERCIT``; "" when the request
+            is about the whole manuscript.
+        gap: which gap of the text, from 0; None when the text has none.
+        gaps: how many gaps the text has.
+    """
+
+    title: str
+    abstract: str
+    context: str = ""
+    gap: int | None = None
+    gaps: int = 0
+
+
+def read(*, title: str = "", abstract: str = "", context: str = "", text: str = "", gap: int = 0) -> Manuscript:
+    """Take a request's text apart.
+
+    Raises:
+        InputError: there is nothing to search with, or no gap of that number. ``where`` is the field's name.
+    """
+    if context and text:
+        raise InputError("give either context or text, not both", where="text")
+    if text and not GAP.search(text):
+        if gap:
+            raise InputError(f"there is no gap number {gap}: the text holds no [CIT]", where="gap")
+        first, rest = _split_title(text)
+        return Manuscript(title or first, abstract or rest)
+    if text:
+        first, rest = _split_title(text)
+        if GAP.search(first):
+            first, rest = "", text
+        around, gaps = _around(rest, gap)
+        body = GAP.sub(" ", rest)
+        if gaps == 1 and len(body) <= 2 * WINDOW:
+            body = ""  # a sentence or two: all of it is the context, none of it an abstract
+        return Manuscript(title or first, abstract or _cut(body, ABSTRACT_CHARS), around, gap, gaps)
+    if context:
+        around, gaps = _around(context, gap)
+        return Manuscript(title, abstract, around, gap if gaps else None, gaps)
+    if not (title or abstract):
+        raise InputError("give a title and abstract, or a text with the gap marked [CIT]")
+    return Manuscript(title, abstract)
+
+
+def _split_title(text: str) -> tuple[str, str]:
+    """The first line, when it looks like a title, and what follows."""
+    first, _, rest = text.strip().partition("\n")
+    first, rest = first.strip(), rest.strip()
+    if len(first) <= TITLE_CHARS and (rest or not first.endswith((".", "?", "!"))):
+        return first, rest
+    return "", text.strip()
+
+
+def _around(text: str, gap: int) -> tuple[str, int]:
+    """The text around one gap with gaps as the corpus marks them, and the number of gaps."""
+    marks = list(GAP.finditer(text))
+    if not marks:
+        if gap:
+            raise InputError(f"there is no gap number {gap}: the context holds no [CIT]", where="gap")
+        return " ".join(text.split()), 0
+    if gap >= len(marks):
+        raise InputError(f"there is no gap number {gap}: the text holds {len(marks)} [CIT], counted from 0", where="gap")
+    here = marks[gap]
+    before = " ".join(GAP.sub(OTHER_MARK, text[: here.start()]).split())
+    after = " ".join(GAP.sub(OTHER_MARK, text[here.end() :]).split())
+    if len(before) > WINDOW:
+        before = before[-WINDOW:].partition(" ")[2]
+    return f"{before} {TARGET_MARK} {_cut(after, WINDOW)}".strip(), len(marks)
+
+
+def _cut(text: str, chars: int) -> str:
+    """At most ``chars`` characters, whole words."""
+    text = text.strip()
+    return text if len(text) <= chars else text[:chars].rpartition(" ")[0]

@@ -1,0 +1,61 @@
+"""The corpus as the gateway needs it: papers by id and by row, for answers and BibTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
+from cocite.errors import NotFoundError
+
+
+class Papers:
+    """Papers of one index snapshot; removed ones are not found.
+
+    Args:
+        corpus: the snapshot's store.
+        alive: (N,) whether a paper may be recommended.
+    """
+
+    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_]) -> None:
+        self.corpus = corpus
+        self.alive = alive
+
+    def __len__(self) -> int:
+        return int(self.alive.sum())
+
+    @cached_property
+    def years(self) -> tuple[int, int] | None:
+        """The first and the last year of a paper, None when no year is known."""
+        years = self.corpus.years[self.alive & (self.corpus.years > 0)]
+        return (int(years.min()), int(years.max())) if len(years) else None
+
+    def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
+        """Rows of some ids, -1 for one that is unknown or removed."""
+        rows = self.corpus.find(ids)
+        return np.where((rows >= 0) & self.alive[rows], rows, -1).astype(np.int32)
+
+    def records(self, ids: Sequence[str]) -> list[PaperRecord]:
+        """The papers of some ids; raises for the first that is not there."""
+        rows = self.rows(ids)
+        if (rows < 0).any():
+            raise NotFoundError(f"no paper has the id {ids[int(np.argmax(rows < 0))]!r}", where="id")
+        return self.corpus.papers_at(rows)
+
+    def in_citations(self, rows: Sequence[int] | NDArray[np.int32]) -> list[int]:
+        """How many papers of the corpus cite each row."""
+        indptr = self.corpus.cited_by.indptr
+        at = np.asarray(rows, np.int64)
+        return [int(n) for n in indptr[at + 1] - indptr[at]]
+
+    def heads(self, rows: Sequence[int]) -> dict[int, tuple[str, str, int | None]]:
+        """Id, title and year of some rows."""
+        unique = sorted(set(rows))
+        columns = [self.corpus.papers.take(name, unique) for name in ("id", "title", "year")]
+        return {
+            row: (id_, title, year or None) for row, id_, title, year in zip(unique, *columns, strict=True)
+        }

@@ -1,0 +1,170 @@
+"""Requests and answers of the HTTP API, as its documentation shows them.
+
+Only shape and meaning stand here; how long a field may be is the endpoint's setting (:class:`Limits`) and is checked
+by the gateway, so that the message can name the limit in force.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+
+Year = Annotated[int, Field(ge=1000, le=2999)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+GAP_EXAMPLE = (
+    "Attention lets every position look at every other one, and replaced recurrence in machine "
+    "translation [CIT], while pretrained encoders changed most other tasks."
+)
+
+
+class RecommendRequest(BaseModel):
+    """What recommendations are asked for: a title and abstract, a text with a gap, or both."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"context": GAP_EXAMPLE, "top_k": 5},
+                {
+                    "title": "Recommending citations from the text of a manuscript",
+                    "abstract": "We retrieve candidate papers with sparse and dense signals and rerank them.",
+                    "top_k": 10,
+                    "year_to": 2018,
+                },
+            ]
+        },
+    )
+
+    title: Text = Field(default="", description="Title of the manuscript.")
+    abstract: Text = Field(default="", description="Abstract of the manuscript.")
+    context: Text = Field(
+        default="",
+        description="Text around the missing citation. The gap reads `[CIT]`; it may be left out when the whole "
+        "text is about one citation.",
+    )
+    text: Text = Field(
+        default="",
+        description="Anything pasted: when it holds `[CIT]` it is read as text with gaps, else as a title "
+        "(its first line, when short) and an abstract. Not together with `context`.",
+    )
+    gap: int = Field(
+        default=0, ge=0, description="Which `[CIT]` to fill when there are several: 0 is the first of the text."
+    )
+    year: Year | None = Field(default=None, description="Year of the manuscript; weighs how old papers are.")
+    authors: list[Text] = Field(default=[], description="Authors of the manuscript, as the corpus writes names.")
+    venue: Text = Field(default="", description="Venue the manuscript is written for.")
+    top_k: int | None = Field(default=None, ge=1, description="Papers to return. Default: the server's setting.")
+    depth: int | None = Field(
+        default=None,
+        ge=1,
+        validation_alias=AliasChoices("depth", "K"),
+        description="Candidates that the second stage reranks, also accepted as `K`. More is slower.",
+    )
+    year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
+    year_to: Year | None = Field(default=None, description="Only papers of this year or earlier.")
+    exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
+    exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
+    evidence: bool = Field(default=True, description="Whether to say why each paper is recommended.")
+
+
+class SharedWord(BaseModel):
+    """A word that the request and the paper share."""
+
+    word: str
+    weight: float = Field(description="How much the word says: higher is rarer and more telling.")
+
+
+class Neighbour(BaseModel):
+    """A paper like the manuscript, that cites the recommended one."""
+
+    id: str
+    title: str
+    year: int | None = None
+
+
+class CitingSentence(BaseModel):
+    """A sentence like the author's, that cites the recommended paper."""
+
+    sentence: str
+    id: str = Field(description="Id of the paper that the sentence stands in.")
+    title: str
+    year: int | None = None
+
+
+class EvidenceOut(BaseModel):
+    """Why a paper is recommended, in terms an author can check."""
+
+    shared_words: list[SharedWord] = []
+    cited_by: list[Neighbour] = Field(default=[], description="Papers like the manuscript that cite this one.")
+    sentences: list[CitingSentence] = Field(default=[], description="It is cited in sentences like these.")
+
+
+class PaperOut(BaseModel):
+    """A paper of the corpus."""
+
+    id: str
+    title: str
+    authors: list[str] = []
+    year: int | None = Field(default=None, description="Null when the corpus does not know it.")
+    venue: str = ""
+    abstract: str = ""
+    doi: str = ""
+    in_citations: int | None = Field(default=None, description="Papers of the corpus that cite this one.")
+
+
+class RecommendedPaper(PaperOut):
+    """A recommended paper with its scores and evidence."""
+
+    rank: int = Field(description="1 is the best.")
+    score: float = Field(description="The last stage's score; comparable within one answer only.")
+    stages: dict[str, float] = Field(description="Score of each stage or signal that saw the paper.")
+    evidence: EvidenceOut | None = None
+
+
+class Took(BaseModel):
+    """Milliseconds spent on a request inside the gateway."""
+
+    retrieve: float
+    rerank: float
+    total: float
+
+
+class RecommendResponse(BaseModel):
+    """A ranked list of papers."""
+
+    read_as: Literal["context", "title and abstract"] = Field(description="How the request was understood.")
+    gap: int | None = Field(default=None, description="Which gap this answers, from 0.")
+    gaps: int = Field(default=0, description="How many `[CIT]` the text holds.")
+    context: str = Field(default="", description="The text around the gap that was searched with.")
+    papers: list[RecommendedPaper]
+    unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
+    model_version: str
+    index_version: str
+    took_ms: Took
+
+
+class Health(BaseModel):
+    """The endpoint can answer: both stages are loaded."""
+
+    status: Literal["ok"] = "ok"
+    papers: int = Field(description="Papers in the index.")
+
+
+class Version(BaseModel):
+    """What is being served."""
+
+    cocite: str
+    model_version: str = Field(description="Fingerprint of the model folder.")
+    index_version: str = Field(description="Id of the index snapshot.")
+    papers: int
+    year_from: int | None = Field(default=None, description="Year of the oldest paper.")
+    year_to: int | None = Field(default=None, description="Year of the newest paper.")
+    top_k: int = Field(description="Papers in an answer when the request does not say.")
+    depth: int = Field(description="Candidates reranked when the request does not say.")
+
+
+class Problem(BaseModel):
+    """Why a request was refused, in one sentence."""
+
+    error: str
+    field: str | None = Field(default=None, description="The field of the request at fault, when there is one.")

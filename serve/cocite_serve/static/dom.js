@@ -1,0 +1,41 @@
+// Builds elements. Text from the corpus or the author only ever becomes a text node: markup in it stays text.
+
+export const $ = (id) => document.getElementById(id);
+
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name === "class") node.className = value;
+    else if (name === "on") for (const [event, run] of Object.entries(value)) node.addEventListener(event, run);
+    else if (name === "style") for (const [key, to] of Object.entries(value)) node.style.setProperty(key, to);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+let toastTimer;
+
+export function toast(text) {
+  const node = $("toast");
+  node.textContent = text;
+  node.classList.add("show");
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => node.classList.remove("show"), 2600);
+}
+
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Outside a secure context (plain HTTP from another machine) there is no clipboard API.
+    const area = el("textarea", { class: "sr", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) throw new Error("The browser did not allow copying.");
+  }
+}
