@@ -60,6 +60,28 @@ class SentenceRecord:
     section: str = ""
 
 
+@dataclass(slots=True)
+class CitationRecord:
+    """A link that the source gives apart from the papers."""
+
+    citing: str
+    cited: str
+
+
+@dataclass(slots=True)
+class Malformed:
+    """What stands in a source where a record should be."""
+
+    reason: str
+    field: str = ""
+    rule: str = "malformed"
+    """The rule it breaks, one of ``cocite.corpus.rules.RULES``."""
+    excerpt: str = ""
+
+
+Record = PaperRecord | ContextRecord | SentenceRecord | CitationRecord | Malformed
+"""What an importer yields, in any order."""
+
 PAPERS = pa.schema(
     [
         ("id", pa.string()),

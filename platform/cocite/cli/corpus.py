@@ -1,0 +1,255 @@
+"""``cocite corpus``: import, check and describe a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, err, out, progress, table
+from cocite.errors import InputError
+
+app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=True)
+
+To = Annotated[Path, typer.Option("--to", help="Folder to write the store to.")]
+Store = Annotated[Path, typer.Argument(metavar="DIR", help="A corpus store.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")]
+
+
+@app.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(help="A file or folder.")],
+    to: To,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="jsonl, parquet, s2, openalex, citeomatic, bibtex [default: detected].")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")] = False,
+    rejects: Annotated[
+        Path | None, typer.Option(help="File for what is rejected or dropped [default: DIR.rejects.jsonl].")
+    ] = None,
+    split_years: Annotated[
+        str | None,
+        typer.Option(metavar="TRAIN,DEV", help="Split by year: train to the first, dev to the second, test after."),
+    ] = None,
+    links_from_contexts: Annotated[
+        bool | None,
+        typer.Option(help="Make links of the contexts' citations [default: when the source gives no links]."),
+    ] = None,
+    keep_later: Annotated[
+        bool, typer.Option("--keep-later", help="Keep links to papers more than a year later than the citing one.")
+    ] = False,
+    replace: Replace = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Import papers, citations, contexts and sentences into a store.
+
+    Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works, Citeomatic's
+    JSON lines and BibTeX; each may be gzipped.
+    """
+    from cocite.corpus.builder import build
+    from cocite.corpus.importers import open_source
+    from cocite.corpus.rules import Limits
+    from cocite.corpus.splits import by_year_name, parse_years
+
+    stream = open_source(source, format_)
+    split = by_year_name(*parse_years(split_years)) if split_years else None
+    rejects = rejects or to.with_name(f"{to.name}.rejects.jsonl")
+    with progress(f"reading {stream.format}", total=stream.total or None) as advance:
+        corpus = build(
+            _Watched(stream, advance),
+            to,
+            limits=Limits(later_years=None) if keep_later else None,
+            strict=strict,
+            rejects=rejects,
+            split=split,
+            links_from_contexts=links_from_contexts,
+            replace=replace,
+            meta={"source": source.name, "format": stream.format},
+            on_step=lambda step: err.print(f"{step} …") if err.is_terminal else None,
+        )
+    _report(corpus, rejects if rejects.exists() else None, as_json)
+
+
+@app.command()
+def stats(store: Store, as_json: JsonFlag = False) -> None:
+    """Print what a store holds and what its import met: counts by rule, years, degrees, splits."""
+    from cocite.corpus.stats import describe
+    from cocite.corpus.store import Corpus
+
+    facts = describe(Corpus.open(store))
+    if as_json:
+        emit(facts)
+        return
+    table(str(store), ["", "count"], [(name, f"{n:,}") for name, n in facts["counts"].items()])
+    table("splits", ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
+    for name, title in (("out_degree", "citations of a paper"), ("in_degree", "citations to a paper")):
+        table(title, list(facts[name]), [[f"{value:g}" for value in facts[name].values()]])
+    top = max(facts["years"].values(), default=1)
+    rows = [(year, f"{n:,}", "█" * max(round(40 * n / top), 1)) for year, n in facts["years"].items()]
+    from rich.table import Table
+
+    grid = Table(title="papers by year", title_justify="left")
+    for column, justify in (("year", "left"), ("papers", "right"), ("", "left")):
+        grid.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for row in rows:
+        grid.add_row(*map(str, row))
+    out.print(grid)
+    _rules(facts["rules"], facts["samples"])
+
+
+@app.command()
+def verify(store: Store, as_json: JsonFlag = False) -> None:
+    """Check every file of a store against its SHA-256; a damaged one is named."""
+    from cocite.corpus.store import Corpus
+
+    manifest = Corpus.verify(store)
+    size = sum(entry["bytes"] for entry in manifest.files.values())
+    if as_json:
+        emit({"ok": True, "version": manifest.digest, "files": len(manifest.files), "bytes": size})
+    else:
+        out.print(f"{store}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged (version {manifest.digest})")
+
+
+@app.command()
+def show(store: Store, id_: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonFlag = False) -> None:
+    """Print one paper, what it cites, and how it is cited."""
+    from cocite.corpus.stats import paper_facts
+    from cocite.corpus.store import Corpus
+
+    facts = paper_facts(Corpus.open(store), id_)
+    if as_json:
+        emit(facts)
+        return
+    grid = [(name, value if isinstance(value, str) else "; ".join(map(str, value))) for name, value in facts["paper"].items()]
+    from rich.table import Table
+
+    view = Table(show_header=False, box=None)
+    for name, value in grid:
+        view.add_row(name, str(value) or "–")
+    out.print(view)
+    for name in ("cites", "cited_by", "cocited_with"):
+        table(f"{name.replace('_', ' ')} ({facts[name]['total']})", ["id", "title"], facts[name]["papers"])
+    for sentence in facts["contexts"]:
+        out.print(f"  {sentence['citing']}: {sentence['text']}", markup=False)
+
+
+@app.command()
+def synth(
+    to: To,
+    papers: Annotated[int, typer.Option(min=10, max=100_000_000, help="Number of papers.")] = 3000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same corpus.")] = 0,
+    context_rate: Annotated[float, typer.Option(min=0, max=20, help="Contexts per paper, on average.")] = 4.0,
+    sentences: Annotated[bool, typer.Option("--sentences", help="Write bodies as well.")] = False,
+    replace: Replace = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a synthetic corpus in which content and co-citation both tell what is cited."""
+    from cocite.corpus.builder import build
+    from cocite.corpus.synth import Synthetic
+
+    source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences)
+    with progress("writing papers", total=papers) as advance:
+        corpus = build(_Watched(source, advance), to, replace=replace, meta={"format": "synth", "synth": source.settings()})
+    _report(corpus, None, as_json)
+
+
+@app.command()
+def starter(to: To, replace: Replace = False, as_json: JsonFlag = False) -> None:
+    """Write the starter corpus: landmark papers of NLP, information retrieval, machine learning and recommendation."""
+    from cocite.corpus.starter import build_starter
+
+    _report(build_starter(to, replace=replace), None, as_json)
+
+
+@app.command()
+def split(
+    store: Store,
+    to: To,
+    years: Annotated[str | None, typer.Option(metavar="TRAIN,DEV", help="By year: train to the first, dev to the second.")] = None,
+    random: Annotated[
+        str | None, typer.Option(metavar="DEV,TEST", help="Random by paper: shares of dev and test, as 0.1,0.1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
+    without: Annotated[
+        Path | None, typer.Option(help="Take out of train the papers whose title is in this other store (leak filter).")
+    ] = None,
+    threshold: Annotated[float, typer.Option(min=0.05, max=1, help="Jaccard similarity of titles that counts as the same.")] = 0.7,
+    replace: Replace = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a copy of a store with another split."""
+    from cocite.corpus.splits import Split, leaked, parse_shares, parse_years, with_split
+    from cocite.corpus.store import Corpus
+
+    corpus = Corpus.open(store)
+    if years and random:
+        raise InputError("give --years or --random, not both")
+    if years:
+        chosen = Split.by_year(corpus, *parse_years(years))
+    elif random:
+        chosen = Split.random(len(corpus), *parse_shares(random), seed=seed)
+    else:
+        chosen = Split.given(corpus)
+    removed = 0
+    if without is not None:
+        leaks = leaked(corpus, Corpus.open(without), threshold=threshold)
+        removed = int((leaks & chosen.train).sum())
+        chosen = chosen.without(leaks & chosen.train)
+    result = with_split(corpus, chosen, to, replace=replace)
+    facts: dict[str, Any] = {"to": str(to), "version": result.version, "splits": chosen.counts(), "leaks_removed": removed}
+    if as_json:
+        emit(facts)
+    else:
+        table(str(to), ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
+        if without is not None:
+            out.print(f"{removed:,} papers left out of train: their titles are in {without}")
+
+
+class _Watched:
+    """A stream of records that moves a progress bar."""
+
+    def __init__(self, stream: Any, advance: Callable[[int], None]) -> None:
+        self.stream = stream
+        self.advance = advance
+
+    @property
+    def place(self) -> Any:
+        return self.stream.place
+
+    def __iter__(self) -> Iterator[Any]:
+        before = 0
+        for number, record in enumerate(self.stream):
+            if number % 2048 == 0 and self.stream.done != before:
+                self.advance(self.stream.done - before)
+                before = self.stream.done
+            yield record
+        self.advance(self.stream.done - before)
+
+
+def _report(corpus: Any, rejects: Path | None, as_json: bool) -> None:
+    counts = corpus.counts
+    if as_json:
+        emit({"to": str(corpus.path), "version": corpus.version, **counts, "rejects": str(rejects) if rejects else None})
+        return
+    names = ("papers", "citations", "contexts", "sentences", "cocited_pairs")
+    table(str(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names])
+    _rules(counts["rules"], corpus.manifest.meta.get("samples", {}))
+    if rejects is not None:
+        out.print(f"what was rejected or dropped, and why: {rejects}")
+
+
+def _rules(counts: dict[str, int], samples: dict[str, list[dict[str, Any]]]) -> None:
+    from cocite.corpus.rules import RULES
+
+    hits = [(name, n) for name, n in counts.items() if n]
+    if not hits:
+        out.print("no rule was hit: every record and link is in the store")
+        return
+    rows = []
+    for name, n in hits:
+        sample = next(iter(samples.get(name, [])), {})
+        where = f"{sample['file']}:{sample['line']}" if "file" in sample else ""
+        rows.append((RULES[name].finds, name, RULES[name].action, f"{n:,}", where))
+    table("rules", ["what", "rule", "then", "hits", "first at"], rows)

@@ -1,0 +1,119 @@
+"""Repairs the text of records: broken characters out, over-long fields cut, years within reason."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from cocite.corpus.records import ContextRecord, PaperRecord, SentenceRecord
+from cocite.corpus.rules import Limits, Place, Tally
+
+REPLACEMENT = "\ufffd"
+_DROPPED = re.compile("[\ud800-\udfff\ufffd\ufffe\uffff\ufeff]+")
+_SPACED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
+
+
+def repair(text: str) -> tuple[str, bool]:
+    """A text in NFC without broken characters, and whether there were any.
+
+    Lone surrogates and replacement characters are dropped; control characters stand where OCR saw nothing or a
+    page ended, so each run of them becomes a space. Tabs and line ends stay; so do accents, in composed form.
+    """
+    if text.isprintable() and (text.isascii() or REPLACEMENT not in text):
+        # The common case costs two passes in C and no copy.
+        return (text, False) if text.isascii() else (unicodedata.normalize("NFC", text), False)
+    fixed = _SPACED.sub(" ", _DROPPED.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+    # A carriage return is how some systems end a line: it is not counted as broken.
+    broken = len(fixed) != len(text.replace("\r\n", "\n")) or _SPACED.search(text.replace("\r", "")) is not None
+    return unicodedata.normalize("NFC", fixed), broken
+
+
+class Cleaner:
+    """Applies the rules that need one record alone.
+
+    Each method repairs the record in place and says whether it can be kept; what it finds goes to the tally.
+    """
+
+    def __init__(self, limits: Limits, tally: Tally) -> None:
+        self.limits = limits
+        self.tally = tally
+
+    def paper(self, record: PaperRecord, place: Place) -> bool:
+        """Clean a paper."""
+        limits = self.limits
+        if not self._id_fits(record, place):
+            return False
+        record.title = self._text(record.title, limits.title, "title", record.id, place).strip()
+        if not record.title:
+            self.tally.hit("empty_title", "the paper has no title", place, field="title", id=record.id)
+            return False
+        record.abstract = self._text(record.abstract, limits.abstract, "abstract", record.id, place).strip()
+        record.venue = self._text(record.venue, limits.venue, "venue", record.id, place).strip()
+        record.doi = self._text(record.doi, limits.name, "doi", record.id, place).strip()
+        record.authors = self._texts(record.authors, "authors", record.id, place)
+        record.keyphrases = self._texts(record.keyphrases, "keyphrases", record.id, place)
+        if record.year and not limits.first_year <= record.year <= limits.last_year:
+            reason = f"the year {record.year} is not within {limits.first_year} to {limits.last_year}"
+            self.tally.hit("absurd_year", reason, place, field="year", id=record.id)
+            record.year = 0
+        if len(record.citations) > limits.citations:
+            self._cut(len(record.citations), limits.citations, "citations", record.id, place)
+            record.citations = record.citations[: limits.citations]
+        return True
+
+    def context(self, record: ContextRecord, place: Place) -> bool:
+        """Clean a context."""
+        if not self._id_fits(record, place):
+            return False
+        record.text = self._text(record.text, self.limits.context, "context", record.id, place).strip()
+        if not record.text:
+            self.tally.hit("empty_context", "the context has no text", place, field="context", id=record.id)
+            return False
+        record.section = self._text(record.section, self.limits.section, "section", record.id, place).strip()
+        if len(record.cited) > self.limits.group:
+            self._cut(len(record.cited), self.limits.group, "cited", record.id, place)
+            record.cited = record.cited[: self.limits.group]
+        return True
+
+    def sentence(self, record: SentenceRecord, place: Place) -> bool:
+        """Clean a body sentence."""
+        record.text = self._text(record.text, self.limits.sentence, "text", record.paper, place).strip()
+        if not record.text:
+            self.tally.hit("empty_sentence", "the sentence has no text", place, field="text", id=record.paper)
+            return False
+        record.section = self._text(record.section, self.limits.section, "section", record.paper, place).strip()
+        return True
+
+    def _id_fits(self, record: PaperRecord | ContextRecord, place: Place) -> bool:
+        id_, broken = repair(record.id)
+        record.id = id_.strip()
+        if not record.id:
+            self.tally.hit("missing_id", "the record has no id", place, field="id")
+            return False
+        if broken or len(record.id) > self.limits.id:
+            reason = f"the id is broken or longer than {self.limits.id} characters"
+            self.tally.hit("missing_id", reason, place, field="id", id=record.id[:80])
+            return False
+        return True
+
+    def _text(self, text: str, limit: int, field: str, id_: str, place: Place) -> str:
+        if not text:
+            return text
+        text, broken = repair(text)
+        if broken:
+            self.tally.hit("broken_unicode", f"broken characters in the {field}", place, field=field, id=id_)
+        if len(text) > limit:
+            self._cut(len(text), limit, field, id_, place)
+            return text[:limit]
+        return text
+
+    def _texts(self, texts: Iterable[str], field: str, id_: str, place: Place) -> tuple[str, ...]:
+        values = [self._text(text, self.limits.name, field, id_, place).strip() for text in texts]
+        kept = tuple(value for value in values if value)
+        if len(kept) > self.limits.names:
+            self._cut(len(kept), self.limits.names, field, id_, place)
+        return kept[: self.limits.names]
+
+    def _cut(self, size: int, limit: int, field: str, id_: str, place: Place) -> None:
+        self.tally.hit("too_long", f"{size} where {limit} is the limit; cut", place, field=field, id=id_)

@@ -1,0 +1,213 @@
+"""The end of a build: hashes become rows, texts come in order, links become compressed sparse rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cocite.corpus.cocitation import ordered_pairs
+from cocite.corpus.csr import CSR
+from cocite.corpus.links import BLOCK, PAIR, WEIGHTED, write_csr
+from cocite.corpus.records import CONTEXTS, SENTENCES, SPLITS
+from cocite.corpus.rules import Place
+from cocite.corpus.spill import BatchWriter, PairFile, read_batches
+from cocite.corpus.texts import survey, write_ordered
+
+if TYPE_CHECKING:
+    from cocite.corpus.builder import StoreBuilder
+
+
+class Finisher:
+    """Writes all of a store but its papers, from what a builder has spilled."""
+
+    def __init__(self, builder: StoreBuilder, on_step: Callable[[str], None]) -> None:
+        self.builder = builder
+        self.table = builder.table
+        self.tally = builder.tally
+        self.folder = builder.folder
+        self.scratch = builder.scratch
+        self.years: NDArray[np.int16] = np.array(builder.years, np.int16)
+        self.on_step = on_step
+        self.pairs = PairFile(self.scratch / "resolved.pairs", PAIR)
+        self.together = PairFile(self.scratch / "together.pairs", WEIGHTED)
+        own_links = builder.links.count > 0
+        self.links_from_contexts = (
+            not own_links if builder.links_from_contexts is None else builder.links_from_contexts
+        )
+
+    def run(self) -> dict[str, Any]:
+        """All steps; returns the counts."""
+        self._copy_base_links()
+        self.on_step("resolving citations")
+        self._resolve_links()
+        given = self.pairs.count
+        self.on_step("ordering contexts")
+        contexts = self._contexts()
+        self.on_step("ordering sentences")
+        sentences = self._sentences()
+        self.on_step("writing citations")
+        count = len(self.table)
+        distinct = write_csr(self.pairs, count, self.folder, "cites", scratch=self.scratch)
+        write_csr(self.pairs, count, self.folder, "cited_by", scratch=self.scratch, flip=True)
+        if self.pairs.count == given:
+            self.tally.add("duplicate_citation", given - distinct)
+        together = write_csr(self.together, count, self.folder, "cocitations", scratch=self.scratch)
+        np.save(self.folder / "ids.npy", self.table.entries())
+        splits = np.zeros(len(SPLITS), np.int64)
+        for batch in read_batches(self.folder / "papers.arrow", ["split"]):
+            splits += np.bincount(batch.column(0).to_numpy(), minlength=len(SPLITS))
+        return {
+            "papers": count,
+            "citations": distinct,
+            "contexts": contexts,
+            "sentences": sentences,
+            "cocited_pairs": together // 2,
+            "splits": {name or "none": int(n) for name, n in zip(SPLITS, splits, strict=True)},
+        }
+
+    def _copy_base_links(self) -> None:
+        base = self.builder.base
+        if base is None:
+            return
+        for start in range(0, len(base), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(base)), dtype=np.int32)
+            owner, entries = base.cites.gather(rows)
+            self.pairs.write(rows[owner], entries)
+            pairs, times = base.cocitations
+            owner, entries = pairs.gather(rows)
+            self.together.write(rows[owner], entries, times[pairs.indptr[start] : pairs.indptr[start + len(rows)]])
+
+    # -- citations ------------------------------------------------------------------------------------------
+
+    def _resolve_links(self) -> None:
+        sketch = dict(self.builder.sketch)
+        for block in self.builder.links.blocks(BLOCK):
+            citing, cited = self.table.find(block["citing"]), self.table.find(block["cited"])
+            self.tally.add("unknown_citing", int((citing < 0).sum()))
+            unknown = (citing >= 0) & (cited < 0)
+            self.tally.add("unknown_citation", int(unknown.sum()))
+            for key in np.unique(block["cited"][unknown]).tolist():
+                if key in sketch:
+                    source, target, file, line = sketch.pop(key)
+                    entry: dict[str, Any] = {"rule": "unknown_citation", "reason": "the cited paper is not in the source"}
+                    entry |= {"file": file, "line": line} if file else {}
+                    self.tally.show("unknown_citation", entry | {"citing": source, "cited": target})
+            keep = (citing >= 0) & (cited >= 0) & (citing != cited)
+            citing, cited = citing[keep], cited[keep]
+            keep = self._not_later(citing, cited, count=True)
+            self.pairs.write(citing[keep], cited[keep])
+        self.builder.links.drop()
+
+    def _not_later(self, citing: NDArray[np.int32], cited: NDArray[np.int32], *, count: bool) -> NDArray[np.bool_]:
+        """Which links do not point too far into the future; papers of an unknown year are given the benefit."""
+        allowed = self.builder.limits.later_years
+        ahead = self.years[cited].astype(np.int32) - self.years[citing]
+        ahead[(self.years[citing] == 0) | (self.years[cited] == 0)] = 0
+        late = ahead > allowed if allowed is not None else np.zeros(len(ahead), bool)
+        if count:
+            self.tally.add("next_year_citation", int(((ahead > 0) & ~late).sum()))
+            self.tally.add("later_citation", int(late.sum()))
+            for i in np.flatnonzero(late)[: self.tally.room("later_citation")].tolist():
+                self.tally.show(
+                    "later_citation",
+                    {
+                        "rule": "later_citation",
+                        "reason": f"the cited paper is {ahead[i]} years later than the citing one",
+                        "citing_row": int(citing[i]),
+                        "cited_row": int(cited[i]),
+                    },
+                )
+        return ~late
+
+    # -- texts ----------------------------------------------------------------------------------------------
+
+    def _contexts(self) -> int:
+        builder = self.builder
+        writer = BatchWriter(self.folder / "contexts.arrow", CONTEXTS)
+        if builder.base is not None:
+            for batch in read_batches(builder.base.path / "contexts.arrow"):
+                writer.write(batch)
+        order = survey(builder.contexts.path, "citing", self.table)
+        write_ordered(builder.contexts.path, order, writer, self._resolve_contexts, scratch=self.scratch)
+        writer.close()
+        return writer.rows
+
+    def _resolve_contexts(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
+        rows = self.table.find(batch.column("citing").to_numpy())
+        keep = self._known(batch, rows, "context", batch.column("id"))
+        cited = batch.column("cited")
+        members = self.table.find(cited.flatten().to_numpy())
+        sizes = cited.value_lengths().to_numpy()
+        owner = np.repeat(np.arange(batch.num_rows), sizes)
+        known = members >= 0
+        missing = np.bincount(owner[~known & keep[owner]], minlength=batch.num_rows)
+        self.tally.add("context_unknown_cited", int(missing.sum()))
+        good = known & keep[owner]
+        good[good] &= self._not_later(rows[owner[good]], members[good], count=False)
+        groups = CSR.build(owner[good], members[good], batch.num_rows)
+        empty = keep & (groups.degrees == 0)
+        for i in np.flatnonzero(empty).tolist():
+            self._reject("context_without_cited", "none of its cited papers can be kept", batch, i, batch.column("id"))
+        keep &= ~empty
+        chosen = np.flatnonzero(keep)
+        owner, members = groups.gather(chosen)
+        kept = CSR(np.concatenate([[0], np.cumsum(groups.degrees[chosen], dtype=np.int64)]), members)
+        if self.links_from_contexts:
+            self.pairs.write(rows[chosen][owner], members)
+        left, right = ordered_pairs(kept)
+        self.together.write(left, right, np.ones(len(left), np.int32))
+        part = batch.take(pa.array(chosen))
+        unresolved = part.column("unresolved").to_numpy() + missing[chosen]
+        columns = {
+            "id": part.column("id"),
+            "citing": pa.array(rows[chosen], pa.int32()),
+            "cited": pa.ListArray.from_arrays(pa.array(kept.indptr, pa.int32()), pa.array(members, pa.int32())),
+            "text": part.column("text"),
+            "sentence": part.column("sentence"),
+            "section": part.column("section"),
+            "group": part.column("group"),
+            "unresolved": pa.array(unresolved, pa.int32()),
+        }
+        return rows[chosen], pa.RecordBatch.from_arrays([columns[name] for name in CONTEXTS.names], schema=CONTEXTS)
+
+    def _sentences(self) -> int:
+        builder = self.builder
+        writer = BatchWriter(self.folder / "sentences.arrow", SENTENCES)
+        degrees = np.zeros(len(self.table), np.int64)
+        if builder.base is not None:
+            for batch in read_batches(builder.base.path / "sentences.arrow"):
+                writer.write(batch)
+            degrees[: builder.old] = np.diff(builder.base.sentence_indptr)
+        order = survey(builder.sentences.path, "paper", self.table)
+        order.degrees[: builder.old] = 0
+        degrees += order.degrees
+        write_ordered(
+            builder.sentences.path, order, writer, self._resolve_sentences, scratch=self.scratch, ties="position"
+        )
+        writer.close()
+        indptr = np.zeros(len(degrees) + 1, np.int64)
+        np.cumsum(degrees, out=indptr[1:])
+        np.save(self.folder / "sentences.indptr.npy", indptr)
+        return writer.rows
+
+    def _resolve_sentences(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
+        rows = self.table.find(batch.column("paper").to_numpy())
+        keep = self._known(batch, rows, "sentence", None)
+        part = batch.select(SENTENCES.names)
+        return (rows, part) if keep.all() else (rows[keep], part.filter(pa.array(keep)))
+
+    def _known(self, batch: pa.RecordBatch, rows: NDArray[np.int32], what: str, ids: pa.Array | None) -> NDArray[np.bool_]:
+        """Which texts belong to a paper of this build; the others are rejected."""
+        for i in np.flatnonzero(rows < 0).tolist():
+            self._reject(f"{what}_of_unknown_paper", "its paper is not in the source", batch, i, ids)
+        for i in np.flatnonzero((rows >= 0) & (rows < self.builder.old)).tolist():
+            self._reject(f"{what}_of_old_paper", "its paper was there before; import the corpus again", batch, i, ids)
+        return np.asarray(rows >= self.builder.old)
+
+    def _reject(self, rule: str, reason: str, batch: pa.RecordBatch, i: int, ids: pa.Array | None) -> None:
+        place = Place(self.builder.files[batch.column("file")[i].as_py()], batch.column("line")[i].as_py())
+        self.tally.hit(rule, reason, place, id=ids[i].as_py() if ids is not None else "")

@@ -1,0 +1,83 @@
+"""OpenAlex works, as JSON lines of its snapshot or API.
+
+Abstracts come as an inverted index and are put together again. Keyphrases are the MeSH descriptors, major topics first;
+where a work has none, its keywords, or else its concepts from level 1 up by score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cocite.corpus.importers.source import FieldError, JSONLines, integer, mapping, objects, text, texts
+from cocite.corpus.records import PaperRecord, Record
+
+MAX_POSITION = 20_000
+"""Words of the longest abstract put together."""
+MIN_CONCEPT_SCORE = 0.3
+"""Concepts scored lower are guesses."""
+
+
+class OpenAlex(JSONLines):
+    """Works with their references."""
+
+    format = "openalex"
+
+    @staticmethod
+    def recognises(value: dict[str, object]) -> bool:
+        """Whether a first record looks like a work."""
+        return "referenced_works" in value or "abstract_inverted_index" in value or "authorships" in value
+
+    def records(self, value: dict[str, Any]) -> Iterator[Record]:
+        """The paper of one work."""
+        yield PaperRecord(
+            id=short_id(text(value, "id")),
+            title=text(value, "title", "display_name"),
+            abstract=abstract(mapping(value, "abstract_inverted_index")),
+            year=integer(value, "publication_year"),
+            venue=_venue(value),
+            authors=tuple(text(mapping(a, "author"), "display_name") for a in objects(value, "authorships")),
+            keyphrases=_keyphrases(value),
+            doi=text(value, "doi").removeprefix("https://doi.org/"),
+            citations=tuple(short_id(id_) for id_ in texts(value, "referenced_works")),
+        )
+
+
+def short_id(url: str) -> str:
+    """``W123`` of ``https://openalex.org/W123``."""
+    return url.rsplit("/", 1)[-1]
+
+
+def abstract(index: dict[str, Any]) -> str:
+    """The text whose words and positions an inverted index gives."""
+    words: list[tuple[int, str]] = []
+    for word, positions in index.items():
+        if not isinstance(positions, list):
+            raise FieldError("abstract_inverted_index", "lists of positions", positions)
+        words.extend((at, word) for at in positions if isinstance(at, int) and 0 <= at < MAX_POSITION)
+    return " ".join(word for _, word in sorted(words))
+
+
+def _venue(value: dict[str, Any]) -> str:
+    source = mapping(mapping(value, "primary_location"), "source")
+    # Until 2023 the venue stood in host_venue.
+    return text(source, "display_name") or text(mapping(value, "host_venue"), "display_name")
+
+
+def _keyphrases(value: dict[str, Any]) -> tuple[str, ...]:
+    mesh = sorted(objects(value, "mesh"), key=lambda term: not term.get("is_major_topic"))
+    names = [text(term, "descriptor_name") for term in mesh]
+    if not names:
+        names = [text(term, "display_name", "keyword") for term in objects(value, "keywords")]
+    if not names:
+        concepts = [(_number(c.get("score")), c) for c in objects(value, "concepts") if integer(c, "level", 1) > 0]
+        concepts.sort(key=lambda pair: -pair[0])
+        names = [text(c, "display_name") for score, c in concepts if score >= MIN_CONCEPT_SCORE]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value) if isinstance(value, str | int | float) else 0.0
+    except ValueError:
+        return 0.0

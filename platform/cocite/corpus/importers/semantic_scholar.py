@@ -1,0 +1,236 @@
+"""Semantic Scholar's datasets: S2AG (papers, abstracts, citations) and S2ORC (full texts with spans), as JSON lines.
+
+The kind of each file is told by its first record, so a folder may hold any of them. Ids are corpus ids. Where papers come
+with abstracts or full texts of their own files, these are joined through a small database on disk, not in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cocite.corpus.importers.fulltext import Mention, parts
+from cocite.corpus.importers.source import (
+    FieldError,
+    JSONLines,
+    first_object,
+    integer,
+    mapping,
+    objects,
+    text,
+    texts,
+)
+from cocite.corpus.records import TARGET_MARK, CitationRecord, ContextRecord, Malformed, PaperRecord, Record
+
+KINDS = ("papers", "citations", "fulltext", "abstracts")
+_NAMES = {
+    # S2ORC's first API release and its second one name the same spans differently.
+    "bibref": ("bibref", "bib_ref"),
+    "bibentry": ("bibentry", "bib_entry"),
+    "header": ("sectionheader", "section_header"),
+}
+
+
+class SemanticScholar(JSONLines):
+    """S2AG and S2ORC files."""
+
+    format = "s2"
+
+    def __init__(self, path: Path, files: list[Path] | None = None) -> None:
+        super().__init__(path, files)
+        self._kinds: dict[str, list[Path]] = {kind: [] for kind in KINDS}
+        for file in self.files:
+            record = first_object(file)
+            if record is not None:
+                self._kinds[kind_of(record) or "papers"].append(file)
+        self.total += sum(f.stat().st_size for f in self._joined())
+        self._abstracts: sqlite3.Connection | None = None
+        self._contexts = 0
+
+    @staticmethod
+    def recognises(value: dict[str, object]) -> bool:
+        """Whether a first record looks like one of these datasets."""
+        return kind_of(value) is not None
+
+    def _joined(self) -> list[Path]:
+        """Files whose abstracts belong to papers of other files."""
+        return self._kinds["abstracts"] + self._kinds["fulltext"] if self._kinds["papers"] else []
+
+    def __iter__(self) -> Iterator[Record]:
+        self.done = 0
+        kinds = self._kinds
+        with tempfile.TemporaryDirectory() as folder:
+            if self._joined():
+                self._abstracts = sqlite3.connect(str(Path(folder) / "abstracts.sqlite"), isolation_level=None)
+                yield from self._store_abstracts(self._abstracts)
+            for file in kinds["papers"] + kinds["citations"] + kinds["fulltext"]:
+                yield from self.read(file)
+            if self._abstracts is not None:
+                self._abstracts.close()
+                self._abstracts = None
+
+    def _store_abstracts(self, database: sqlite3.Connection) -> Iterator[Record]:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("CREATE TABLE abstracts (id TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID")
+        database.execute("BEGIN")
+        for file in self._joined():
+            for value in self.objects(file):
+                if isinstance(value, Malformed):
+                    # A full text is read a second time, and told of then.
+                    if file in self._kinds["abstracts"]:
+                        yield value
+                    continue
+                try:
+                    found = text(value, "abstract") if "abstract" in value else _Body(value).abstract
+                    entry = (text(value, "corpusid"), found.encode("utf-8", "replace").decode())
+                    if found:
+                        database.execute("INSERT OR IGNORE INTO abstracts VALUES (?, ?)", entry)
+                except FieldError as error:
+                    if file in self._kinds["abstracts"]:
+                        yield Malformed(str(error), error.field)
+        database.execute("COMMIT")
+
+    def records(self, value: dict[str, Any]) -> Iterator[Record]:
+        """The records of one line, whichever dataset it is of."""
+        kind = kind_of(value)
+        if kind == "papers":
+            yield self._paper(value)
+        elif kind == "citations":
+            yield from self._citation(value)
+        elif kind == "fulltext":
+            yield from self._fulltext(value)
+        elif kind is None:
+            yield Malformed("neither a paper, nor a citation, nor a full text", "corpusid", excerpt=json.dumps(value)[:200])
+
+    def _paper(self, value: dict[str, Any]) -> PaperRecord:
+        id_ = text(value, "corpusid", "corpusId")
+        abstract = text(value, "abstract")
+        if not abstract and self._abstracts is not None:
+            row = self._abstracts.execute("SELECT text FROM abstracts WHERE id = ?", (id_,)).fetchone()
+            abstract = row[0] if row else ""
+        journal = mapping(value, "journal")
+        return PaperRecord(
+            id=id_,
+            title=text(value, "title"),
+            abstract=abstract,
+            year=integer(value, "year"),
+            venue=text(value, "venue") or text(journal, "name"),
+            authors=texts(value, "authors"),
+            keyphrases=tuple(dict.fromkeys(texts(value, "s2fieldsofstudy", "category"))),
+            doi=text(mapping(value, "externalids"), "DOI", "doi"),
+        )
+
+    def _citation(self, value: dict[str, Any]) -> Iterator[Record]:
+        citing, cited = text(value, "citingcorpusid"), text(value, "citedcorpusid")
+        if not citing or not cited:
+            # The dataset lists references that were not matched to a paper: there is nothing to link to.
+            yield Malformed("one side of the citation is not matched to a paper", "citedcorpusid", "unmatched_citation")
+            return
+        yield CitationRecord(citing, cited)
+        if self._kinds["fulltext"]:
+            return
+        for sentence in texts(value, "contexts"):
+            # S2AG does not say where in the sentence the citation stood; the gap is put at its end.
+            yield ContextRecord(f"{citing}/{self._contexts}", citing, (cited,), f"{sentence} {TARGET_MARK}")
+            self._contexts += 1
+
+    def _fulltext(self, value: dict[str, Any]) -> Iterator[Record]:
+        body = _Body(value)
+        id_ = text(value, "corpusid")
+        if not self._kinds["papers"]:
+            yield PaperRecord(
+                id=id_,
+                title=text(value, "title") or body.first("title"),
+                abstract=body.abstract,
+                year=integer(value, "year"),
+                venue=text(value, "venue") or body.first("venue"),
+                authors=texts(value, "authors") or tuple(body.pieces("author")),
+                doi=text(mapping(value, "externalids"), "doi", "DOI"),
+            )
+        mentions = body.mentions()
+        if not self._kinds["citations"]:
+            for cited in dict.fromkeys(m.cited for m in mentions if m.cited):
+                yield CitationRecord(id_, cited)
+        yield from parts(id_, body.text, body.paragraphs(), mentions)
+
+
+def kind_of(value: dict[str, Any]) -> str | None:
+    """Which of ``KINDS`` a record is of."""
+    if "citingcorpusid" in value or "citedcorpusid" in value:
+        return "citations"
+    if "corpusid" not in value and "corpusId" not in value:
+        return None
+    if isinstance(value.get("content"), dict) or isinstance(value.get("body"), dict):
+        return "fulltext"
+    if "title" in value:
+        return "papers"
+    return "abstracts" if "abstract" in value else None
+
+
+class _Body:
+    """A full text and its spans."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        content = mapping(value, "content") or mapping(value, "body")
+        self.text = text(content, "text")
+        self._spans = mapping(content, "annotations")
+        bibliography = mapping(value, "bibliography")
+        self._entries = mapping(bibliography, "annotations") if bibliography else self._spans
+
+    def spans(self, name: str, source: dict[str, Any] | None = None) -> list[tuple[int, int, dict[str, Any]]]:
+        """(start, end, attributes) of one kind of span that lies within the text."""
+        source = self._spans if source is None else source
+        raw = next((source[n] for n in _NAMES.get(name, (name,)) if source.get(n)), None)
+        if isinstance(raw, str):
+            # The spans are JSON within JSON.
+            try:
+                raw = json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                raise FieldError(f"annotations.{name}", "valid JSON", raw) from error
+        found = []
+        for span in objects({name: raw}, name):
+            start, end = integer(span, "start", -1), integer(span, "end", -1)
+            if 0 <= start < end:
+                found.append((start, end, mapping(span, "attributes")))
+        return found
+
+    def pieces(self, name: str) -> list[str]:
+        """The texts of one kind of span."""
+        return [" ".join(self.text[start:end].split()) for start, end, _ in self.spans(name) if end <= len(self.text)]
+
+    def first(self, name: str) -> str:
+        """The text of the first span of a kind."""
+        return next(iter(self.pieces(name)), "")
+
+    @property
+    def abstract(self) -> str:
+        """The abstract's paragraphs."""
+        return "\n".join(self.pieces("abstract"))
+
+    def mentions(self) -> list[Mention]:
+        """The citations, with the corpus ids of what they cite."""
+        known: dict[str, str] = {}
+        for _, _, attributes in self.spans("bibentry", self._entries):
+            known[text(attributes, "id")] = text(attributes, "matched_paper_id")
+        result = []
+        for start, end, attributes in self.spans("bibref"):
+            cited = text(attributes, "matched_paper_id") or known.get(text(attributes, "ref_id"), "")
+            if end <= len(self.text):
+                result.append(Mention(start, end, cited))
+        return result
+
+    def paragraphs(self) -> list[tuple[int, int, str]]:
+        """(start, end, section) of the body's paragraphs; the whole text when none is marked."""
+        spans = sorted((start, min(end, len(self.text))) for start, end, _ in self.spans("paragraph"))
+        headers = sorted((start, self.text[start:end].strip()) for start, end, _ in self.spans("header"))
+        result, at, section = [], 0, ""
+        for start, end in spans:
+            while at < len(headers) and headers[at][0] <= start:
+                section, at = headers[at][1], at + 1
+            result.append((start, end, section))
+        return result or [(0, len(self.text), "")]

@@ -1,0 +1,147 @@
+"""Files that grow as a store is built: equal record batches, arrays of unknown length, spilled pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cocite.corpus.store import BATCH
+
+
+class BatchWriter:
+    """Writes an Arrow file of record batches of ``BATCH`` rows, whatever the sizes of what it is given."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.rows = 0
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_file(self._sink, schema)
+        self._pieces: list[pa.RecordBatch] = []
+        self._pending = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows."""
+        self.rows += batch.num_rows
+        if not self._pieces and batch.num_rows == BATCH:
+            self._writer.write_batch(batch)
+        elif batch.num_rows:
+            self._pieces.append(batch)
+            self._pending += batch.num_rows
+            if self._pending >= BATCH:
+                self._flush()
+
+    def _flush(self, *, last: bool = False) -> None:
+        if not self._pieces:
+            return
+        table = pa.Table.from_batches(self._pieces, self.schema).combine_chunks()
+        full = table.num_rows if last else table.num_rows // BATCH * BATCH
+        for start in range(0, full, BATCH):
+            for batch in table.slice(start, min(BATCH, full - start)).to_batches():
+                self._writer.write_batch(batch)
+        rest = table.slice(full)
+        # A slice keeps its parent alive: copy the rest, which is less than one batch.
+        self._pieces = [_copied(batch) for batch in rest.to_batches()] if rest.num_rows else []
+        self._pending = rest.num_rows
+
+    def close(self) -> None:
+        """Write what is left and end the file."""
+        self._flush(last=True)
+        self._writer.close()
+        self._sink.close()
+
+
+def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.take(pa.array(np.arange(batch.num_rows), pa.int32()))
+
+
+class SpillWriter:
+    """Writes batches of any size to an Arrow file that is read back once and thrown away."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self.rows = 0
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_file(self._sink, schema)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append one batch."""
+        if batch.num_rows:
+            self._writer.write_batch(batch)
+            self.rows += batch.num_rows
+
+    def close(self) -> None:
+        """End the file."""
+        self._writer.close()
+        self._sink.close()
+
+
+def read_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The record batches of an Arrow file, read one at a time: nothing is mapped, so nothing stays in memory."""
+    with pa.OSFile(str(path), "rb") as source:
+        options = pa.ipc.IpcReadOptions()
+        if columns is not None:
+            schema = pa.ipc.open_file(source).schema
+            options = pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(name) for name in columns])
+        reader = pa.ipc.open_file(source, options=options)
+        for i in range(reader.num_record_batches):
+            yield reader.get_batch(i)
+
+
+class NpyWriter:
+    """Writes a one-dimensional ``.npy`` file whose length is known only at its end."""
+
+    _HEADER = 128
+
+    def __init__(self, path: Path, dtype: np.dtype[Any] | type) -> None:
+        self.dtype = np.dtype(dtype)
+        self.count = 0
+        self._file: BinaryIO = path.open("wb")
+        self._file.write(b" " * self._HEADER)
+
+    def write(self, values: NDArray[Any]) -> None:
+        """Append values."""
+        np.ascontiguousarray(values, self.dtype).tofile(self._file)
+        self.count += len(values)
+
+    def close(self) -> None:
+        """Write the header, now that the length is known."""
+        text = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': ({self.count},), }}"
+        body = text.encode().ljust(self._HEADER - 11) + b"\n"
+        self._file.seek(0)
+        self._file.write(b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
+        self._file.close()
+
+
+class PairFile:
+    """Fixed-size binary records, appended in blocks and read back in blocks."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        self.path = path
+        self.dtype = dtype
+        self.count = 0
+        self._file: BinaryIO = path.open("wb")
+
+    def write(self, *columns: NDArray[Any]) -> None:
+        """Append records given as one array a field."""
+        records = np.empty(len(columns[0]), self.dtype)
+        for name, values in zip(self.dtype.names or (), columns, strict=True):
+            records[name] = values
+        records.tofile(self._file)
+        self.count += len(records)
+
+    def blocks(self, size: int) -> Iterator[NDArray[Any]]:
+        """The records, ``size`` at a time; ends the writing."""
+        self._file.close()
+        with self.path.open("rb") as file:
+            while len(block := np.fromfile(file, self.dtype, size)):
+                yield block
+
+    def drop(self) -> None:
+        """Remove the file."""
+        self._file.close()
+        self.path.unlink(missing_ok=True)
