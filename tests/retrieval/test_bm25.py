@@ -27,10 +27,9 @@ def reference(documents: list[str], queries: list[str], k1: float, b: float) -> 
     ids = tokenizer.tokenize(documents, update_vocab=True, show_progress=False, allow_empty=False)
     engine = bm25s.BM25(method="lucene", k1=k1, b=b)
     engine.index((ids, tokenizer.get_vocab_dict()), show_progress=False, create_empty_token=False)
-    rows = []
-    for query in tokenizer.tokenize(queries, update_vocab=False, show_progress=False, allow_empty=False):
-        rows.append(engine.get_scores_from_ids(query) if query else np.zeros(len(documents), np.float32))
-    return np.stack(rows)
+    asked = tokenizer.tokenize(queries, update_vocab=False, show_progress=False, allow_empty=False)
+    nothing = np.zeros(len(documents), np.float32)
+    return np.stack([engine.get_scores_from_ids(query) if query else nothing for query in asked])
 
 
 @given(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,30 @@ class Bm25Index:
             if number in wanted:
                 wanted[number] = word
         return [(wanted[int(words[i])], float(weights[i])) for i in order]
+
+    def key_terms(self, texts: Sequence[str], limit: int) -> list[list[str]]:
+        """The words of each text that are more frequent there than in the index, weightiest first, each once.
+
+        Weighed by Bose-Einstein statistics (Bo1 of the divergence-from-randomness models), which Whoosh's key
+        terms use and so Citeomatic's BM25 baseline (Appendix D): with f occurrences in the text and a mean of
+        m in a document of the index, ``f * log2((1 + m) / m) + log2(1 + m)``.
+        """
+        queries = self._query_counts(texts)
+        mean = self._occurrences[queries.indices] / max(len(self), 1)
+        weights = queries.data * np.log2((1 + mean) / mean) + np.log2(1 + mean)
+        result = []
+        for i, text in enumerate(texts):
+            begin, end = queries.indptr[i : i + 2]
+            chosen = queries.indices[begin:end][np.argsort(-weights[begin:end], kind="stable")[:limit]]
+            names = {number: word for word, number in self._split(text)}
+            result.append([names[number] for number in chosen.tolist()])
+        return result
+
+    @cached_property
+    def _occurrences(self) -> NDArray[np.int64]:
+        """(V,) how often each word occurs in all documents; at least 1, for words whose documents were left out."""
+        total = np.bincount(self.counts.indices, self.counts.data, minlength=len(self.vocabulary))
+        return np.maximum(total, 1).astype(np.int64)
 
     def _split(self, text: str) -> Iterator[tuple[str, int]]:
         for word in self.tokenizer.words(text):

@@ -1,0 +1,68 @@
+"""The forms in which a query is put to a lexical index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from cocite.protocols import Query
+from cocite.retrieval.bm25 import Bm25Index
+from cocite.text.gaps import strip_marks
+
+
+class QueryForm(StrEnum):
+    """Which of a query's texts are matched. A part that the query lacks is simply not there."""
+
+    TITLE = "title"
+    TITLE_ABSTRACT = "title+abstract"
+    KEY_TERMS = "key-terms"
+    """The words that mark title and abstract off from the corpus, each once (Citeomatic, Appendix D)."""
+    CONTEXT = "context"
+    CONTEXT_TITLE = "context+title"
+    CONTEXT_TITLE_ABSTRACT = "context+title+abstract"
+
+
+_FIELDS = {
+    QueryForm.TITLE: ("title",),
+    QueryForm.TITLE_ABSTRACT: ("title", "abstract"),
+    QueryForm.KEY_TERMS: ("title", "abstract"),
+    QueryForm.CONTEXT: ("context",),
+    QueryForm.CONTEXT_TITLE: ("context", "title"),
+    QueryForm.CONTEXT_TITLE_ABSTRACT: ("context", "title", "abstract"),
+}
+
+
+def query_texts(
+    queries: Sequence[Query], form: QueryForm, *, index: Bm25Index | None = None, key_terms: int = 20
+) -> list[str]:
+    """The text of each query in one form, citation marks taken out.
+
+    Args:
+        queries: what is asked for.
+        form: which parts of it.
+        index: whose word frequencies choose the key terms; needed for ``KEY_TERMS`` alone.
+        key_terms: how many of them.
+    """
+    fields = _FIELDS[form]
+    texts = [" ".join(filter(None, (getattr(query, field) for field in fields))) for query in queries]
+    texts = [strip_marks(text) for text in texts] if "context" in fields else texts
+    if form is QueryForm.KEY_TERMS:
+        if index is None:
+            raise ValueError("key terms are chosen by an index' word frequencies: pass index=")
+        return [" ".join(words) for words in index.key_terms(texts, key_terms)]
+    return texts
+
+
+def manuscript_texts(queries: Sequence[Query]) -> list[str]:
+    """What a query's neighbours are sought with: all its text."""
+    return query_texts(queries, QueryForm.CONTEXT_TITLE_ABSTRACT)
+
+
+def sentence_texts(queries: Sequence[Query]) -> list[str]:
+    """What similar sentences are sought with: the context of a local query, title and abstract of a global one."""
+    local = query_texts(queries, QueryForm.CONTEXT)
+    whole = query_texts(queries, QueryForm.TITLE_ABSTRACT)
+    return [
+        context if query.is_local else text
+        for query, context, text in zip(queries, local, whole, strict=True)
+    ]

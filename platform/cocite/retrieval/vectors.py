@@ -1,0 +1,230 @@
+"""Nearest vectors, on FAISS: exact, inverted lists, compressed inverted lists or a graph behind one interface.
+
+All vectors are unit vectors and nearness is their inner product. Beside the FAISS index the raw vectors are kept,
+memory-mapped: they give the similarity of any pair, and the exact scores of what a compressed index finds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cocite.artifacts import read_json, write_atomic
+from cocite.errors import InputError, IntegrityError, NotFoundError, nearest
+from cocite.protocols import NO_ROW, Ranking
+
+# FAISS's type stubs lack much of its Python interface.
+faiss: Any = importlib.import_module("faiss")
+
+KINDS = ("flat", "ivf", "ivfpq", "hnsw")
+FLAT_LIMIT = 100_000
+"""Up to here the exact search is chosen: some 8 ms a query on one core at 384 dimensions."""
+IVF_LIMIT = 4_000_000
+"""Up to here whole vectors stay in memory; beyond, they are compressed."""
+CHUNK = 65_536
+REFINE = 8
+"""A compressed index is asked for this many times more candidates, whose exact scores then decide."""
+
+
+def choose_kind(count: int) -> str:
+    """The kind for a number of vectors. A graph is never chosen: as quick as lists, but slow to build."""
+    if count <= FLAT_LIMIT:
+        return "flat"
+    return "ivf" if count <= IVF_LIMIT else "ivfpq"
+
+
+class VectorIndex:
+    """N unit vectors of one dimension.
+
+    Attributes:
+        kind: one of :data:`KINDS`.
+        raw: (N, d) float32, possibly memory-mapped.
+        threads: how many threads FAISS may use; one per replica is quickest on a busy machine.
+    """
+
+    def __init__(self, kind: str, raw: NDArray[np.float32], engine: Any, *, threads: int = 1) -> None:
+        self.kind, self.raw, self.threads = kind, raw, threads
+        self._engine = engine
+        self._on_gpu = _to_gpu(engine, kind)
+
+    @classmethod
+    def build(cls, vectors: ArrayLike, kind: str = "auto", *, threads: int = 1) -> VectorIndex:
+        """Index unit vectors (N, d)."""
+        raw = np.ascontiguousarray(vectors, np.float32)
+        if raw.ndim != 2:
+            raise InputError(f"vectors of shape {raw.shape} are not (count, dimension)")
+        if kind == "auto":
+            kind = choose_kind(len(raw))
+        if kind not in KINDS:
+            raise InputError(f"unknown kind of vector index {kind!r}", hint=nearest(kind, ("auto", *KINDS)))
+        faiss.omp_set_num_threads(threads)
+        engine = _new(kind, len(raw), raw.shape[1])
+        if not engine.is_trained and len(raw):
+            engine.train(raw[_sample(len(raw), _training_size(engine))])
+        _add(engine, raw)
+        return cls(kind, raw, engine, threads=threads)
+
+    def append(self, vectors: ArrayLike) -> VectorIndex:
+        """A new index with more vectors behind the present ones; nothing is trained again."""
+        new = np.ascontiguousarray(vectors, np.float32).reshape(-1, self.dimension)
+        raw = np.concatenate([self.raw, new])
+        if not len(self):
+            return VectorIndex.build(new, self.kind, threads=self.threads)
+        engine = faiss.clone_index(self._engine)
+        _add(engine, new)
+        return VectorIndex(self.kind, raw, engine, threads=self.threads)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    @property
+    def dimension(self) -> int:
+        """Number of components of a vector."""
+        return int(self.raw.shape[1])
+
+    def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """(..., d) raw vectors of some rows; zeros at ``NO_ROW``, so that its similarity to anything is 0."""
+        rows = np.asarray(rows)
+        if not len(self):
+            return np.zeros((*rows.shape, self.dimension), np.float32)
+        found = self.raw[np.maximum(rows, 0)]
+        found[rows < 0] = 0
+        return np.asarray(found, np.float32)
+
+    def similarities(self, queries: NDArray[np.float32], rows: ArrayLike) -> NDArray[np.float32]:
+        """(Q, k) inner products of queries (Q, d) with given papers (Q, k); 0 at ``NO_ROW``."""
+        rows = np.asarray(rows)
+        result = np.empty(rows.shape, np.float32)
+        step = max(1, 16_000_000 // max(rows.shape[1] * self.dimension, 1))
+        for i in range(0, len(rows), step):
+            result[i : i + step] = np.einsum(
+                "qd,qkd->qk", queries[i : i + step], self.vectors(rows[i : i + step])
+            )
+        return result
+
+    def search(self, queries: ArrayLike, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
+        """The ``k`` nearest of each query (Q, d).
+
+        Args:
+            queries: unit vectors.
+            k: how many.
+            allowed: (N,) which may be found; None for all.
+        """
+        asked = np.ascontiguousarray(queries, np.float32)
+        if asked.ndim != 2 or asked.shape[1] != self.dimension:
+            raise InputError(
+                f"queries of shape {asked.shape} do not fit vectors of {self.dimension} components"
+            )
+        k = min(k, len(self) if allowed is None else int(allowed.sum()))
+        if not k or not len(asked):
+            return Ranking(np.empty((len(asked), k), np.int32), np.empty((len(asked), k), np.float32))
+        faiss.omp_set_num_threads(self.threads)
+        wanted = min(len(self), k * REFINE if self.kind == "ivfpq" else k)
+        if self._on_gpu is not None and allowed is None:
+            scores, rows = self._on_gpu.search(asked, wanted)
+        else:
+            scores, rows = self._engine.search(asked, wanted, params=self._parameters(wanted, allowed))
+        scores = np.where(rows == NO_ROW, -np.inf, scores)
+        ranking = Ranking(rows.astype(np.int32), scores.astype(np.float32))
+        if self.kind == "ivfpq":
+            ranking = ranking.rescored(self.similarities(asked, ranking.rows))
+        return ranking.top(k)
+
+    def _parameters(self, wanted: int, allowed: NDArray[np.bool_] | None) -> Any:
+        # FAISS keeps no reference to the bitmap; the selector must hold it while the search runs.
+        options: dict[str, Any] = {}
+        if allowed is not None:
+            options["sel"] = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+        if self.kind in ("ivf", "ivfpq"):
+            return faiss.SearchParametersIVF(nprobe=_probes(len(self), self._engine.nlist, wanted), **options)
+        if self.kind == "hnsw":
+            return faiss.SearchParametersHNSW(efSearch=max(128, 2 * wanted), **options)
+        return faiss.SearchParameters(**options)
+
+    # -- keeping --------------------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Write ``vectors.npy``, ``index.faiss`` and ``vectors.json`` into a new folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True)
+        np.save(folder / "vectors.npy", self.raw)
+        faiss.write_index(self._engine, str(folder / "index.faiss"))
+        settings = {"kind": self.kind, "count": len(self), "dimension": self.dimension}
+        write_atomic(folder / "vectors.json", json.dumps(settings, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path, *, threads: int = 1) -> VectorIndex:
+        """Open a saved index: the raw vectors are memory-mapped, and the FAISS file where its kind allows it."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise NotFoundError("no such folder", where=str(folder))
+        settings = read_json(folder / "vectors.json")
+        try:
+            raw = np.load(folder / "vectors.npy", mmap_mode="r")
+            flags = faiss.IO_FLAG_MMAP_IFC if settings["kind"] == "flat" else 0
+            engine = faiss.read_index(str(folder / "index.faiss"), flags)
+            if raw.shape != (settings["count"], settings["dimension"]) or engine.ntotal != len(raw):
+                raise ValueError(f"{engine.ntotal} indexed, {raw.shape} kept, {settings} written")
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            raise IntegrityError(
+                f"not a readable vector index: {error}", where=str(folder), hint="build the index again"
+            ) from error
+        return cls(settings["kind"], raw, engine, threads=threads)
+
+
+def _new(kind: str, count: int, dimension: int) -> Any:
+    inner = faiss.METRIC_INNER_PRODUCT
+    if kind == "flat":
+        return faiss.IndexFlatIP(dimension)
+    if kind == "hnsw":
+        graph = faiss.IndexHNSWFlat(dimension, 32, inner)
+        graph.hnsw.efConstruction = 100
+        return graph
+    # FAISS asks for 39 training vectors a list; 4 sqrt(N) lists balance the search of lists and within them.
+    lists = int(max(1, min(4 * math.sqrt(count), count / 39)))
+    coarse = faiss.IndexFlatIP(dimension)
+    if kind == "ivf":
+        index = faiss.IndexIVFFlat(coarse, dimension, lists, inner)
+    else:
+        divisors = [m for m in range(1, dimension + 1) if dimension % m == 0]
+        parts = min(divisors, key=lambda m: (abs(dimension / m - 4), -m))
+        bits = int(np.clip(math.log2(max(count / 39, 2)), 1, 8))
+        index = faiss.IndexIVFPQ(coarse, dimension, lists, parts, bits, inner)
+    index.cp.spherical = True
+    coarse.this.disown()
+    index.own_fields = True
+    return index
+
+
+def _training_size(engine: Any) -> int:
+    return int(max(256 * engine.nlist, 65_536))
+
+
+def _sample(count: int, size: int) -> NDArray[np.int64]:
+    if count <= size:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(0).choice(count, size, replace=False))
+
+
+def _add(engine: Any, vectors: NDArray[np.float32]) -> None:
+    for start in range(0, len(vectors), CHUNK):
+        engine.add(np.ascontiguousarray(vectors[start : start + CHUNK]))
+
+
+def _probes(count: int, lists: int, wanted: int) -> int:
+    """Lists to look into: a sixteenth, at least 16, and enough to hold four times what is wanted."""
+    needed = math.ceil(4 * wanted * lists / max(count, 1))
+    return int(min(lists, max(16, lists // 16, needed)))
+
+
+def _to_gpu(engine: Any, kind: str) -> Any:
+    """A copy on the first GPU, where FAISS was built for GPUs, there is one, and it knows this kind; else None."""
+    if kind == "hnsw" or not hasattr(faiss, "StandardGpuResources") or not faiss.get_num_gpus():
+        return None
+    return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, engine)
