@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,12 +53,18 @@ class CSR:
         rows, values = np.broadcast_arrays(np.asarray(rows, np.int64), np.asarray(values, np.int64))
         if not len(self.indices):
             return np.zeros(rows.shape, bool)
-        width = int(self.indices.max()) + 1
-        owners, entries = self.pairs()
-        keys = owners.astype(np.int64) * width + entries
+        width, keys = self._keys
         wanted = np.where((values >= 0) & (values < width), rows * width + values, -1)
         found = np.searchsorted(keys, wanted)
-        return (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == wanted)
+        there: NDArray[np.bool_] = (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == wanted)
+        return there
+
+    @cached_property
+    def _keys(self) -> tuple[int, NDArray[np.int64]]:
+        """All pairs as ``row * width + entry``, ascending: made once, for every :meth:`contains`."""
+        width = int(self.indices.max()) + 1
+        owners, entries = self.pairs()
+        return width, owners.astype(np.int64) * width + entries
 
     @staticmethod
     def build(rows: ArrayLike, entries: ArrayLike, count: int) -> CSR:

@@ -54,9 +54,9 @@ class ArrowFile:
     def column(self, name: str) -> NDArray[Any]:
         """A numeric column as one NumPy array (zero-copy when the file has one batch)."""
         column = self.table.column(name)
-        if column.num_chunks == 1:
-            return column.chunk(0).to_numpy(zero_copy_only=True)
-        return column.to_numpy()
+        whole = column.num_chunks == 1
+        values: NDArray[Any] = column.chunk(0).to_numpy(zero_copy_only=True) if whole else column.to_numpy()
+        return values
 
     def take(self, name: str, rows: Iterable[int] | NDArray[Any]) -> list[Any]:
         """Values of one column at some rows, as Python objects."""
@@ -141,7 +141,9 @@ class Corpus:
         get |= {name: self.papers.take(name, rows) for name in ("authors", "keyphrases", "doi", "split")}
         cited = [tuple(self.papers.take("id", self.cites[int(row)])) for row in rows]
         return [
-            PaperRecord(id_, title, abstract, year, venue, tuple(authors), tuple(phrases), doi, SPLITS[split], ids)
+            PaperRecord(
+                id_, title, abstract, year, venue, tuple(authors), tuple(phrases), doi, SPLITS[split], ids
+            )
             for id_, title, abstract, year, venue, authors, phrases, doi, split, ids in zip(
                 *get.values(), cited, strict=True
             )
@@ -153,7 +155,7 @@ class Corpus:
 
     @cached_property
     def _hashes(self) -> NDArray[Any]:
-        return np.load(self.path / "ids.npy", mmap_mode="r")
+        return self._array("ids")
 
     def find(self, ids: Sequence[str]) -> NDArray[np.int32]:
         """Rows of some ids, -1 for an unknown one."""
@@ -173,10 +175,12 @@ class Corpus:
     # -- links ----------------------------------------------------------------------------------------------
 
     def _csr(self, name: str) -> CSR:
-        return CSR(
-            np.load(self.path / f"{name}.indptr.npy", mmap_mode="r"),
-            np.load(self.path / f"{name}.indices.npy", mmap_mode="r"),
-        )
+        return CSR(self._array(f"{name}.indptr"), self._array(f"{name}.indices"))
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """One of the store's NumPy files, memory-mapped."""
+        array: NDArray[Any] = np.load(self.path / f"{name}.npy", mmap_mode="r")
+        return array
 
     @cached_property
     def cites(self) -> CSR:
@@ -194,7 +198,7 @@ class Corpus:
 
         Counts come from all contexts; what may be known at a point in time is :meth:`History.cocitations`.
         """
-        return self._csr("cocitations"), np.load(self.path / "cocitations.counts.npy", mmap_mode="r")
+        return self._csr("cocitations"), self._array("cocitations.counts")
 
     # -- texts ----------------------------------------------------------------------------------------------
 
@@ -221,4 +225,4 @@ class Corpus:
     @cached_property
     def sentence_indptr(self) -> NDArray[np.int64]:
         """(N + 1,) where each paper's sentences begin."""
-        return np.load(self.path / "sentences.indptr.npy", mmap_mode="r")
+        return self._array("sentences.indptr")
