@@ -1,0 +1,232 @@
+"""Runs and models in MLflow: SQLite in a folder unless ``MLFLOW_TRACKING_URI`` names a server.
+
+Models are registered as plain artifacts (safetensors, JSON, text): no flavour, hence no pickle.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cocite.artifacts import read_manifest
+from cocite.config import Settings
+from cocite.errors import CociteError, InputError
+
+PARAM_LIMIT = 6000
+"""Longest value of a parameter, in characters: what MLflow takes."""
+
+
+class Tracking(Settings):
+    """Where runs are kept."""
+
+    folder: Path = Path(".")
+    """Holds ``mlflow.db`` and ``mlartifacts/``, unless ``MLFLOW_TRACKING_URI`` names another store."""
+    enabled: bool = True
+    """Whether runs are kept at all."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in progress. Without tracking every method does nothing.
+
+    Attributes:
+        id: MLflow's id of the run, empty without tracking.
+        uri: the store it is kept in, empty without tracking.
+    """
+
+    id: str = ""
+    uri: str = ""
+
+    def log(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Keep some metrics; values that are not finite numbers are left out, for a store cannot compare them."""
+        finite = {_key(name): float(value) for name, value in metrics.items() if math.isfinite(value)}
+        if self.id and finite:
+            _client(self.uri).log_batch(self.id, metrics=_metrics(finite, step))
+
+    def param(self, params: Mapping[str, Any]) -> None:
+        """Keep some parameters; nested ones as ``outer.inner``."""
+        if not self.id:
+            return
+        client = _client(self.uri)
+        for name, value in _flat(params).items():
+            client.log_param(self.id, _key(name), str(value)[:PARAM_LIMIT])
+
+    def artifact(self, path: str | Path, *, folder: str | None = None) -> None:
+        """Keep a file, or a folder with all that is in it."""
+        if not self.id:
+            return
+        client, path = _client(self.uri), Path(path)
+        if path.is_dir():
+            client.log_artifacts(self.id, str(path), folder or path.name)
+        elif path.is_file():
+            client.log_artifact(self.id, str(path), folder)
+        else:
+            raise InputError("no such file or folder to keep", where=str(path))
+
+
+@contextmanager
+def run(
+    name: str,
+    *,
+    experiment: str,
+    params: Mapping[str, Any] | None = None,
+    tags: Mapping[str, str] | None = None,
+    tracking: Tracking | None = None,
+) -> Iterator[Run]:
+    """A run that is finished when the body ends, failed when it raises, killed when it is interrupted.
+
+    Args:
+        name: of the run.
+        experiment: the group of runs it belongs to; made when there is none.
+        params: what it was done with; nested mappings become ``outer.inner``.
+        tags: further labels, such as the corpus' version.
+        tracking: where it is kept.
+    """
+    tracking = tracking or Tracking()
+    if not tracking.enabled:
+        yield Run()
+        return
+    uri = _uri(tracking)
+    client = _client(uri)
+    experiment_id = _experiment(client, experiment, tracking, uri)
+    created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
+    current = Run(created.info.run_id, uri)
+    status = "FAILED"
+    try:
+        current.param(params or {})
+        yield current
+        status = "FINISHED"
+    except KeyboardInterrupt:
+        status = "KILLED"
+        raise
+    finally:
+        client.set_terminated(current.id, status)
+
+
+def register(
+    folder: str | Path, name: str, alias: str, *, tracking: Tracking | None = None, run: Run | None = None
+) -> int:
+    """Register a model folder as the next version of a name, and point an alias at it.
+
+    Every artifact of the folder is checked against its manifest's description before a byte is copied.
+
+    Returns:
+        The version.
+    """
+    folder = Path(folder)
+    parts = [path for path in [folder, *sorted(folder.glob("*"))] if (path / "manifest.json").is_file()]
+    if not parts:
+        raise InputError("holds no model", where=str(folder), hint="name a model folder")
+    kinds = {str(path.relative_to(folder)): read_manifest(path) for path in parts}
+    if run is None or not run.id:
+        with _open_run(name, tracking) as opened:
+            return register(folder, name, alias, run=opened)
+    client = _client(run.uri)
+    run.artifact(folder, folder="model")
+    with _told():
+        _registered(client, name)
+        source = f"{client.get_run(run.id).info.artifact_uri.rstrip('/')}/model"
+        tags = {f"artifact.{part}": f"{manifest.kind} {manifest.digest}" for part, manifest in kinds.items()}
+        version = client.create_model_version(name, source, run.id, tags=tags)
+        client.set_registered_model_alias(name, alias, version.version)
+    return int(version.version)
+
+
+def fetch(name: str, alias: str, to: str | Path, *, tracking: Tracking | None = None) -> Path:
+    """Copy the model folder that an alias points at to ``to/model``; returns its path."""
+    import mlflow
+
+    uri = _uri(tracking or Tracking())
+    with _told():
+        version = _client(uri).get_model_version_by_alias(name, alias)
+        return Path(
+            mlflow.artifacts.download_artifacts(
+                artifact_uri=version.source, dst_path=str(to), tracking_uri=uri
+            )
+        )
+
+
+def _open_run(name: str, tracking: Tracking | None) -> Any:
+    if tracking is not None and not tracking.enabled:
+        raise InputError("a model is registered in MLflow: tracking must not be off")
+    return run(name, experiment="models", tracking=tracking)
+
+
+def _uri(tracking: Tracking) -> str:
+    given = os.environ.get("MLFLOW_TRACKING_URI")
+    if given:
+        return given
+    folder = tracking.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{folder / 'mlflow.db'}"
+
+
+def _client(uri: str) -> Any:
+    """MLflow's client. The import takes seconds, so it waits until something is to be kept."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow import MlflowClient
+
+    with _told():
+        return MlflowClient(uri, uri)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """MLflow's own errors as a sentence."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        raise CociteError(f"MLflow: {str(error).splitlines()[0]}") from error
+
+
+def _experiment(client: Any, name: str, tracking: Tracking, uri: str) -> str:
+    with _told():
+        found = client.get_experiment_by_name(name)
+        if found is not None:
+            return str(found.experiment_id)
+        # A local store keeps its files beside its database; a server knows where it keeps them.
+        local = uri.startswith("sqlite:") and "MLFLOW_TRACKING_URI" not in os.environ
+        place = (tracking.folder.resolve() / "mlartifacts" / name).as_uri() if local else None
+        return str(client.create_experiment(name, artifact_location=place))
+
+
+def _registered(client: Any, name: str) -> None:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+
+
+def _metrics(values: Mapping[str, float], step: int | None) -> list[Any]:
+    import time
+
+    from mlflow.entities import Metric
+
+    now = int(time.time() * 1000)
+    return [Metric(name, value, now, step or 0) for name, value in values.items()]
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            result |= _flat(value, f"{prefix}{name}.")
+        else:
+            result[f"{prefix}{name}"] = value
+    return result
+
+
+def _key(name: str) -> str:
+    """A name that MLflow takes: ``R@10`` becomes ``R_at_10``, other strange characters a dash."""
+    kept = name.replace("@", "_at_").replace(">=", "ge").replace("+", "plus")
+    return "".join(c if c.isalnum() or c in "_-./ " else "-" for c in kept)

@@ -1,0 +1,145 @@
+"""``cocite rank``: rank papers for queries from a file; writes a TREC run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, err, progress
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, nearest
+from cocite.protocols import NO_ROW, Query, Ranking
+
+app = typer.Typer(rich_markup_mode=None)
+
+RETRIEVERS = ("bm25",)
+
+
+@dataclass(frozen=True)
+class _System:
+    """What ranks, and the corpus whose papers it ranks."""
+
+    name: str
+    corpus: Corpus
+    rank: Callable[[Sequence[Query], int], Ranking]
+
+
+@app.command(epilog="The form of a query line and of the run is told in docs/evaluation.md.")
+def rank(
+    queries: Annotated[Path, typer.Option(help="JSONL file, one query a line.")],
+    to: Annotated[Path, typer.Option(help="TREC run file to write; a name in .gz is compressed.")],
+    index: Annotated[Path | None, typer.Option(help="Index folder: the papers to rank.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Corpus store to index in memory, in place of --index (bm25 only).")
+    ] = None,
+    model: Annotated[Path | None, typer.Option(help="Model folder of the pipeline.")] = None,
+    pipeline: Annotated[str, typer.Option(help="Stages to run: full, or first (no reranking).")] = "full",
+    retriever: Annotated[
+        str | None, typer.Option(help="Rank by one retriever alone, which needs no model: bm25.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(help="Which texts of a query bm25 matches; the best known for its kind by default."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
+    batch: Annotated[
+        int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
+    ] = 64,
+    tag: Annotated[str | None, typer.Option(help="Name of the run in its last column.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Rank papers for queries from a file, with any pipeline; writes a TREC run."""
+    from cocite.evaluation.queries import QueryFile
+    from cocite.evaluation.tasks import paper_ids
+    from cocite.evaluation.trec import run_writer
+
+    if to.is_dir():
+        raise InputError("is a folder, not a file to write the run to", where=str(to))
+    system = _system(index, corpus, model, pipeline, retriever, form)
+    file = QueryFile(queries, system.corpus)
+    count = file.check()
+    begin = time.perf_counter()
+    empty = 0
+    with (
+        run_writer(to, lambda rows: paper_ids(system.corpus, rows), tag=tag or system.name) as writer,
+        progress("ranking", count) as advance,
+    ):
+        for part in file.batches(batch):
+            ranking = system.rank(part, k)
+            writer.write([query.id for query in part], ranking)
+            empty += int((ranking.rows == NO_ROW).all(axis=1).sum())
+            advance(len(part))
+    seconds = time.perf_counter() - begin
+    summary = {
+        "run": str(to),
+        "system": system.name,
+        "queries": writer.queries,
+        "lines": writer.lines,
+        "queries_without_candidates": empty,
+        "unknown_excludes": file.unknown_excludes,
+        "seconds": round(seconds, 3),
+        "queries_per_second": round(writer.queries / max(seconds, 1e-9), 1),
+    }
+    if json:
+        emit(summary)
+        return
+    err.print(
+        f"{writer.queries:,} queries, {writer.lines:,} lines in {seconds:.1f} s -> {to}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if empty:
+        err.print(f"{empty:,} queries found no candidate: they have no line in the run", highlight=False)
+    if file.unknown_excludes:
+        err.print(f"{file.unknown_excludes:,} ids to exclude are not in the corpus", highlight=False)
+
+
+def _system(
+    index: Path | None,
+    corpus: Path | None,
+    model: Path | None,
+    pipeline: str,
+    retriever: str | None,
+    form: str | None,
+) -> _System:
+    if (index is None) == (corpus is None):
+        raise InputError("give --index or --corpus, one of the two", where="--index")
+    if retriever is not None:
+        if retriever not in RETRIEVERS:
+            raise InputError(
+                f"no retriever is called {retriever!r}",
+                where="--retriever",
+                hint=nearest(retriever, RETRIEVERS),
+            )
+        if model is not None:
+            raise InputError("bm25 uses no model: leave --model out", where="--model")
+        return _bm25(index, corpus, form)
+    if form is not None:
+        raise InputError("a form of the query goes with --retriever bm25", where="--form")
+    if model is None or index is None:
+        raise InputError(
+            "a pipeline needs --model and --index", where="--model", hint="or give --retriever bm25"
+        )
+    return _pipeline(index, model, pipeline)
+
+
+def _bm25(index: Path | None, corpus: Path | None, form: str | None) -> _System:
+    from cocite.evaluation.baselines import Bm25Baseline, lexical_index
+    from cocite.retrieval.query_forms import QueryForm
+
+    if form is not None and form not in set(QueryForm):
+        raise InputError(f"no form is called {form!r}", where="--form", hint=nearest(form, [*QueryForm]))
+    if index is not None:
+        raise InputError("not yet", where="--index")
+    assert corpus is not None
+    baseline = Bm25Baseline(lexical_index(Corpus.open(corpus)), None if form is None else QueryForm(form))
+    return _System(baseline.name, baseline.local.index.corpus, baseline.search)
+
+
+def _pipeline(index: Path, model: Path, pipeline: str) -> _System:
+    raise InputError("not yet", where="--model")

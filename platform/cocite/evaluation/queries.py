@@ -1,0 +1,186 @@
+"""Queries from outside: a JSONL file, one query a line. ``docs/evaluation.md`` fixes its form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from cocite.config import Settings
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, NotFoundError
+from cocite.evaluation.tasks import manuscript_queries
+from cocite.evaluation.trec import check_id
+from cocite.protocols import NO_ROW, Query
+from cocite.text.gaps import strip_marks
+
+LINE_LIMIT = 1 << 20
+"""Longest line, in bytes."""
+BATCH = 1024
+"""Lines whose papers are looked up together."""
+
+Name = Annotated[str, Field(max_length=1000)]
+
+
+class QueryLine(Settings):
+    """The fields of a line."""
+
+    id: Annotated[str, Field(min_length=1, max_length=256)]
+    """Names the query in the run; without spaces, once in the file."""
+    context: Annotated[str, Field(max_length=20_000)] = ""
+    """Text around the gap, which reads ``TARGETCIT`` or ``[CIT]``."""
+    title: Annotated[str, Field(max_length=4_000)] = ""
+    """The manuscript's title."""
+    abstract: Annotated[str, Field(max_length=100_000)] = ""
+    """The manuscript's abstract."""
+    year: Annotated[int, Field(ge=0, le=9999)] | None = None
+    """The manuscript's year."""
+    authors: Annotated[tuple[Name, ...], Field(max_length=10_000)] = ()
+    """The manuscript's authors, as the corpus writes them."""
+    venue: Name = ""
+    """Where it is to appear."""
+    keyphrases: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
+    """Its key phrases."""
+    paper: Annotated[str, Field(max_length=256)] = ""
+    """The manuscript's id when it is in the corpus: never recommended, and what the line lacks is taken from it."""
+    sentence: Annotated[int, Field(ge=-1)] | None = None
+    """Position of the gap's sentence in the manuscript's body."""
+    exclude: Annotated[tuple[Annotated[str, Field(max_length=256)], ...], Field(max_length=10_000)] = ()
+    """Ids of papers not to recommend."""
+
+    @field_validator("id", "paper", mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        return _text(value)
+
+    @field_validator("exclude", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        return [_text(item) for item in value] if isinstance(value, list) else value
+
+
+def _text(value: Any) -> Any:
+    """Ids may be written as whole numbers."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class QueryFile:
+    """Queries of a JSONL file, for a corpus.
+
+    Nothing is skipped: the first bad line is told with its number and field. :meth:`check` reads the file to its end,
+    so that a mistake in the last line costs seconds and not a night of ranking.
+
+    Attributes:
+        unknown_excludes: how many ids to exclude are not in the corpus (so that there was nothing to do).
+    """
+
+    def __init__(self, path: str | Path, corpus: Corpus) -> None:
+        self.path, self.corpus = Path(path), corpus
+        self.unknown_excludes = 0
+
+    def check(self) -> int:
+        """Read all queries; returns their number."""
+        count = sum(1 for _ in self)
+        if not count:
+            raise InputError("holds no query", where=str(self.path))
+        return count
+
+    def batches(self, size: int) -> Iterator[list[Query]]:
+        """The queries, ``size`` at a time."""
+        queries = iter(self)
+        while batch := list(islice(queries, size)):
+            yield batch
+
+    def __iter__(self) -> Iterator[Query]:
+        self.unknown_excludes = 0
+        seen: set[str] = set()
+        lines = self._lines(seen)
+        while batch := list(islice(lines, BATCH)):
+            yield from self._queries(batch)
+
+    def _lines(self, seen: set[str]) -> Iterator[tuple[int, QueryLine]]:
+        try:
+            with self.path.open("rb") as file:
+                number = 0
+                while raw := file.readline(LINE_LIMIT + 1):
+                    number += 1
+                    where = f"{self.path}, line {number}"
+                    if len(raw) > LINE_LIMIT:
+                        raise InputError(f"longer than {LINE_LIMIT:,} bytes", where=where)
+                    if not raw.strip():
+                        continue
+                    line = QueryLine.parse(_object(raw, where), where=where)
+                    check_id(line.id, f"query id of {where},")
+                    if line.id in seen:
+                        raise InputError(f"id: {line.id!r} has been used by an earlier line", where=where)
+                    seen.add(line.id)
+                    yield number, line
+        except FileNotFoundError as error:
+            raise NotFoundError("no such file", where=str(self.path)) from error
+        except (IsADirectoryError, PermissionError) as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=str(self.path)) from error
+
+    def _queries(self, lines: list[tuple[int, QueryLine]]) -> Iterator[Query]:
+        rows = self.corpus.find([line.paper for _, line in lines]).tolist()
+        within = sorted(
+            {row for (_, line), row in zip(lines, rows, strict=True) if line.paper and row != NO_ROW}
+        )
+        manuscripts = {
+            query.paper: query for query in manuscript_queries(self.corpus, np.array(within, np.int32))
+        }
+        for (number, line), row in zip(lines, rows, strict=True):
+            where = f"{self.path}, line {number}"
+            if line.paper and row == NO_ROW:
+                raise InputError(
+                    f"paper: no paper of the corpus has the id {line.paper!r}",
+                    where=where,
+                    hint="leave `paper` out for a manuscript from outside",
+                )
+            yield self._query(line, manuscripts[row] if line.paper else Query(""), where)
+
+    def _query(self, line: QueryLine, known: Query, where: str) -> Query:
+        excluded = self.corpus.find(list(line.exclude)).tolist() if line.exclude else []
+        self.unknown_excludes += excluded.count(NO_ROW)
+        query = Query(
+            id=line.id,
+            context=strip_marks(line.context),
+            title=line.title.strip() or known.title,
+            abstract=line.abstract.strip() or known.abstract,
+            year=line.year or known.year,
+            authors=line.authors or known.authors,
+            venue=line.venue or known.venue,
+            keyphrases=line.keyphrases or known.keyphrases,
+            paper=known.paper,
+            sentence=NO_ROW if line.sentence is None else line.sentence,
+            exclude=tuple(row for row in excluded if row != NO_ROW),
+        )
+        if not (query.context or query.title or query.abstract):
+            raise InputError("has no text to rank by", where=where, hint="give context, title or abstract")
+        return query
+
+
+def _object(raw: bytes, where: str) -> dict[str, Any]:
+    """A line as a JSON object without absent values."""
+    try:
+        value = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_pairs)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not valid UTF-8: {error}", where=where) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON: {error}", where=where) from error
+    if not isinstance(value, dict):
+        raise InputError(
+            "must be one JSON object", where=where, hint='for example {"id": "1", "title": "..."}'
+        )
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a field is given twice")
+    return result

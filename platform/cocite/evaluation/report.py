@@ -1,0 +1,174 @@
+"""What an evaluation says: tables that print in a terminal, as JSON and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.evaluation.hits import Hits
+from cocite.evaluation.metrics import Measurement, Metric
+from cocite.evaluation.significance import Comparison, compare
+from cocite.evaluation.slices import SelfCitation, Slice, by_in_citations, by_label, by_positives
+
+SLICED = ("MRR", "R@10", "R@100", "MAP@10")
+"""Metrics of each part of the queries."""
+SELF_CITATION_DEPTHS = (1, 5, 10, 20, 50, 100)
+"""Cut-offs of the self-citation table."""
+VENUES = 10
+"""How many venues are told, those of the most queries (Citeomatic, Figure 3)."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under named columns; the first column names the row."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as JSON objects; numbers that are not finite are null."""
+        return [
+            {column: _plain(cell) for column, cell in zip(self.columns, row, strict=True)}
+            for row in self.rows
+        ]
+
+    def markdown(self) -> str:
+        """The table in Markdown."""
+        lines = [f"### {self.title}", ""]
+        lines += ["| " + " | ".join(self.columns) + " |", "|" + " --- |" * len(self.columns)]
+        lines += [
+            "| " + " | ".join(shown(cell).replace("|", "\\|") for cell in row) + " |" for row in self.rows
+        ]
+        return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
+
+
+@dataclass
+class Report:
+    """Tables with what they were made from."""
+
+    title: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+
+    def json(self) -> dict[str, Any]:
+        """One JSON document."""
+        facts = {key: _plain(value) for key, value in self.facts.items()}
+        return {
+            "title": self.title,
+            **facts,
+            "tables": {table.title: table.records() for table in self.tables},
+        }
+
+    def markdown(self) -> str:
+        """One Markdown document."""
+        facts = "\n".join(f"- {key.replace('_', ' ')}: {shown(value)}" for key, value in self.facts.items())
+        return f"## {self.title}\n\n{facts}\n\n" + "\n".join(table.markdown() for table in self.tables)
+
+    def metrics(self) -> dict[str, float]:
+        """Every finite number of the tables by ``table/row/column``, to be tracked."""
+        return {
+            f"{table.title}/{row[0]}/{column}": float(cell)
+            for table in self.tables
+            for row in table.rows
+            for column, cell in zip(table.columns[1:], row[1:], strict=True)
+            if isinstance(cell, int | float) and not isinstance(cell, bool) and math.isfinite(cell)
+        }
+
+
+def shown(cell: Any) -> str:
+    """A cell as people read it."""
+    if isinstance(cell, float):
+        if math.isnan(cell):
+            return "–"
+        return f"{cell:.3f}" if abs(cell) < 100 else f"{cell:.0f}"
+    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
+
+
+def metrics_table(measured: Mapping[str, Measurement], title: str = "metrics") -> Table:
+    """One row a system, one column a metric."""
+    first = next(iter(measured.values()))
+    rows = [[name, m.queries, *m.means.values()] for name, m in measured.items()]
+    return Table(title, ["system", "queries", *first.means], rows)
+
+
+def slices_table(title: str, slices: Sequence[Slice], metrics: Sequence[str], note: str = "") -> Table:
+    """One row a part of the queries."""
+    rows = [
+        [part.name, part.queries, *(part.means[str(Metric.parse(name))] for name in metrics)]
+        for part in slices
+    ]
+    return Table(title, ["slice", "queries", *(str(Metric.parse(name)) for name in metrics)], rows, note)
+
+
+def slice_tables(
+    hits: Hits,
+    *,
+    years: Sequence[int | None] | None = None,
+    venues: Sequence[str] | None = None,
+    in_citations: NDArray[np.int32] | None = None,
+    metrics: Sequence[str] = SLICED,
+) -> list[Table]:
+    """The tables of all parts that can be told from what is given."""
+    tables = [slices_table("positives", by_positives(hits, metrics), metrics)]
+    if years is not None:
+        labels = ["" if year is None else str(year) for year in years]
+        tables.append(slices_table("year", by_label(hits, labels, metrics), metrics))
+    if venues is not None:
+        tables.append(slices_table("venue", by_label(hits, venues, metrics, limit=VENUES), metrics))
+    if in_citations is not None:
+        note = "Each part counts only its own papers as relevant."
+        tables.append(
+            slices_table("in-citations", by_in_citations(hits, in_citations, metrics), metrics, note)
+        )
+    return tables
+
+
+def self_citation_table(bias: SelfCitation) -> Table:
+    """Where same-author papers stand, at some cut-offs."""
+    rows = [
+        [n, int(bias.queries[n - 1]), float(bias.mean_rank[n - 1]), float(bias.max_rank[n - 1])]
+        for n in SELF_CITATION_DEPTHS
+        if n <= len(bias.queries)
+    ]
+    note = "Ranks of papers that share an author with the manuscript; a low rank is a bias towards them."
+    return Table("self-citation", ["first", "queries", "mean rank", "max rank"], rows, note)
+
+
+def comparison_table(first: Measurement, second: Measurement, names: tuple[str, str]) -> Table:
+    """The paired t-test of each metric of two runs on the same queries."""
+    rows = []
+    for metric, values in first.per_query.items():
+        c: Comparison = compare(values, second.per_query[metric])
+        rows.append(
+            [
+                metric,
+                c.mean,
+                c.other,
+                c.difference,
+                f"[{c.low:.3f}, {c.high:.3f}]",
+                c.t,
+                _p(c.p),
+                c.d,
+                c.queries,
+            ]
+        )
+    columns = ["metric", names[0], names[1], "difference", "95 % interval", "t", "p", "Cohen's d", "queries"]
+    note = (
+        "Paired two-sided t-test over per-query values; the mean of F1 here is that of the queries' own F1."
+    )
+    return Table("significance", columns, rows, note)
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def _plain(cell: Any) -> Any:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
