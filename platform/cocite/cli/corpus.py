@@ -15,7 +15,9 @@ app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=T
 
 To = Annotated[Path, typer.Option("--to", help="Folder to write the store to.")]
 Store = Annotated[Path, typer.Argument(metavar="DIR", help="A corpus store.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")
+]
 
 
 @app.command("import")
@@ -23,7 +25,10 @@ def import_(
     source: Annotated[Path, typer.Argument(help="A file or folder.")],
     to: To,
     format_: Annotated[
-        str | None, typer.Option("--format", help="jsonl, parquet, s2, openalex, citeomatic, bibtex [default: detected].")
+        str | None,
+        typer.Option(
+            "--format", help="jsonl, parquet, s2, openalex, citeomatic, bibtex [default: detected]."
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")] = False,
     rejects: Annotated[
@@ -31,14 +36,17 @@ def import_(
     ] = None,
     split_years: Annotated[
         str | None,
-        typer.Option(metavar="TRAIN,DEV", help="Split by year: train to the first, dev to the second, test after."),
+        typer.Option(
+            metavar="TRAIN,DEV", help="Split by year: train to the first, dev to the second, test after."
+        ),
     ] = None,
     links_from_contexts: Annotated[
         bool | None,
         typer.Option(help="Make links of the contexts' citations [default: when the source gives no links]."),
     ] = None,
     keep_later: Annotated[
-        bool, typer.Option("--keep-later", help="Keep links to papers more than a year later than the citing one.")
+        bool,
+        typer.Option("--keep-later", help="Keep links to papers more than a year later than the citing one."),
     ] = False,
     replace: Replace = False,
     as_json: JsonFlag = False,
@@ -109,7 +117,9 @@ def verify(store: Store, as_json: JsonFlag = False) -> None:
     if as_json:
         emit({"ok": True, "version": manifest.digest, "files": len(manifest.files), "bytes": size})
     else:
-        out.print(f"{store}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged (version {manifest.digest})")
+        out.print(
+            f"{store}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged (version {manifest.digest})"
+        )
 
 
 @app.command()
@@ -122,7 +132,10 @@ def show(store: Store, id_: Annotated[str, typer.Argument(metavar="ID")], as_jso
     if as_json:
         emit(facts)
         return
-    grid = [(name, value if isinstance(value, str) else "; ".join(map(str, value))) for name, value in facts["paper"].items()]
+    grid = [
+        (name, value if isinstance(value, str) else "; ".join(map(str, value)))
+        for name, value in facts["paper"].items()
+    ]
     from rich.table import Table
 
     view = Table(show_header=False, box=None)
@@ -151,7 +164,12 @@ def synth(
 
     source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences)
     with progress("writing papers", total=papers) as advance:
-        corpus = build(_Watched(source, advance), to, replace=replace, meta={"format": "synth", "synth": source.settings()})
+        corpus = build(
+            _Watched(source, advance),
+            to,
+            replace=replace,
+            meta={"format": "synth", "synth": source.settings()},
+        )
     _report(corpus, None, as_json)
 
 
@@ -167,15 +185,21 @@ def starter(to: To, replace: Replace = False, as_json: JsonFlag = False) -> None
 def split(
     store: Store,
     to: To,
-    years: Annotated[str | None, typer.Option(metavar="TRAIN,DEV", help="By year: train to the first, dev to the second.")] = None,
+    years: Annotated[
+        str | None, typer.Option(metavar="TRAIN,DEV", help="By year: train to the first, dev to the second.")
+    ] = None,
     random: Annotated[
-        str | None, typer.Option(metavar="DEV,TEST", help="Random by paper: shares of dev and test, as 0.1,0.1.")
+        str | None,
+        typer.Option(metavar="DEV,TEST", help="Random by paper: shares of dev and test, as 0.1,0.1."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
     without: Annotated[
-        Path | None, typer.Option(help="Take out of train the papers whose title is in this other store (leak filter).")
+        Path | None,
+        typer.Option(help="Take out of train the papers whose title is in this other store (leak filter)."),
     ] = None,
-    threshold: Annotated[float, typer.Option(min=0.05, max=1, help="Jaccard similarity of titles that counts as the same.")] = 0.7,
+    threshold: Annotated[
+        float, typer.Option(min=0.05, max=1, help="Jaccard similarity of titles that counts as the same.")
+    ] = 0.7,
     replace: Replace = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -198,7 +222,12 @@ def split(
         removed = int((leaks & chosen.train).sum())
         chosen = chosen.without(leaks & chosen.train)
     result = with_split(corpus, chosen, to, replace=replace)
-    facts: dict[str, Any] = {"to": str(to), "version": result.version, "splits": chosen.counts(), "leaks_removed": removed}
+    facts: dict[str, Any] = {
+        "to": str(to),
+        "version": result.version,
+        "splits": chosen.counts(),
+        "leaks_removed": removed,
+    }
     if as_json:
         emit(facts)
     else:
@@ -231,7 +260,14 @@ class _Watched:
 def _report(corpus: Any, rejects: Path | None, as_json: bool) -> None:
     counts = corpus.counts
     if as_json:
-        emit({"to": str(corpus.path), "version": corpus.version, **counts, "rejects": str(rejects) if rejects else None})
+        emit(
+            {
+                "to": str(corpus.path),
+                "version": corpus.version,
+                **counts,
+                "rejects": str(rejects) if rejects else None,
+            }
+        )
         return
     names = ("papers", "citations", "contexts", "sentences", "cocited_pairs")
     table(str(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names])

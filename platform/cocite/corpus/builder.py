@@ -2,8 +2,8 @@
 
 Papers go to disk batch by batch; their row is the order they come in. Links, contexts and sentences may come before
 or after the papers they name: they are spilled with 64-bit hashes of the ids and resolved at the end. What grows with
-the corpus is a table of ids (16 bytes a paper, twice that while runs are merged), the years (2), degrees and offsets (at
-most 28 at a time), and 8 bytes a context to find repeated ids.
+the corpus is a table of ids (16 bytes a paper, twice that while runs are merged), the years (2), degrees and offsets
+(at most 28 at a time), and 8 bytes a context to find repeated ids.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from cocite.corpus.records import (
     SPLITS,
     CitationRecord,
     ContextRecord,
-    Malformed,
     PaperRecord,
     Record,
     SentenceRecord,
@@ -123,7 +122,9 @@ class StoreBuilder:
             elif isinstance(record, PaperRecord):
                 self._add_paper(record, place)
             else:
-                self.tally.hit(record.rule, record.reason, place, field=record.field, excerpt=record.excerpt[:200])
+                self.tally.hit(
+                    record.rule, record.reason, place, field=record.field, excerpt=record.excerpt[:200]
+                )
         except InputError:
             # A paper whose id is a repeated one may still wait to be looked up: it stands earlier in the source.
             self._flush_papers()
@@ -149,7 +150,9 @@ class StoreBuilder:
         self.years.extend(record.year for record in records)
         codes = [SPLITS.index(self._split(r.year) if self._split else r.split) for r in records]
         columns: list[Any] = [[getattr(r, name) for r in records] for name in PAPERS.names[:-1]]
-        arrays = [pa.array(values, field.type) for values, field in zip([*columns, codes], PAPERS, strict=True)]
+        arrays = [
+            pa.array(values, field.type) for values, field in zip([*columns, codes], PAPERS, strict=True)
+        ]
         self.papers.write(pa.RecordBatch.from_arrays(arrays, schema=PAPERS))
         for record, file, line in kept:
             place = Place(file, line)
@@ -158,7 +161,9 @@ class StoreBuilder:
 
     def _add_link(self, citing: str, cited: str, place: Place) -> None:
         if not cited or not citing:
-            self.tally.hit("malformed", "a citation without an id", place, field="citations", id=citing or cited)
+            self.tally.hit(
+                "malformed", "a citation without an id", place, field="citations", id=citing or cited
+            )
             return
         if cited == citing:
             self.tally.hit("self_citation", "the paper cites itself", place, id=citing)
@@ -313,7 +318,9 @@ def build(
     """
     destination = Path(destination)
     if destination.exists() and not replace:
-        raise InputError("already exists", where=str(destination), hint="choose another folder or pass --replace")
+        raise InputError(
+            "already exists", where=str(destination), hint="choose another folder or pass --replace"
+        )
     description: dict[str, Any] = dict(meta or {})
     with ExitStack() as stack:
         stack.enter_context(exclusive(destination))

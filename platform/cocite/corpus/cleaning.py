@@ -12,21 +12,24 @@ from cocite.corpus.rules import Limits, Place, Tally
 REPLACEMENT = "\ufffd"
 _DROPPED = re.compile("[\ud800-\udfff\ufffd\ufffe\uffff\ufeff]+")
 _SPACED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
+_WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") or " " for code in range(0x80, 0xA0)}
+"""What C1 control characters were before somebody read Windows-1252 as Latin-1."""
 
 
 def repair(text: str) -> tuple[str, bool]:
     """A text in NFC without broken characters, and whether there were any.
 
-    Lone surrogates and replacement characters are dropped; control characters stand where OCR saw nothing or a
+    Lone surrogates and replacement characters are dropped. C1 control characters become what they are in
+    Windows-1252, which is how they mostly came about; the other control characters stand where OCR saw nothing or a
     page ended, so each run of them becomes a space. Tabs and line ends stay; so do accents, in composed form.
     """
     if text.isprintable() and (text.isascii() or REPLACEMENT not in text):
         # The common case costs two passes in C and no copy.
         return (text, False) if text.isascii() else (unicodedata.normalize("NFC", text), False)
-    fixed = _SPACED.sub(" ", _DROPPED.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
     # A carriage return is how some systems end a line: it is not counted as broken.
-    broken = len(fixed) != len(text.replace("\r\n", "\n")) or _SPACED.search(text.replace("\r", "")) is not None
-    return unicodedata.normalize("NFC", fixed), broken
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    fixed = _SPACED.sub(" ", _DROPPED.sub("", lines.translate(_WINDOWS)))
+    return unicodedata.normalize("NFC", fixed), fixed != lines
 
 
 class Cleaner:
@@ -82,7 +85,9 @@ class Cleaner:
         if not record.text:
             self.tally.hit("empty_sentence", "the sentence has no text", place, field="text", id=record.paper)
             return False
-        record.section = self._text(record.section, self.limits.section, "section", record.paper, place).strip()
+        record.section = self._text(
+            record.section, self.limits.section, "section", record.paper, place
+        ).strip()
         return True
 
     def _id_fits(self, record: PaperRecord | ContextRecord, place: Place) -> bool:

@@ -79,7 +79,9 @@ class Finisher:
             self.pairs.write(rows[owner], entries)
             pairs, times = base.cocitations
             owner, entries = pairs.gather(rows)
-            self.together.write(rows[owner], entries, times[pairs.indptr[start] : pairs.indptr[start + len(rows)]])
+            self.together.write(
+                rows[owner], entries, times[pairs.indptr[start] : pairs.indptr[start + len(rows)]]
+            )
 
     # -- citations ------------------------------------------------------------------------------------------
 
@@ -93,7 +95,10 @@ class Finisher:
             for key in np.unique(block["cited"][unknown]).tolist():
                 if key in sketch:
                     source, target, file, line = sketch.pop(key)
-                    entry: dict[str, Any] = {"rule": "unknown_citation", "reason": "the cited paper is not in the source"}
+                    entry: dict[str, Any] = {
+                        "rule": "unknown_citation",
+                        "reason": "the cited paper is not in the source",
+                    }
                     entry |= {"file": file, "line": line} if file else {}
                     self.tally.show("unknown_citation", entry | {"citing": source, "cited": target})
             keep = (citing >= 0) & (cited >= 0) & (citing != cited)
@@ -102,7 +107,9 @@ class Finisher:
             self.pairs.write(citing[keep], cited[keep])
         self.builder.links.drop()
 
-    def _not_later(self, citing: NDArray[np.int32], cited: NDArray[np.int32], *, count: bool) -> NDArray[np.bool_]:
+    def _not_later(
+        self, citing: NDArray[np.int32], cited: NDArray[np.int32], *, count: bool
+    ) -> NDArray[np.bool_]:
         """Which links do not point too far into the future; papers of an unknown year are given the benefit."""
         allowed = self.builder.limits.later_years
         ahead = self.years[cited].astype(np.int32) - self.years[citing]
@@ -151,7 +158,9 @@ class Finisher:
         groups = CSR.build(owner[good], members[good], batch.num_rows)
         empty = keep & (groups.degrees == 0)
         for i in np.flatnonzero(empty).tolist():
-            self._reject("context_without_cited", "none of its cited papers can be kept", batch, i, batch.column("id"))
+            self._reject(
+                "context_without_cited", "none of its cited papers can be kept", batch, i, batch.column("id")
+            )
         keep &= ~empty
         chosen = np.flatnonzero(keep)
         owner, members = groups.gather(chosen)
@@ -165,14 +174,18 @@ class Finisher:
         columns = {
             "id": part.column("id"),
             "citing": pa.array(rows[chosen], pa.int32()),
-            "cited": pa.ListArray.from_arrays(pa.array(kept.indptr, pa.int32()), pa.array(members, pa.int32())),
+            "cited": pa.ListArray.from_arrays(
+                pa.array(kept.indptr, pa.int32()), pa.array(members, pa.int32())
+            ),
             "text": part.column("text"),
             "sentence": part.column("sentence"),
             "section": part.column("section"),
             "group": part.column("group"),
             "unresolved": pa.array(unresolved, pa.int32()),
         }
-        return rows[chosen], pa.RecordBatch.from_arrays([columns[name] for name in CONTEXTS.names], schema=CONTEXTS)
+        return rows[chosen], pa.RecordBatch.from_arrays(
+            [columns[name] for name in CONTEXTS.names], schema=CONTEXTS
+        )
 
     def _sentences(self) -> int:
         builder = self.builder
@@ -186,7 +199,12 @@ class Finisher:
         order.degrees[: builder.old] = 0
         degrees += order.degrees
         write_ordered(
-            builder.sentences.path, order, writer, self._resolve_sentences, scratch=self.scratch, ties="position"
+            builder.sentences.path,
+            order,
+            writer,
+            self._resolve_sentences,
+            scratch=self.scratch,
+            ties="position",
         )
         writer.close()
         indptr = np.zeros(len(degrees) + 1, np.int64)
@@ -200,12 +218,16 @@ class Finisher:
         part = batch.select(SENTENCES.names)
         return (rows, part) if keep.all() else (rows[keep], part.filter(pa.array(keep)))
 
-    def _known(self, batch: pa.RecordBatch, rows: NDArray[np.int32], what: str, ids: pa.Array | None) -> NDArray[np.bool_]:
+    def _known(
+        self, batch: pa.RecordBatch, rows: NDArray[np.int32], what: str, ids: pa.Array | None
+    ) -> NDArray[np.bool_]:
         """Which texts belong to a paper of this build; the others are rejected."""
         for i in np.flatnonzero(rows < 0).tolist():
             self._reject(f"{what}_of_unknown_paper", "its paper is not in the source", batch, i, ids)
         for i in np.flatnonzero((rows >= 0) & (rows < self.builder.old)).tolist():
-            self._reject(f"{what}_of_old_paper", "its paper was there before; import the corpus again", batch, i, ids)
+            self._reject(
+                f"{what}_of_old_paper", "its paper was there before; import the corpus again", batch, i, ids
+            )
         return np.asarray(rows >= self.builder.old)
 
     def _reject(self, rule: str, reason: str, batch: pa.RecordBatch, i: int, ids: pa.Array | None) -> None:

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.cocitation import count_pairs
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 
@@ -71,3 +72,11 @@ class History:
     def contexts(self) -> NDArray[np.int64]:
         """Positions of the known contexts in ``corpus.contexts``, ascending."""
         return np.flatnonzero(self.citing[self.corpus.context_citing])
+
+    @cached_property
+    def cocitations(self) -> tuple[CSR, NDArray[np.int32]]:
+        """For each paper, those cited with it in known contexts, and how often (aligned with ``indices``)."""
+        groups = self.corpus.context_cited
+        owner, members = groups.gather(self.contexts)
+        indptr = np.searchsorted(owner, np.arange(len(self.contexts) + 1))
+        return count_pairs(CSR(indptr.astype(np.int64), members), len(self.corpus))

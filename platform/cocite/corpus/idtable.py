@@ -45,7 +45,9 @@ class IdTable:
         clash = np.where(rows >= 0, known != checks, checks[first][inverse] != checks)
         if clash.any():
             at = int(np.flatnonzero(clash)[0])
-            raise InputError(f"the id {ids[at]!r} has the same 64-bit hash as another", hint="rename one of them")
+            raise InputError(
+                f"the id {ids[at]!r} has the same 64-bit hash as another", hint="rename one of them"
+            )
         new = (rows < 0) & (first[inverse] == np.arange(len(ids)))
         taken = np.arange(len(self), len(self) + int(new.sum()), dtype=np.int32)
         self._checks.frombytes(checks[new].tobytes())
@@ -54,7 +56,7 @@ class IdTable:
             self._runs.append((hashes[new][order], taken[order]))
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
             self._merge()
-        return new
+        return np.asarray(new)
 
     def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
         """Rows of some hashes, -1 for an unknown one."""

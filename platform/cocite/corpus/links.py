@@ -28,7 +28,14 @@ def bounds(degrees: NDArray[np.integer], bucket: int = BUCKET) -> NDArray[np.int
 
 
 def write_csr(
-    pairs: PairFile, count: int, folder: Path, name: str, *, scratch: Path, flip: bool = False, bucket: int = BUCKET
+    pairs: PairFile,
+    count: int,
+    folder: Path,
+    name: str,
+    *,
+    scratch: Path,
+    flip: bool = False,
+    bucket: int = BUCKET,
 ) -> int:
     """Write ``{name}.indptr.npy`` and ``{name}.indices.npy``: rows' distinct entries, ascending.
 

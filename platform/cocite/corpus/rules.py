@@ -42,7 +42,9 @@ RULES: dict[str, Rule] = {
     "unknown_citation": Rule("a link to a paper that the source does not hold", "dropped"),
     "unknown_citing": Rule("a link from a paper that the source does not hold", "dropped"),
     "later_citation": Rule("a link to a paper more than a year later than the citing one", "dropped"),
-    "next_year_citation": Rule("a link to a paper of the next year, as to a preprint's final version", "kept"),
+    "next_year_citation": Rule(
+        "a link to a paper of the next year, as to a preprint's final version", "kept"
+    ),
     "duplicate_context": Rule("a context id that an earlier context has", "rejected", True),
     "empty_context": Rule("a context without text", "rejected", True),
     "context_of_unknown_paper": Rule("a context whose citing paper the source does not hold", "rejected"),
@@ -142,7 +144,9 @@ class Tally:
         entry |= {key: value for key, value in details.items() if value not in ("", None)}
         if self.strict and RULES[rule].strict:
             self._write(rule, entry)
-            where = ": ".join(part for part in (str(place) if place else "", str(details.get("field", ""))) if part)
+            where = ": ".join(
+                part for part in (str(place) if place else "", str(details.get("field", ""))) if part
+            )
             raise InputError(reason, where=where or None, hint=f"rule {rule}; leave out --strict to go on")
         self.show(rule, entry)
 

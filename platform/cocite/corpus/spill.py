@@ -86,7 +86,9 @@ def read_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.Re
         options = pa.ipc.IpcReadOptions()
         if columns is not None:
             schema = pa.ipc.open_file(source).schema
-            options = pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(name) for name in columns])
+            options = pa.ipc.IpcReadOptions(
+                included_fields=[schema.get_field_index(name) for name in columns]
+            )
         reader = pa.ipc.open_file(source, options=options)
         for i in range(reader.num_record_batches):
             yield reader.get_batch(i)

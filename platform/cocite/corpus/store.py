@@ -15,6 +15,7 @@ A store is an artifact folder:
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -59,9 +60,22 @@ class ArrowFile:
         return values
 
     def take(self, name: str, rows: Iterable[int] | NDArray[Any]) -> list[Any]:
-        """Values of one column at some rows, as Python objects."""
+        """Values of one column at some rows, in their order, as Python objects."""
+        rows = np.asarray(list(rows) if not isinstance(rows, np.ndarray) else rows, np.int64)
         column = self.table.column(name)
-        return [column.chunk(row // BATCH)[row % BATCH].as_py() for row in map(int, rows)]
+        if len(rows) < 16:
+            return [column.chunk(row // BATCH)[row % BATCH].as_py() for row in rows.tolist()]
+        # Many rows: one take from each batch they lie in, then back into the order asked for.
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        owners = ordered // BATCH
+        cuts = np.flatnonzero(np.diff(owners)) + 1
+        values: list[Any] = [None] * len(rows)
+        for part, places in zip(np.split(ordered, cuts), np.split(order, cuts), strict=True):
+            found = column.chunk(int(part[0] // BATCH)).take(pa.array(part % BATCH)).to_pylist()
+            for place, value in zip(places.tolist(), found, strict=True):
+                values[place] = value
+        return values
 
     def batches(self, name: str) -> Iterator[list[Any]]:
         """A column's values, one record batch at a time."""
@@ -139,7 +153,10 @@ class Corpus:
         """Several papers, with the ids of what they cite."""
         get = {name: self.papers.take(name, rows) for name in ("id", "title", "abstract", "year", "venue")}
         get |= {name: self.papers.take(name, rows) for name in ("authors", "keyphrases", "doi", "split")}
-        cited = [tuple(self.papers.take("id", self.cites[int(row)])) for row in rows]
+        owner, entries = self.cites.gather(np.asarray(rows, np.int64))
+        names = self.papers.take("id", entries)
+        cuts = np.searchsorted(owner, np.arange(len(rows) + 1)).tolist()
+        cited = [tuple(names[start:end]) for start, end in itertools.pairwise(cuts)]
         return [
             PaperRecord(
                 id_, title, abstract, year, venue, tuple(authors), tuple(phrases), doi, SPLITS[split], ids
@@ -154,16 +171,19 @@ class Corpus:
         return self.papers.take("id", rows)
 
     @cached_property
-    def _hashes(self) -> NDArray[Any]:
-        return self._array("ids")
+    def _hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        # As two arrays: searching in a field of records would copy the field each time.
+        entries = np.load(self.path / "ids.npy", mmap_mode="r")
+        return np.ascontiguousarray(entries["hash"]), np.ascontiguousarray(entries["row"])
 
     def find(self, ids: Sequence[str]) -> NDArray[np.int32]:
         """Rows of some ids, -1 for an unknown one."""
+        hashes, rows = self._hashes
+        if not len(hashes) or not len(ids):
+            return np.full(len(ids), -1, np.int32)
         wanted = np.array([id_hash(text) for text in ids], np.uint64)
-        hashes = self._hashes["hash"]
-        at = np.minimum(np.searchsorted(hashes, wanted), max(len(hashes) - 1, 0))
-        found = hashes[at] == wanted if len(hashes) else np.zeros(len(wanted), bool)
-        return np.where(found, self._hashes["row"][at] if len(hashes) else -1, -1).astype(np.int32)
+        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        return np.where(hashes[at] == wanted, rows[at], -1).astype(np.int32)
 
     def row(self, id_: str) -> int:
         """Row of one id; raises when there is none."""

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cocite.corpus.csr import CSR
 from cocite.corpus.idtable import IdTable
 from cocite.corpus.links import bounds
 from cocite.corpus.spill import BatchWriter, SpillWriter, read_batches
@@ -147,7 +146,9 @@ def _with_row(rows: NDArray[np.int32], columns: pa.RecordBatch, schema: pa.Schem
     return pa.RecordBatch.from_arrays([*columns.columns, pa.array(rows, pa.int32())], schema=schema)
 
 
-def _write_sorted(pieces: list[pa.RecordBatch], schema: pa.Schema, writer: BatchWriter, ties: str | None) -> None:
+def _write_sorted(
+    pieces: list[pa.RecordBatch], schema: pa.Schema, writer: BatchWriter, ties: str | None
+) -> None:
     if not pieces:
         return
     table = pa.Table.from_batches(pieces, schema)
@@ -159,8 +160,3 @@ def _write_sorted(pieces: list[pa.RecordBatch], schema: pa.Schema, writer: Batch
         columns = columns.take(pa.array(order))
     for batch in columns.to_batches(max_chunksize=CHUNK):
         writer.write(batch)
-
-
-def distinct_members(owner: NDArray[np.int64], rows: NDArray[np.int32], count: int) -> CSR:
-    """Groups from (group, row) pairs: members ascending and once each."""
-    return CSR.build(owner, rows, count)

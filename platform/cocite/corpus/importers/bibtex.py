@@ -102,9 +102,18 @@ def _paper(key: str, fields: dict[str, str]) -> PaperRecord:
         title=_plain(fields.get("title", "")),
         abstract=_plain(fields.get("abstract", "")),
         year=int(year.group()) if year else 0,
-        venue=_plain(next((fields[n] for n in ("journal", "journaltitle", "booktitle", "publisher") if fields.get(n)), "")),
-        authors=tuple(_name(name) for name in re.split(r"\s+and\s+", fields.get("author", "")) if name.strip()),
-        keyphrases=tuple(k.strip() for k in re.split(r"[,;]", _plain(fields.get("keywords", ""))) if k.strip()),
+        venue=_plain(
+            next(
+                (fields[n] for n in ("journal", "journaltitle", "booktitle", "publisher") if fields.get(n)),
+                "",
+            )
+        ),
+        authors=tuple(
+            _name(name) for name in re.split(r"\s+and\s+", fields.get("author", "")) if name.strip()
+        ),
+        keyphrases=tuple(
+            k.strip() for k in re.split(r"[,;]", _plain(fields.get("keywords", ""))) if k.strip()
+        ),
         doi=fields.get("doi", "").removeprefix("https://doi.org/"),
     )
 

@@ -1,7 +1,7 @@
 """The JSON lines that the authors of Citeomatic published their corpora in, and the Open Research Corpus behind them.
 
-Fields: ``id``, ``title``, ``abstract`` (``paperAbstract``), ``authors`` (names, or objects with ``name``), ``venue``, ``year``,
-``out_citations`` (``outCitations``) and ``key_phrases`` (``keyPhrases``, ``entities``).
+Fields: ``id``, ``title``, ``abstract`` (``paperAbstract``), ``authors`` (names, or objects with ``name``), ``venue``,
+``year``, ``out_citations`` (``outCitations``) and ``key_phrases`` (``keyPhrases``, ``entities``).
 """
 
 from __future__ import annotations

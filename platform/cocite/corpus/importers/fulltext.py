@@ -13,7 +13,9 @@ WINDOW = 200
 _JOINT = re.compile(r"[\s,;&()\[\]–-]*(?:and)?[\s,;&()\[\]–-]*")
 """What may stand between two citations of one group."""
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
-_ABBREVIATION = re.compile(r"(?:\b(?:al|e\.g|i\.e|cf|vs|Fig|Figs|Eq|Eqs|Sec|Tab|No|approx|resp|Dr|Prof)|\b[A-Z])\.$")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:al|e\.g|i\.e|cf|vs|Fig|Figs|Eq|Eqs|Sec|Tab|No|approx|resp|Dr|Prof)|\b[A-Z])\.$"
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,9 @@ class Mention:
     cited: str
 
 
-def parts(paper: str, text: str, paragraphs: Sequence[tuple[int, int, str]], mentions: Sequence[Mention]) -> Iterator[Record]:
+def parts(
+    paper: str, text: str, paragraphs: Sequence[tuple[int, int, str]], mentions: Sequence[Mention]
+) -> Iterator[Record]:
     """The sentences and contexts of a body.
 
     Args:

@@ -42,7 +42,11 @@ class NativeJSONL(JSONLines):
     @staticmethod
     def recognises(value: dict[str, object]) -> bool:
         """Whether a first record looks like one of this format."""
-        return ("id" in value and "title" in value) or ("citing" in value and "cited" in value) or "paper" in value
+        return (
+            ("id" in value and "title" in value)
+            or ("citing" in value and "cited" in value)
+            or "paper" in value
+        )
 
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
         """The records of one line."""

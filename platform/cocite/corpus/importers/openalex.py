@@ -70,7 +70,9 @@ def _keyphrases(value: dict[str, Any]) -> tuple[str, ...]:
     if not names:
         names = [text(term, "display_name", "keyword") for term in objects(value, "keywords")]
     if not names:
-        concepts = [(_number(c.get("score")), c) for c in objects(value, "concepts") if integer(c, "level", 1) > 0]
+        concepts = [
+            (_number(c.get("score")), c) for c in objects(value, "concepts") if integer(c, "level", 1) > 0
+        ]
         concepts.sort(key=lambda pair: -pair[0])
         names = [text(c, "display_name") for score, c in concepts if score >= MIN_CONCEPT_SCORE]
     return tuple(dict.fromkeys(name for name in names if name))

@@ -18,7 +18,16 @@ import pyarrow.parquet as pq
 
 from cocite.corpus.idtable import IdTable
 from cocite.corpus.importers.source import FieldError, Source, integer, text, texts
-from cocite.corpus.records import SPLITS, TARGET_MARK, CitationRecord, ContextRecord, Malformed, PaperRecord, Record, SentenceRecord
+from cocite.corpus.records import (
+    SPLITS,
+    TARGET_MARK,
+    CitationRecord,
+    ContextRecord,
+    Malformed,
+    PaperRecord,
+    Record,
+    SentenceRecord,
+)
 from cocite.errors import InputError
 
 ROWS = 8192
@@ -57,11 +66,15 @@ class NativeParquet(Source):
 
     def _citations(self, file: Path) -> Iterator[Record]:
         names = ["citing", "cited"]
-        return self._records(file, names, names, lambda row: CitationRecord(text(row, "citing"), text(row, "cited")))
+        return self._records(
+            file, names, names, lambda row: CitationRecord(text(row, "citing"), text(row, "cited"))
+        )
 
     def _contexts(self, file: Path) -> Iterator[Record]:
         needed = ["id", "citing", "cited", "context"]
-        return self._records(file, needed, [*needed, "sentence", "group", "section", "n_unresolved"], _context)
+        return self._records(
+            file, needed, [*needed, "sentence", "group", "section", "n_unresolved"], _context
+        )
 
     def _sentences(self, file: Path) -> Iterator[Record]:
         needed = ["id", "position", "text"]

@@ -1,7 +1,8 @@
 """Semantic Scholar's datasets: S2AG (papers, abstracts, citations) and S2ORC (full texts with spans), as JSON lines.
 
-The kind of each file is told by its first record, so a folder may hold any of them. Ids are corpus ids. Where papers come
-with abstracts or full texts of their own files, these are joined through a small database on disk, not in memory.
+The kind of each file is told by its first record, so a folder may hold any of them. Ids are corpus ids. Where
+papers have their abstracts or full texts in other files, these are joined through a small database on disk, not in
+memory.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class SemanticScholar(JSONLines):
         kinds = self._kinds
         with tempfile.TemporaryDirectory() as folder:
             if self._joined():
-                self._abstracts = sqlite3.connect(str(Path(folder) / "abstracts.sqlite"), isolation_level=None)
+                self._abstracts = sqlite3.connect(
+                    str(Path(folder) / "abstracts.sqlite"), isolation_level=None
+                )
                 yield from self._store_abstracts(self._abstracts)
             for file in kinds["papers"] + kinds["citations"] + kinds["fulltext"]:
                 yield from self.read(file)
@@ -105,7 +108,11 @@ class SemanticScholar(JSONLines):
         elif kind == "fulltext":
             yield from self._fulltext(value)
         elif kind is None:
-            yield Malformed("neither a paper, nor a citation, nor a full text", "corpusid", excerpt=json.dumps(value)[:200])
+            yield Malformed(
+                "neither a paper, nor a citation, nor a full text",
+                "corpusid",
+                excerpt=json.dumps(value)[:200],
+            )
 
     def _paper(self, value: dict[str, Any]) -> PaperRecord:
         id_ = text(value, "corpusid", "corpusId")
@@ -129,7 +136,9 @@ class SemanticScholar(JSONLines):
         citing, cited = text(value, "citingcorpusid"), text(value, "citedcorpusid")
         if not citing or not cited:
             # The dataset lists references that were not matched to a paper: there is nothing to link to.
-            yield Malformed("one side of the citation is not matched to a paper", "citedcorpusid", "unmatched_citation")
+            yield Malformed(
+                "one side of the citation is not matched to a paper", "citedcorpusid", "unmatched_citation"
+            )
             return
         yield CitationRecord(citing, cited)
         if self._kinds["fulltext"]:
@@ -201,7 +210,11 @@ class _Body:
 
     def pieces(self, name: str) -> list[str]:
         """The texts of one kind of span."""
-        return [" ".join(self.text[start:end].split()) for start, end, _ in self.spans(name) if end <= len(self.text)]
+        return [
+            " ".join(self.text[start:end].split())
+            for start, end, _ in self.spans(name)
+            if end <= len(self.text)
+        ]
 
     def first(self, name: str) -> str:
         """The text of the first span of a kind."""

@@ -1,0 +1,287 @@
+"""Synthetic corpora of any size, in which content and co-citation both tell what is cited.
+
+Papers come in order of their year, in ``topics`` that take turns. A paper's words are common ones, words of its topic
+(Zipf), its own two *signature* words, and signature words of papers it cites: so a shared rare word tells of a link,
+but only half of the time. Within a topic, papers that follow each other form *circles*; who cites one of a circle
+often cites others of it, and nothing in their words tells of that: only co-citation does. Earlier cited papers are
+cited again with a probability that grows with their citations (preferential attachment, Barabasi and Albert 1999).
+
+Everything is drawn block by block from generators seeded with (seed, block), so a corpus is a function of its settings,
+and its making holds one block and one small reservoir in memory, whatever the number of papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cocite.corpus import vocabulary
+from cocite.corpus.records import OTHER_MARK, TARGET_MARK, ContextRecord, PaperRecord, Record, SentenceRecord
+from cocite.corpus.rules import Place
+
+FIRST_YEAR, LAST_YEAR = 1990, 2019
+TOPIC_WORDS = 60
+"""Words of a topic's own."""
+CIRCLE = 5
+"""Papers of a circle."""
+ANCHORS = 4
+"""Papers that a paper chooses to cite, at most; with those of their circles it cites about eight."""
+COMPANIONS = 3
+"""Further papers of an anchor's circle that may be cited with it, each with probability ``COMPANY``."""
+COMPANY = 0.45
+SAME_TOPIC = 0.85
+"""Share of anchors within the paper's own topic."""
+PREFERENTIAL = 0.5
+"""Share of anchors drawn by their citations rather than evenly."""
+INHERITED = 0.55
+"""Probability that an anchor's signature word is used by the paper that cites it."""
+RESERVOIR = 256
+"""Cited papers remembered per topic for preferential attachment."""
+TITLE, ABSTRACT, SIDE = 8, 60, 14
+"""Words of a title, an abstract, and one side of a context."""
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: multiplying by it spreads consecutive rows (Knuth)."""
+
+
+class Synthetic:
+    """A stream of papers and contexts.
+
+    Args:
+        papers: how many.
+        seed: the same settings and seed give the same records.
+        context_rate: contexts a paper, on average; each stands for one anchor and its companions.
+        sentences: also yield a body: each context's sentence between two others.
+    """
+
+    format = "synth"
+
+    def __init__(
+        self, papers: int, *, seed: int = 0, context_rate: float = 4.0, sentences: bool = False
+    ) -> None:
+        self.papers = papers
+        self.seed = seed
+        self.context_rate = context_rate
+        self.sentences = sentences
+        self.topics = max(round(0.7 * papers**0.5), 3)
+        # Early blocks are short: a paper cites only papers of blocks before its own.
+        self.block = int(np.clip(papers // 64, 8, 8192))
+        self.place = Place("synth")
+        self.done = 0
+        self._common = len(vocabulary.COMMON)
+        self._words = self._vocabulary()
+
+    def settings(self) -> dict[str, Any]:
+        """What the corpus is a function of."""
+        return {
+            "papers": self.papers,
+            "seed": self.seed,
+            "context_rate": self.context_rate,
+            "sentences": self.sentences,
+        }
+
+    def __iter__(self) -> Iterator[Record]:
+        reservoir = np.full((self.topics, RESERVOIR), -1, np.int32)
+        self.done = 0
+        for number, start in enumerate(range(0, self.papers, self.block)):
+            rng = np.random.default_rng([self.seed, number])
+            rows = np.arange(start, min(start + self.block, self.papers))
+            anchors, companions = self._choose(rng, rows, reservoir)
+            yield from self._records(rng, rows, anchors, companions)
+            self._remember(rng, anchors, reservoir)
+            self.done = int(rows[-1]) + 1
+
+    # -- structure ------------------------------------------------------------------------------------------
+
+    def year(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Years grow with the row, and each has more papers than the one before."""
+        share = (np.asarray(rows) + 0.5) / self.papers
+        span = LAST_YEAR - FIRST_YEAR + 1
+        return np.asarray(FIRST_YEAR + np.floor(span * np.sqrt(share)), np.int64)
+
+    def topic(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The topics take turns."""
+        return np.asarray(np.asarray(rows, np.int64) % self.topics)
+
+    def circle(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(n, CIRCLE) the rows of each paper's circle: consecutive papers of its topic."""
+        rows = np.asarray(rows, np.int64)
+        first = rows // self.topics // CIRCLE * CIRCLE * self.topics + rows % self.topics
+        return np.asarray(first[:, None] + self.topics * np.arange(CIRCLE))
+
+    def _choose(
+        self, rng: np.random.Generator, rows: NDArray[np.int64], reservoir: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Anchors (n, A) and their companions (n, A, CIRCLE), -1 where there is none."""
+        start, shape = int(rows[0]), (len(rows), ANCHORS)
+        if start < self.topics:
+            return np.full(shape, -1, np.int64), np.full((*shape, CIRCLE), -1, np.int64)
+        topic = np.where(
+            rng.random(shape) < SAME_TOPIC, self.topic(rows)[:, None], rng.integers(0, self.topics, shape)
+        )
+        # Evenly among the topic's earlier papers, leaning to recent ones as citations do.
+        earlier = (start - 1 - topic) // self.topics + 1
+        even = topic + self.topics * np.floor(earlier * rng.random(shape) ** 0.7).astype(np.int64)
+        popular = reservoir[topic, rng.integers(0, RESERVOIR, shape)]
+        anchors = np.where((rng.random(shape) < PREFERENTIAL) & (popular >= 0), popular, even)
+        anchors = np.where(rng.random(shape) < 0.85, anchors, -1)
+        circle = self.circle(anchors.ravel()).reshape(*shape, CIRCLE)
+        chosen = (rng.random(circle.shape) < COMPANY) & (circle < start) & (circle != anchors[..., None])
+        chosen &= (anchors >= 0)[..., None] & (np.cumsum(chosen, -1) <= COMPANIONS)
+        return anchors, np.where(chosen, circle, -1)
+
+    def _remember(
+        self, rng: np.random.Generator, anchors: NDArray[np.int64], reservoir: NDArray[np.int32]
+    ) -> None:
+        """Put the block's anchors into their topics' reservoirs at random places, over older ones."""
+        cited = anchors[anchors >= 0]
+        reservoir[self.topic(cited), rng.integers(0, RESERVOIR, len(cited))] = cited
+
+    # -- words ----------------------------------------------------------------------------------------------
+
+    def _vocabulary(self) -> pa.Array:
+        """Common words, then every topic's, then two signature words a paper (drawn from a shared pool)."""
+        own = np.arange(self.topics * TOPIC_WORDS + self._signatures)
+        return pa.concat_arrays(
+            [
+                pa.array([*vocabulary.COMMON, TARGET_MARK, OTHER_MARK]),
+                pa.array(vocabulary.words(own).tolist()),
+            ]
+        )
+
+    @property
+    def _signatures(self) -> int:
+        """Distinct signature words: few enough that two papers may share one by chance."""
+        return max(self.papers, 64) if self.papers <= 200_000 else 200_000
+
+    def signature(self, rows: NDArray[np.integer], which: int) -> NDArray[np.int64]:
+        """Word numbers of the papers' first or second signature word."""
+        mixed = (np.asarray(rows, np.uint64) * np.uint64(2) + np.uint64(which)) * _GOLDEN
+        first = self._common + 2 + self.topics * TOPIC_WORDS
+        return np.asarray(first + (mixed >> np.uint64(20)) % np.uint64(self._signatures), np.int64)
+
+    def _topical(self, rng: np.random.Generator, topic: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+        """(n, length) words: three fifths common, the rest of the topic, both by Zipf's law."""
+        shape = (len(topic), length)
+        common = np.floor(self._common ** rng.random(shape)).astype(np.int64) - 1
+        special = np.floor(TOPIC_WORDS ** rng.random(shape)).astype(np.int64) - 1
+        special += self._common + 2 + topic[:, None] * TOPIC_WORDS
+        return np.where(rng.random(shape) < 0.6, common, special)
+
+    def _insert(self, rng: np.random.Generator, text: NDArray[np.int64], words: NDArray[np.int64]) -> None:
+        """Put words (n, m) over random places of texts (n, length); -1 puts nothing."""
+        places = np.argsort(rng.random(text.shape), axis=1)[:, : words.shape[1]]
+        old = np.take_along_axis(text, places, 1)
+        np.put_along_axis(text, places, np.where(words >= 0, words, old), 1)
+
+    # -- records --------------------------------------------------------------------------------------------
+
+    def _records(
+        self,
+        rng: np.random.Generator,
+        rows: NDArray[np.int64],
+        anchors: NDArray[np.int64],
+        companions: NDArray[np.int64],
+    ) -> Iterator[Record]:
+        topic = self.topic(rows)
+        own = np.stack([self.signature(rows, 0), self.signature(rows, 1)], 1)
+        inherited = np.where(
+            (anchors >= 0) & (rng.random(anchors.shape) < INHERITED), self.signature(anchors, 0), -1
+        )
+        title, abstract = self._topical(rng, topic, TITLE), self._topical(rng, topic, ABSTRACT)
+        self._insert(rng, title, own)
+        self._insert(rng, abstract, np.concatenate([own, own, inherited], 1))
+        titles, abstracts = (a.to_pylist() for a in vocabulary.sentences([title, abstract], self._words))
+        years = self.year(rows).tolist()
+        authors = self._authors(rng, topic)
+        venue = (topic + (rng.random(len(rows)) < 0.3) * rng.integers(0, 50, len(rows))) % 50
+        venues = np.char.add("Proceedings of ", np.char.upper(vocabulary.words(venue + 900))).tolist()
+        phrases = self._words.take(pa.array(self._common + 2 + topic * TOPIC_WORDS)).to_pylist()
+        cited = np.concatenate([anchors[:, :, None], companions], 2).reshape(len(rows), -1)
+        per_paper: list[list[Record]] = [[] for _ in range(len(rows))]
+        if self.context_rate > 0:
+            for at, record in self._contexts(rng, rows, anchors, companions):
+                per_paper[at].append(record)
+        for i, row in enumerate(rows.tolist()):
+            self.place.line = row + 1
+            links = tuple(paper_id(c) for c in dict.fromkeys(cited[i][cited[i] >= 0].tolist()))
+            year = years[i]
+            yield PaperRecord(
+                id=paper_id(row),
+                title=titles[i],
+                abstract=abstracts[i],
+                year=year,
+                venue=venues[i],
+                authors=authors[i],
+                keyphrases=(phrases[i],),
+                split="train" if year <= LAST_YEAR - 4 else "dev" if year == LAST_YEAR - 3 else "test",
+                citations=links,
+            )
+            yield from per_paper[i]
+
+    def _authors(self, rng: np.random.Generator, topic: NDArray[np.int64]) -> list[tuple[str, ...]]:
+        """One to four of a topic's people each; a topic has about one person for three papers."""
+        pool = max(self.papers // self.topics // 3, 4)
+        people = np.floor(pool * rng.random((len(topic), 4)) ** 1.5).astype(np.int64) + topic[:, None] * pool
+        names = vocabulary.names(people.ravel()).reshape(people.shape).tolist()
+        return [
+            tuple(dict.fromkeys(row[:n]))
+            for row, n in zip(names, rng.integers(1, 5, len(topic)).tolist(), strict=True)
+        ]
+
+    def _contexts(
+        self,
+        rng: np.random.Generator,
+        rows: NDArray[np.int64],
+        anchors: NDArray[np.int64],
+        companions: NDArray[np.int64],
+    ) -> Iterator[tuple[int, Record]]:
+        """Contexts of the block, each with the position of its paper: one anchor and its companions in each."""
+        held = anchors >= 0
+        expected = self.context_rate / (0.85 * ANCHORS)
+        times = np.where(held, np.floor(expected + rng.random(anchors.shape)).astype(np.int64), 0)
+        paper, slot = np.nonzero(times)
+        repeat = times[paper, slot]
+        paper, slot = np.repeat(paper, repeat), np.repeat(slot, repeat)
+        if not len(paper):
+            return
+        anchor = anchors[paper, slot]
+        topic = self.topic(anchor)
+        left, right = self._topical(rng, topic, SIDE), self._topical(rng, topic, SIDE)
+        # The words near a gap speak of what is cited: the anchor's signature, two times out of three.
+        told = np.where(rng.random(len(paper)) < 0.66, self.signature(anchor, 0), -1)
+        self._insert(rng, left, told[:, None])
+        other = np.where(rng.random(len(paper)) < 0.3, self._common + 1, -1)
+        self._insert(rng, right, other[:, None])
+        gap = np.full((len(paper), 1), self._common)
+        text = vocabulary.sentences([np.concatenate([left, gap, right], 1)], self._words)[0].to_pylist()
+        number = np.arange(len(paper)) - np.searchsorted(paper, paper)
+        group = np.concatenate([anchor[:, None], companions[paper, slot]], 1)
+        unresolved = (rng.random(len(paper)) < 0.1).astype(int).tolist()
+        for i, (at, k) in enumerate(zip(paper.tolist(), number.tolist(), strict=True)):
+            citing = paper_id(int(rows[at]))
+            yield (
+                at,
+                ContextRecord(
+                    id=f"{citing}/{k}",
+                    citing=citing,
+                    cited=tuple(paper_id(c) for c in group[i][group[i] >= 0].tolist()),
+                    text=text[i],
+                    sentence=2 * k + 1 if self.sentences else -1,
+                    section="Introduction",
+                    group=k,
+                    unresolved=unresolved[i],
+                ),
+            )
+            if self.sentences:
+                before, _, after = text[i].partition(TARGET_MARK)
+                yield at, SentenceRecord(citing, 2 * k, " ".join(reversed(before.split())), "Introduction")
+                yield at, SentenceRecord(citing, 2 * k + 1, f"{before}[[CIT:{k}]]{after}", "Introduction")
+
+
+def paper_id(row: int) -> str:
+    """The id of a synthetic paper."""
+    return f"S{row:08d}"
