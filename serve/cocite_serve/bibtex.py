@@ -23,7 +23,10 @@ _ESCAPES = str.maketrans(
     }
 )
 _STOP = {"a", "an", "the", "on", "of", "for", "in", "to", "and", "with", "from", "by", "at"}
-_PROCEEDINGS = re.compile(r"proceedings|conference|workshop|symposium|meeting|^[A-Z][A-Za-z-]*[A-Z][A-Za-z-]*$", re.A)
+_PROCEEDINGS = re.compile(
+    r"(?i:proceedings|conference|workshop|symposium|meeting)|^[A-Z][A-Za-z-]*[A-Z][A-Za-z-]*$", re.A
+)
+_JOURNALS = {"CACM", "JACM", "JAIR", "JASIST", "JMLR", "PNAS", "TACL", "TKDE", "TMLR", "TOIS", "TPAMI"}
 
 
 def entry(paper: PaperRecord, key: str) -> str:
@@ -31,7 +34,7 @@ def entry(paper: PaperRecord, key: str) -> str:
     kind, holder = "misc", ""
     if paper.venue:
         kind, holder = (
-            ("inproceedings", "booktitle") if _PROCEEDINGS.search(paper.venue) else ("article", "journal")
+            ("inproceedings", "booktitle") if _is_proceedings(paper.venue) else ("article", "journal")
         )
     fields = [
         ("title", _protect(paper.title)),
@@ -65,6 +68,11 @@ def citation_key(paper: PaperRecord) -> str:
     word = next((w for w in words if w and w not in _STOP), "paper")
     name = _ascii(_family(paper.authors[0])) if paper.authors else ""
     return f"{name or 'anon'}{paper.year or ''}{word}"
+
+
+def _is_proceedings(venue: str) -> bool:
+    """Whether a venue sounds like proceedings: it says so, or is an acronym that is no journal's."""
+    return venue not in _JOURNALS and bool(_PROCEEDINGS.search(venue))
 
 
 def _family(author: str) -> str:

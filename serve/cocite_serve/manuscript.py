@@ -38,7 +38,9 @@ class Manuscript:
     gaps: int = 0
 
 
-def read(*, title: str = "", abstract: str = "", context: str = "", text: str = "", gap: int = 0) -> Manuscript:
+def read(
+    *, title: str = "", abstract: str = "", context: str = "", text: str = "", gap: int = 0
+) -> Manuscript:
     """Take a request's text apart.
 
     Raises:
@@ -85,7 +87,9 @@ def _around(text: str, gap: int) -> tuple[str, int]:
             raise InputError(f"there is no gap number {gap}: the context holds no [CIT]", where="gap")
         return " ".join(text.split()), 0
     if gap >= len(marks):
-        raise InputError(f"there is no gap number {gap}: the text holds {len(marks)} [CIT], counted from 0", where="gap")
+        raise InputError(
+            f"there is no gap number {gap}: the text holds {len(marks)} [CIT], counted from 0", where="gap"
+        )
     here = marks[gap]
     before = " ".join(GAP.sub(OTHER_MARK, text[: here.start()]).split())
     after = " ".join(GAP.sub(OTHER_MARK, text[here.end() :]).split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,12 @@ class Papers:
     def __init__(self, corpus: Corpus, alive: NDArray[np.bool_]) -> None:
         self.corpus = corpus
         self.alive = alive
+
+    @classmethod
+    def open(cls, index: Path, version: str) -> Papers:
+        """The papers of one snapshot, memory-mapped."""
+        folder = index / "versions" / version
+        return cls(Corpus.open(folder / "corpus"), np.load(folder / "alive.npy", mmap_mode="r"))
 
     def __len__(self) -> int:
         return int(self.alive.sum())

@@ -49,7 +49,9 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
     for name in ("exclude", "exclude_authors", "authors"):
         values = getattr(request, name)
         if len(values) > limits.exclude:
-            raise InputError(f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name)
+            raise InputError(
+                f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name
+            )
         if any(len(value) > limits.title_chars for value in values):
             raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
     for name, most in (("top_k", limits.top_k), ("depth", limits.depth)):
@@ -120,6 +122,8 @@ def _sentence(error: dict[str, Any]) -> tuple[str, str | None]:
     kind = error["type"]
     if kind == "json_invalid":
         return f"The body is not valid JSON: {error.get('ctx', {}).get('error', 'it cannot be parsed')}", None
+    if not place and kind in ("model_attributes_type", "model_type", "dict_type"):
+        return "The body must be a JSON object, sent as Content-Type: application/json", None
     if kind == "extra_forbidden":
         hint = nearest(place[-1], [*RecommendRequest.model_fields, "K"])
         return f"{field}: there is no such field ({hint})", field

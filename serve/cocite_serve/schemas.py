@@ -48,12 +48,18 @@ class RecommendRequest(BaseModel):
         "(its first line, when short) and an abstract. Not together with `context`.",
     )
     gap: int = Field(
-        default=0, ge=0, description="Which `[CIT]` to fill when there are several: 0 is the first of the text."
+        default=0,
+        ge=0,
+        description="Which `[CIT]` to fill when there are several: 0 is the first of the text.",
     )
     year: Year | None = Field(default=None, description="Year of the manuscript; weighs how old papers are.")
-    authors: list[Text] = Field(default=[], description="Authors of the manuscript, as the corpus writes names.")
+    authors: list[Text] = Field(
+        default=[], description="Authors of the manuscript, as the corpus writes names."
+    )
     venue: Text = Field(default="", description="Venue the manuscript is written for.")
-    top_k: int | None = Field(default=None, ge=1, description="Papers to return. Default: the server's setting.")
+    top_k: int | None = Field(
+        default=None, ge=1, description="Papers to return. Default: the server's setting."
+    )
     depth: int | None = Field(
         default=None,
         ge=1,
@@ -95,7 +101,9 @@ class EvidenceOut(BaseModel):
     """Why a paper is recommended, in terms an author can check."""
 
     shared_words: list[SharedWord] = []
-    cited_by: list[Neighbour] = Field(default=[], description="Papers like the manuscript that cite this one.")
+    cited_by: list[Neighbour] = Field(
+        default=[], description="Papers like the manuscript that cite this one."
+    )
     sentences: list[CitingSentence] = Field(default=[], description="It is cited in sentences like these.")
 
 
@@ -167,4 +175,6 @@ class Problem(BaseModel):
     """Why a request was refused, in one sentence."""
 
     error: str
-    field: str | None = Field(default=None, description="The field of the request at fault, when there is one.")
+    field: str | None = Field(
+        default=None, description="The field of the request at fault, when there is one."
+    )

@@ -90,7 +90,7 @@ function opener(panel) {
       panel.hidden = !panel.hidden;
       event.currentTarget.setAttribute("aria-expanded", String(!panel.hidden));
     } },
-  }, "Abstract and scores");
+  }, "Details");
 }
 
 function link(paper) {
@@ -131,7 +131,8 @@ function near(text) {
 
 // The corpus writes TARGETCIT where this paper was cited and OTHERCIT for other citations.
 function marked(text) {
-  return text.split(/(TARGETCIT|OTHERCIT)/).map((piece) => {
+  const tidy = text.replaceAll(/\s+([.,;:)])/g, "$1"); // scanned texts set a space before every full stop
+  return tidy.split(/(TARGETCIT|OTHERCIT)/).map((piece) => {
     if (piece === "TARGETCIT") return el("span", { class: "here" }, "this paper");
     if (piece === "OTHERCIT") return el("span", { class: "other" }, "…");
     return piece;

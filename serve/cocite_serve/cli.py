@@ -1,0 +1,82 @@
+"""``cocite serve``: the endpoint and its web page, until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, err, out
+from cocite.config import with_overrides
+from cocite_serve.settings import ServeSettings
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    model: Annotated[Path, typer.Option(help="The model folder.")],
+    index: Annotated[Path, typer.Option(help="The index folder.")],
+    version: Annotated[
+        str | None, typer.Option(help="The snapshot to serve; the current one by default.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on. There is no login.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
+    replicas: Annotated[int, typer.Option(help="Processes of each of the two stages.", min=1)] = 1,
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster to run on; a private Ray by default.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A further setting, as limits.top_k=50 (cocite_serve/settings.py has them all)."
+        ),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show the log lines of Ray and of the replicas.")
+    ] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Serve recommendations over HTTP, with a web page at /."""
+    data: dict[str, Any] = {
+        "model": str(model),
+        "index": str(index),
+        "index_version": version,
+        "host": host,
+        "port": port,
+        "retriever": {"replicas": replicas},
+        "reranker": {"replicas": replicas},
+    }
+    parsed = ServeSettings.parse(with_overrides(data, settings or []), where="cocite serve")
+
+    from cocite_serve.run import LOOPBACK, start
+
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        if starting:
+            raise KeyboardInterrupt
+        ended.set()
+
+    starting = True
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    if parsed.host not in LOOPBACK:
+        err.print(f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login.")
+    with err.status("Starting the endpoint …"):
+        endpoint = start(parsed, address=address, quiet=not verbose)
+    with endpoint:
+        starting = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)  # Ray has put its own in the meantime
+        if json_:
+            emit({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
+        else:
+            out.print(f"Serving at [bold]{endpoint.url}[/bold]  (API: {endpoint.url}/docs, Ctrl-C ends it)")
+        while not ended.wait(1.0):
+            pass
+        err.print("Ending …")

@@ -1,0 +1,163 @@
+"""Starts and ends the endpoint on a Ray of its own, or on a cluster that is already there."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+
+from cocite.errors import CociteError, InputError
+from cocite_serve.settings import ServeSettings
+
+APP = "cocite"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+# A stage computes in a thread of its own (deployments.Worker), so its event loop is never blocked and the shorter
+# path through Serve, user code on the main loop, is safe: it halves what Serve itself adds to a request.
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+class Endpoint:
+    """A running endpoint. A context manager: leaving it ends the endpoint."""
+
+    def __init__(self, settings: ServeSettings, temporary: Path | None) -> None:
+        host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
+        self.url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+        self._temporary = temporary
+        self._stopped = threading.Lock()
+
+    def stop(self) -> None:
+        """End the endpoint; and Ray with it, when it was started for this. Does nothing the second time."""
+        if not self._stopped.acquire(blocking=False):
+            return
+        import ray
+        from ray import serve
+
+        try:
+            if ray.is_initialized() and APP in serve.status().applications:
+                serve.delete(APP)  # lets the requests under way end
+        finally:
+            if self._temporary is not None:
+                ray.shutdown()
+                shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = True) -> Endpoint:
+    """Start the endpoint and return when it answers.
+
+    Args:
+        settings: what to serve, and how.
+        address: a Ray cluster to run on; a private one on this machine when None, which ends with the endpoint.
+        quiet: keep the replicas' log lines out of this process' output; they are in Ray's log folder all the same.
+
+    Raises:
+        InputError: the port is taken.
+        CociteError: a stage cannot be loaded, or the two are of different versions.
+    """
+    _require_port(settings)
+    settings = settings.model_copy(
+        update={"model": settings.model.resolve(), "index": settings.index.resolve()}
+    )
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import ray
+    from ray import serve
+    from ray.serve.config import HTTPOptions, ProxyLocation
+
+    temporary = None
+    if address is None:
+        temporary = Path(tempfile.mkdtemp(prefix="cocite-"))
+    endpoint = Endpoint(settings, temporary)
+    try:
+        if not ray.is_initialized():
+            _connect(ray, settings, address, temporary, quiet)
+        if quiet:
+            logging.getLogger("ray.serve").setLevel(logging.WARNING)
+        serve.start(
+            proxy_location=ProxyLocation.HeadOnly,
+            http_options=HTTPOptions(
+                host=settings.host,
+                port=settings.port,
+                # The gateway gives up first and says so in a sentence; this one is for when it cannot.
+                request_timeout_s=settings.request_timeout_s + 10,
+            ),
+        )
+        from cocite_serve.deployments import build
+
+        try:
+            serve.run(build(settings), name=APP, route_prefix="/")
+        except RuntimeError as error:
+            raise CociteError(_reason(serve, str(error)), where="cocite serve") from error
+    except BaseException:
+        endpoint.stop()
+        raise
+    return endpoint
+
+
+def _connect(
+    ray: object, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
+) -> None:
+    if address is not None:
+        ray.init(address=address, namespace=APP, log_to_driver=not quiet)  # type: ignore[attr-defined]
+        return
+    reserved = (
+        settings.gateway.replicas * settings.gateway.num_cpus
+        + settings.retriever.replicas * settings.retriever.num_cpus
+        + settings.reranker.replicas * settings.reranker.num_cpus
+    )
+    ray.init(  # type: ignore[attr-defined]
+        address="local",
+        namespace=APP,
+        num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
+        include_dashboard=False,
+        log_to_driver=not quiet,
+        logging_level=logging.ERROR if quiet else logging.INFO,
+        _temp_dir=str(temporary),
+    )
+
+
+def _require_port(settings: ServeSettings) -> None:
+    """Fail now, in words, rather than after a Ray has been started."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {settings.host}:{settings.port}: {error.strerror}",
+                where="--port",
+                hint="choose another port",
+            ) from error
+
+
+def _reason(serve: object, fallback: str) -> str:
+    """The last line of what kept a deployment from starting."""
+    try:
+        status = serve.status().applications[APP]  # type: ignore[attr-defined]
+        for deployment in status.deployments.values():
+            if "FAILED" in str(deployment.status) or "UNHEALTHY" in str(deployment.status):
+                lines = [line.strip() for line in deployment.message.splitlines() if line.strip()]
+                return lines[-1] if lines else fallback
+    except (KeyError, AttributeError):
+        pass
+    return fallback

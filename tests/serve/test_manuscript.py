@@ -1,0 +1,98 @@
+"""What the endpoint makes of pasted text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite.corpus.records import OTHER_MARK, TARGET_MARK
+from cocite.errors import InputError
+from cocite_serve.manuscript import ABSTRACT_CHARS, GAP, WINDOW, read
+
+
+def test_context_with_one_gap() -> None:
+    found = read(context="We use attention [CIT] here.")
+    assert found.context == f"We use attention {TARGET_MARK} here."
+    assert (found.gap, found.gaps, found.title, found.abstract) == (0, 1, "", "")
+
+
+@pytest.mark.parametrize("mark", ["[CIT]", "[cit]", "[ CIT ]", TARGET_MARK])
+def test_marks_people_write(mark: str) -> None:
+    assert read(context=f"a {mark} b").context == f"a {TARGET_MARK} b"
+
+
+def test_the_other_gaps_are_marked_as_others() -> None:
+    text = "one [CIT] two [CIT] three [CIT] four"
+    assert read(text=text, gap=1).context == f"one {OTHER_MARK} two {TARGET_MARK} three {OTHER_MARK} four"
+    assert read(text=text, gap=1).gaps == 3
+
+
+def test_context_without_a_gap_is_searched_whole() -> None:
+    found = read(context="about  one\nthing", title="T")
+    assert (found.context, found.gap, found.gaps, found.title) == ("about one thing", None, 0, "T")
+
+
+def test_title_and_abstract_from_pasted_text() -> None:
+    found = read(text="A title\n\nThe abstract. It goes on.")
+    assert (found.title, found.abstract, found.context) == ("A title", "The abstract. It goes on.", "")
+    assert read(text="Only a title").title == "Only a title"
+    assert read(text="A sentence, and no title.") == read(abstract="A sentence, and no title.")
+
+
+def test_draft_gives_title_abstract_and_the_text_around_the_gap() -> None:
+    draft = "A title\n" + "before " * 200 + "[CIT] " + "after " * 200
+    found = read(text=draft)
+    assert found.title == "A title"
+    assert 0 < len(found.abstract) <= ABSTRACT_CHARS
+    assert "[CIT]" not in found.abstract
+    before, after = found.context.split(TARGET_MARK)
+    assert 0 < len(before.strip()) <= WINDOW
+    assert 0 < len(after.strip()) <= WINDOW
+    assert set(before.split()) == {"before"}, "words are never cut"
+    assert set(after.split()) == {"after"}
+
+
+def test_a_gap_in_the_first_line_makes_it_no_title() -> None:
+    found = read(text="We follow [CIT] closely\nand go on.")
+    assert (found.title, found.context) == ("", f"We follow {TARGET_MARK} closely and go on.")
+
+
+def test_own_title_wins_over_the_drafts() -> None:
+    assert read(title="Mine", text="First line\nrest [CIT] end").title == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("request_", "where", "words"),
+    [
+        ({}, None, "give a title and abstract"),
+        ({"context": "a", "text": "b"}, "text", "not both"),
+        ({"context": "a", "gap": 1}, "gap", "holds no [CIT]"),
+        ({"text": "a", "gap": 1}, "gap", "holds no [CIT]"),
+        ({"text": "a [CIT] b", "gap": 1}, "gap", "holds 1 [CIT]"),
+    ],
+)
+def test_refusals_say_what_to_do(request_: dict[str, str], where: str | None, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(**request_)  # type: ignore[arg-type]
+    assert caught.value.where == where
+    assert words in str(caught.value)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["word", "Word.", "[CIT]", "\n", "x" * 300, "é", "[", "]"]), min_size=1, max_size=40
+    )
+)
+def test_any_text_is_read_and_holds_exactly_one_target(parts: list[str]) -> None:
+    text = " ".join(parts)
+    gaps = len(GAP.findall(text))
+    for gap in range(gaps):
+        found = read(text=text, gap=gap)
+        assert found.gaps == gaps
+        assert found.context.split().count(TARGET_MARK) == 1
+        assert len(found.context) <= 2 * WINDOW + len(TARGET_MARK) + 2
+    if not gaps and text.strip():
+        found = read(text=text)
+        assert not found.context
+        assert found.title + found.abstract
