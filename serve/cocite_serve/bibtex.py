@@ -30,7 +30,7 @@ _JOURNALS = {"CACM", "JACM", "JAIR", "JASIST", "JMLR", "PNAS", "TACL", "TKDE", "
 
 
 def entry(paper: PaperRecord, key: str) -> str:
-    """One entry: ``@inproceedings`` when the venue sounds like proceedings, else ``@article``, ``@misc`` without one."""
+    """One entry: ``@inproceedings`` when the venue sounds like it, ``@article`` with another, ``@misc`` without."""
     kind, holder = "misc", ""
     if paper.venue:
         kind, holder = (

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from ray import serve
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve import Application, Deployment
-from ray.serve.config import BackpressureConfig
+from ray.serve.config import AutoscalingConfig, BackpressureConfig
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 
@@ -102,7 +102,8 @@ class Reranker:
     async def rerank(self, query: Query, found: Retrieved, options: Options) -> list[Recommendation]:
         """The ranked papers of one query."""
         self._versions.require(found.versions, "retriever")
-        return (await self._worker.run(lambda: self._stage.rerank([query], found.candidates, options)))[0]
+        ranked = await self._worker.run(lambda: self._stage.rerank([query], found.candidates, options))
+        return ranked[0]
 
 
 @serve.ingress()
@@ -176,9 +177,20 @@ def build(settings: ServeSettings) -> Application:
 
 
 def _stage(cls: type, stage: Stage, settings: ServeSettings) -> Deployment:
+    scaling: dict[str, Any] = {"num_replicas": stage.replicas}
+    if stage.max_replicas is not None and stage.max_replicas > stage.replicas:
+        scaling = {
+            "autoscaling_config": AutoscalingConfig(
+                min_replicas=stage.replicas,
+                max_replicas=stage.max_replicas,
+                target_ongoing_requests=max(1, stage.max_ongoing_requests // 2),
+                upscale_delay_s=5,
+                downscale_delay_s=120,
+            )
+        }
     return serve.deployment(
         cls,
-        num_replicas=stage.replicas,
+        **scaling,
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=BackpressureConfig(status_code=429, retry_after_s=settings.retry_after_s),

@@ -11,6 +11,7 @@ import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from cocite.errors import CociteError, InputError
 from cocite_serve.settings import ServeSettings
@@ -18,8 +19,7 @@ from cocite_serve.settings import ServeSettings
 APP = "cocite"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
-# A stage computes in a thread of its own (deployments.Worker), so its event loop is never blocked and the shorter
-# path through Serve, user code on the main loop, is safe: it halves what Serve itself adds to a request.
+# Set before Ray starts, for all its processes; what is already set in the environment wins.
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
@@ -117,14 +117,14 @@ def _connect(
     ray: object, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
 ) -> None:
     if address is not None:
-        ray.init(address=address, namespace=APP, log_to_driver=not quiet)  # type: ignore[attr-defined]
+        ray.init(address=address, namespace=APP, log_to_driver=not quiet)
         return
     reserved = (
         settings.gateway.replicas * settings.gateway.num_cpus
         + settings.retriever.replicas * settings.retriever.num_cpus
         + settings.reranker.replicas * settings.reranker.num_cpus
     )
-    ray.init(  # type: ignore[attr-defined]
+    ray.init(
         address="local",
         namespace=APP,
         num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
@@ -150,10 +150,10 @@ def _require_port(settings: ServeSettings) -> None:
             ) from error
 
 
-def _reason(serve: object, fallback: str) -> str:
+def _reason(serve: Any, fallback: str) -> str:
     """The last line of what kept a deployment from starting."""
     try:
-        status = serve.status().applications[APP]  # type: ignore[attr-defined]
+        status = serve.status().applications[APP]
         for deployment in status.deployments.values():
             if "FAILED" in str(deployment.status) or "UNHEALTHY" in str(deployment.status):
                 lines = [line.strip() for line in deployment.message.splitlines() if line.strip()]

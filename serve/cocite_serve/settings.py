@@ -38,8 +38,10 @@ class Stage(Settings):
 
     replicas: int = Field(default=1, ge=1)
     """Processes, each with its own stage object."""
+    max_replicas: int | None = Field(default=None, ge=1)
+    """With more than ``replicas``, Ray Serve adds processes while requests wait, up to this many."""
     max_ongoing_requests: int = Field(default=4, ge=1)
-    """Requests that a replica takes in at once; it works on one and the others wait inside it."""
+    """Requests that a replica takes in at once: it works on one, the others wait inside it."""
     max_queued_requests: int = Field(default=64, ge=1)
     """Requests that one gateway keeps waiting for a free replica; one more is answered 429."""
     num_cpus: float = Field(default=0.5, ge=0)
