@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.csr import distinct
 from cocite.corpus.spill import NpyWriter, PairFile
 
 BLOCK = 1 << 18
@@ -76,7 +77,7 @@ def write_csr(
         part = blocks[0]
         keys = (part[row].astype(np.int64) << 32) | part[entry].astype(np.int64)
         if counts is None:
-            keys = np.unique(keys)
+            keys = distinct(keys)
         else:
             keys, inverse = np.unique(keys, return_inverse=True)
             counts.write(np.bincount(inverse, weights=part["weight"], minlength=len(keys)))

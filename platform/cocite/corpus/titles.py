@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.corpus.csr import CSR
+from cocite.corpus.csr import CSR, distinct
 
 _WORD = re.compile(r"[^\W_]+")
 _PAIRS = 1 << 20
@@ -23,8 +23,11 @@ _PAIRS = 1 << 20
 
 def title_words(title: str) -> frozenset[str]:
     """A title's words: lower case, compatibility forms and accents folded, special characters gone."""
-    folded = unicodedata.normalize("NFKD", title).lower()
-    return frozenset(_WORD.findall("".join(c for c in folded if not unicodedata.combining(c))))
+    folded = title.lower()
+    if not folded.isascii():
+        folded = unicodedata.normalize("NFKD", folded)
+        folded = "".join(c for c in folded if not unicodedata.combining(c))
+    return frozenset(_WORD.findall(folded))
 
 
 def similar_titles(titles: Sequence[str], others: Sequence[str], threshold: float = 0.7) -> NDArray[np.bool_]:
@@ -47,8 +50,12 @@ def similar_titles(titles: Sequence[str], others: Sequence[str], threshold: floa
         owner, other = holders.gather(entries[start:cut])
         mine = rows[start:cut][owner]
         open_ = ~found[mine]
-        pairs = np.unique((mine[open_].astype(np.int64) << 32) | other[open_].astype(np.int64))
+        pairs = distinct((mine[open_].astype(np.int64) << 32) | other[open_].astype(np.int64))
         first, second = pairs >> 32, pairs & 0xFFFFFFFF
+        # Sets whose sizes differ too much cannot be alike.
+        a, b = left.degrees[first], right.degrees[second]
+        near = np.minimum(a, b) >= threshold * np.maximum(a, b) - 1e-9
+        first, second = first[near], second[near]
         found[first[_jaccard(left, right, first, second) >= threshold - 1e-9]] = True
         start = cut
     return found
@@ -89,7 +96,6 @@ def _prefixes(sets: CSR, threshold: float) -> CSR:
 def _jaccard(left: CSR, right: CSR, mine: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
     """Similarity of each pair of sets."""
     a, b = left.degrees[mine].astype(np.int64), right.degrees[other].astype(np.int64)
-    # Sets whose sizes differ too much cannot be alike, but those are few: all are compared.
     owner, words = left.gather(mine)
     shared = np.bincount(owner, weights=right.contains(other[owner], words), minlength=len(mine))
     return np.asarray(shared / np.maximum(a + b - shared, 1))
