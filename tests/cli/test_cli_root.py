@@ -10,7 +10,7 @@ import sys
 import types
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     app = typer.Typer()
 
     @app.command()
-    def go(how: str, number: int = 0) -> int:
+    def go(how: str, number: Annotated[int, typer.Option(help="How many [CIT] [default: none].")] = 0) -> int:
         failures: dict[str, Exception] = {
             "input": InputError("bad year 3022", where="p.jsonl:7", hint="mend it"),
             "damaged": IntegrityError("damaged", where="a.npy"),
@@ -139,6 +139,13 @@ def test_wrong_usage_is_told_with_the_usage_line(capsys: pytest.CaptureFixture[s
         assert words in err, args
         assert "Usage: " in err, args
         assert "Traceback" not in err, args
+
+
+@pytest.mark.usefixtures("fake")
+def test_help_shows_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(["fake", "go", "--help"], capsys)
+    assert code == 0
+    assert "How many [CIT] [default: none]." in " ".join(out.split())
 
 
 def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
