@@ -173,3 +173,15 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     (tmp_path / "index" / "idf.npy").unlink()
     with pytest.raises(IntegrityError):
         Bm25Index.load(tmp_path / "index")
+
+
+@given(texts, texts, st.data())
+def test_a_group_scores_as_one_long_text(
+    documents: list[str], queries: list[str], data: st.DataObject
+) -> None:
+    member = st.tuples(st.integers(0, len(documents) - 1), st.integers(0, 3))
+    pairs = data.draw(st.lists(member, unique=True))
+    index = Bm25Index.build(documents)
+    grouped = index.grouped([d for d, _ in pairs], [g for _, g in pairs], 4)
+    joined = Bm25Index.build(" ".join(documents[d] for d, g in pairs if g == group) for group in range(4))
+    np.testing.assert_allclose(grouped.scores(queries), joined.scores(queries), rtol=1e-6)

@@ -38,7 +38,6 @@ class Bm25Index:
     Attributes:
         vocabulary: word -> column.
         counts: (N, V) how often each word occurs in each document.
-        postings: (V, N) the weight of each word in each document that holds it.
         idf: (V,) inverse document frequencies.
         mean_length: mean number of words of a document, as of the last full build.
     """
@@ -59,7 +58,8 @@ class Bm25Index:
         self.tokenizer, self.vocabulary, self.counts = tokenizer, vocabulary, counts
         self.idf, self.mean_length, self.k1, self.b = idf, mean_length, k1, b
         self.lengths = np.asarray(counts.sum(axis=1), np.int64).ravel() if lengths is None else lengths
-        self.postings = self._weights(counts, self.lengths).T.tocsr() if postings is None else postings
+        if postings is not None:
+            self.postings = postings
 
     # -- making ---------------------------------------------------------------------------------------------
 
@@ -99,22 +99,15 @@ class Bm25Index:
         vocabulary = dict(self.vocabulary)
         numbers, indptr = self.tokenizer.learn(texts, vocabulary)
         new = matrices.counted(numbers, indptr, columns=len(vocabulary))
-        known, total = len(self.vocabulary), len(self) + new.shape[0]
-        holding = np.bincount(new.indices, minlength=len(vocabulary))
-        idf = np.concatenate([self.idf, _idf(holding, total)[known:]])
-        fresh = Bm25Index(self.tokenizer, vocabulary, new, idf, self.mean_length, k1=self.k1, b=self.b)
-        old_counts = matrices.widened(self.counts, len(vocabulary))
-        old_postings = matrices.lengthened(self.postings, len(vocabulary))
+        holding = np.bincount(new.indices, minlength=len(vocabulary))[len(self.vocabulary) :]
         return Bm25Index(
             self.tokenizer,
             vocabulary,
-            sp.vstack([old_counts, new], format="csr"),
-            idf,
+            sp.vstack([matrices.widened(self.counts, len(vocabulary)), new], format="csr"),
+            np.concatenate([self.idf, _idf(holding, len(self) + new.shape[0])]),
             self.mean_length,
             k1=self.k1,
             b=self.b,
-            postings=sp.hstack([old_postings, fresh.postings], format="csr"),
-            lengths=np.concatenate([self.lengths, fresh.lengths]),
         )
 
     def select(self, documents: ArrayLike) -> Bm25Index:
@@ -125,6 +118,21 @@ class Bm25Index:
         return self._exact(
             self.tokenizer, self.vocabulary, self.counts[np.asarray(documents)], self.k1, self.b
         )
+
+    def grouped(self, documents: ArrayLike, groups: ArrayLike, count: int) -> Bm25Index:
+        """An index of ``count`` groups of documents, each scored as one long text; with exact statistics of its own.
+
+        Args:
+            documents: members, by pairs with ``groups``; a document may be in several groups, or in none.
+            groups: the group of each member.
+            count: how many groups there are.
+        """
+        members = np.asarray(documents, np.int64)
+        places = (np.asarray(groups, np.int64), members)
+        membership = sp.csr_matrix((np.ones(len(members), np.int32), places), shape=(count, len(self)))
+        counts = sp.csr_matrix(membership @ self.counts)
+        counts.sort_indices()
+        return self._exact(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])
@@ -151,7 +159,7 @@ class Bm25Index:
             weights = np.zeros((len(words), block.shape[0]), np.float32)
             weights[inverse, np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))] = block.data
             # Sparse (N, words) times dense (words, q): each posting is one vector operation over the block.
-            yield start, np.asarray(self.postings[words].T @ weights, np.float32).T
+            yield start, np.ascontiguousarray((self.postings[words].T @ weights).T, np.float32)
 
     def search(self, texts: Sequence[str], k: int) -> Ranking:
         """The ``k`` best documents of each query; equal scores in order of the document."""
@@ -242,10 +250,13 @@ class Bm25Index:
         weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
         return weight
 
-    def _weights(self, counts: sp.csr_matrix, lengths: NDArray[np.int64]) -> sp.csr_matrix:
-        per_entry = np.repeat(lengths, np.diff(counts.indptr))
-        data = self._weight(counts.indices, counts.data, per_entry).astype(np.float32)
-        return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+    @cached_property
+    def postings(self) -> sp.csr_matrix:
+        """(V, N) the weight of each word in each document that holds it: what the scores are sums of."""
+        lengths = np.repeat(self.lengths, np.diff(self.counts.indptr))
+        data = self._weight(self.counts.indices, self.counts.data, lengths).astype(np.float32)
+        by_document = sp.csr_matrix((data, self.counts.indices, self.counts.indptr), shape=self.counts.shape)
+        return by_document.T.tocsr()
 
     # -- keeping --------------------------------------------------------------------------------------------
 

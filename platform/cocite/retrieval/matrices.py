@@ -13,11 +13,13 @@ _PARTS = ("data", "indices", "indptr")
 
 
 def counted(numbers: NDArray[np.int32], indptr: NDArray[np.int64], *, columns: int) -> sp.csr_matrix:
-    """(texts, columns) how often each number occurs in each text; columns ascend within a row."""
+    """(texts, columns) how often each number occurs in each text; columns ascend within a row.
+
+    The two arrays are given away: the matrix is made in their memory.
+    """
     counts = np.ones(len(numbers), np.int32)
     shape = (len(indptr) - 1, columns)
-    # A copy of the numbers: summing works in place, and the caller's buffer is not ours to change.
-    matrix = sp.csr_matrix((counts, numbers.copy(), indptr.copy()), shape=shape)
+    matrix = sp.csr_matrix((counts, numbers, indptr), shape=shape)
     matrix.sum_duplicates()
     return matrix
 
@@ -34,14 +36,6 @@ def entries(matrix: sp.csr_matrix, rows: NDArray[np.int64]) -> tuple[NDArray[np.
 def widened(matrix: sp.csr_matrix, columns: int) -> sp.csr_matrix:
     """The same matrix with empty columns behind; shares its data."""
     return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
-
-
-def lengthened(matrix: sp.csr_matrix, rows: int) -> sp.csr_matrix:
-    """The same matrix with empty rows behind; shares its data."""
-    indptr = np.concatenate(
-        [matrix.indptr, np.full(rows - matrix.shape[0], matrix.indptr[-1], matrix.indptr.dtype)]
-    )
-    return sp.csr_matrix((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))
 
 
 def save(folder: Path, name: str, matrix: sp.csr_matrix) -> None:

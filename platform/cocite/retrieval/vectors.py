@@ -76,8 +76,13 @@ class VectorIndex:
         raw = np.concatenate([self.raw, new])
         if not len(self):
             return VectorIndex.build(new, self.kind, threads=self.threads)
-        engine = faiss.clone_index(self._engine)
-        _add(engine, new)
+        if self.kind == "flat":
+            # A memory-mapped flat index cannot grow, and holds nothing but the vectors.
+            engine = _new("flat", len(raw), self.dimension)
+            _add(engine, raw)
+        else:
+            engine = faiss.clone_index(self._engine)
+            _add(engine, new)
         return VectorIndex(self.kind, raw, engine, threads=self.threads)
 
     def __len__(self) -> int:
@@ -197,8 +202,6 @@ def _new(kind: str, count: int, dimension: int) -> Any:
         bits = int(np.clip(math.log2(max(count / 39, 2)), 1, 8))
         index = faiss.IndexIVFPQ(coarse, dimension, lists, parts, bits, inner)
     index.cp.spherical = True
-    coarse.this.disown()
-    index.own_fields = True
     return index
 
 

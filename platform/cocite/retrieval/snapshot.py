@@ -1,0 +1,314 @@
+"""Index snapshots: an :class:`~cocite.retrieval.index.Index` on disk, in versions.
+
+A version is an artifact that never changes:
+
+| entry | holds |
+| --- | --- |
+| ``corpus/`` | the corpus store |
+| ``bm25-text/``, ``bm25-title/``, ``bm25-abstract/`` | BM25 over the papers' fields |
+| ``contexts-bm25/`` | BM25 over the known citation contexts |
+| ``vectors/`` | the papers' vectors, when an encoder was given |
+| ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
+
+Adding or removing papers makes a new version beside the old one and then names it current, so that a query
+sees the old one or the new one, whole. Files that stay the same are hard links.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.artifacts import Manifest, publish, read_manifest, verify
+from cocite.corpus.builder import build as build_store
+from cocite.corpus.history import History
+from cocite.corpus.records import Record
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.protocols import Encoder
+from cocite.retrieval.bm25 import Bm25Index
+from cocite.retrieval.index import FIELDS, Advance, Index, context_texts, encode, paper_texts, told
+from cocite.retrieval.vectors import VectorIndex
+from cocite.retrieval.versions import KEEP, Pin, Versions
+
+KIND = "index"
+
+
+@dataclass(frozen=True)
+class IndexSnapshot(Index):
+    """An index opened from its folder: all arrays are memory-mapped, and the version stays while this object lives.
+
+    Attributes:
+        path: the version's folder.
+        manifest: what it says of itself.
+    """
+
+    path: Path = field(default=Path())
+    manifest: Manifest = field(default_factory=lambda: Manifest(KIND, {}, {}), repr=False)
+    _pin: Pin | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def open(cls, root: str | Path, version: str | None = None, *, threads: int = 1) -> IndexSnapshot:
+        """Open a version of an index, the current one by default.
+
+        Args:
+            root: the index folder.
+            version: its name.
+            threads: how many threads FAISS may use.
+        """
+        name, pin = Versions(root).pin(version)
+        path = Versions(root).folder(name)
+        manifest = _present(path)
+        corpus = Corpus.open(path / "corpus")
+        citing, alive = _mask(path / "history.npy", len(corpus)), _mask(path / "alive.npy", len(corpus))
+        papers = {name: Bm25Index.load(path / f"bm25-{name}") for name in FIELDS}
+        vectors = VectorIndex.load(path / "vectors", threads=threads) if (path / "vectors").is_dir() else None
+        return cls(
+            corpus=corpus,
+            history=History(corpus, citing),
+            alive=alive,
+            papers=papers,
+            contexts=Bm25Index.load(path / "contexts-bm25"),
+            vectors=vectors,
+            encoder_id=manifest.meta["encoder_id"],
+            version=name,
+            path=path,
+            manifest=manifest,
+            _pin=pin,
+        )
+
+    @classmethod
+    def create(
+        cls,
+        corpus: Corpus,
+        root: str | Path,
+        *,
+        known_until: int | None = None,
+        encoder: Encoder | None = None,
+        vector_kind: str = "auto",
+        keep: int = KEEP,
+        advance: Advance | None = None,
+    ) -> IndexSnapshot:
+        """Index a corpus as a new, current version of an index folder, which is made if need be.
+
+        Args:
+            corpus: the store; it is linked or copied into the version.
+            root: the index folder.
+            known_until: papers of a later year do not vote, nor do papers of an unknown one; None for all to vote.
+            encoder: makes the vectors; without one there are none.
+            vector_kind: ``auto`` or one of :data:`cocite.retrieval.vectors.KINDS`.
+            keep: how many versions stay.
+            advance: told of every text and vector done.
+        """
+        _refuse_foreign(Path(root))
+        step = advance or (lambda _: None)
+        citing = _citing(corpus, known_until)
+        meta = {"known_until": known_until, "encoder_id": encoder.id if encoder else None}
+        with _new_version(Path(root), meta, keep) as folder:
+            _link(corpus.path, folder / "corpus")
+            # One at a time, saved and let go: the largest of them bounds the memory.
+            for name in FIELDS:
+                Bm25Index.build(told(paper_texts(corpus, name), step)).save(folder / f"bm25-{name}")
+            positions = History(corpus, citing).contexts
+            Bm25Index.build(told(context_texts(corpus, positions), step)).save(folder / "contexts-bm25")
+            if encoder is not None:
+                VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind).save(folder / "vectors")
+            _save_masks(folder, citing, np.ones(len(corpus), bool))
+            _describe(folder, meta, corpus, positions)
+        return cls.open(root)
+
+    @classmethod
+    def add(
+        cls,
+        root: str | Path,
+        records: Iterable[Record],
+        *,
+        encoder: Encoder | None = None,
+        rejects: str | Path | None = None,
+        keep: int = KEEP,
+        advance: Advance | None = None,
+    ) -> IndexSnapshot:
+        """A new version with more papers, links and contexts; old ones are not split into words or encoded again.
+
+        BM25 statistics stay those of the last full build (:meth:`cocite.retrieval.bm25.Bm25Index.append`). The
+        id of a removed paper stays taken.
+
+        Args:
+            root: the index folder.
+            records: new papers with their links and contexts, as importers yield them.
+            encoder: the one that made the present vectors; needed when there are any.
+            rejects: file for records that break a rule.
+            keep: how many versions stay.
+            advance: told of every text and vector done.
+        """
+        step = advance or (lambda _: None)
+        Versions(root).current()
+        meta: dict[str, Any] = {}
+        # Opened inside the lock: no other writer may come between what is read and what is written.
+        with _new_version(Path(root), meta, keep) as folder:
+            old = cls.open(root)
+            if old.vectors is not None and encoder is None:
+                raise InputError(
+                    "the index holds vectors, so new papers need the model that made them",
+                    where=str(root),
+                    hint="pass --model",
+                )
+            vectors = old.check_encoder(encoder) if encoder is not None else None
+            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_id": old.encoder_id}
+            start = len(old.corpus)
+            corpus = build_store(records, folder / "corpus", base=old.corpus, rejects=rejects)
+            for name in FIELDS:
+                grown = old.papers[name].append(told(paper_texts(corpus, name, start), step))
+                grown.save(folder / f"bm25-{name}")
+            alive = np.concatenate([old.alive, np.ones(len(corpus) - start, bool)])
+            citing = _citing(corpus, meta["known_until"]) & alive
+            history = History(corpus, citing)
+            # Contexts are in order of their paper and old papers get no new ones: the new stand behind the old.
+            late = history.contexts[len(old.contexts) :]
+            old.contexts.append(told(context_texts(corpus, late), step)).save(folder / "contexts-bm25")
+            if vectors is not None and encoder is not None:
+                vectors.append(encode(corpus, encoder, start=start, advance=step)).save(folder / "vectors")
+            _save_masks(folder, citing, alive)
+            _describe(folder, meta, corpus, history.contexts)
+            old.close()
+        return cls.open(root)
+
+    @classmethod
+    def remove(cls, root: str | Path, ids: Sequence[str], *, keep: int = KEEP) -> IndexSnapshot:
+        """A new version in which some papers are never found, do not vote and are no evidence.
+
+        Their rows stay (a tombstone), so that nothing else changes its row; a full build leaves them out for good.
+        """
+        Versions(root).current()
+        meta: dict[str, Any] = {}
+        with _new_version(Path(root), meta, keep) as folder:
+            old = cls.open(root)
+            rows = old.corpus.find(ids)
+            unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
+            if unknown:
+                more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+                raise NotFoundError(f"no paper has the id {unknown[0]!r}{more}", where=str(root))
+            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_id": old.encoder_id}
+            for entry in ("corpus", "vectors", *(f"bm25-{name}" for name in FIELDS)):
+                if (old.path / entry).is_dir():
+                    _link(old.path / entry, folder / entry)
+            alive, citing = np.array(old.alive), np.array(old.history.citing)
+            alive[rows] = citing[rows] = False
+            shorter = old.with_history(History(old.corpus, citing))
+            shorter.contexts.save(folder / "contexts-bm25")
+            _save_masks(folder, citing, alive)
+            _describe(folder, meta, old.corpus, shorter.history.contexts)
+            old.close()
+        return cls.open(root)
+
+    def close(self) -> None:
+        """Let the version go: it may be deleted once a newer one is there."""
+        if self._pin is not None:
+            self._pin.release()
+
+
+def verify_index(root: str | Path, version: str | None = None) -> Manifest:
+    """Check every file of a version, the current one by default; a damaged one is named."""
+    name, pin = Versions(root).pin(version)
+    try:
+        return verify(Versions(root).folder(name), kind=KIND)
+    finally:
+        pin.release()
+
+
+def list_versions(root: str | Path) -> list[dict[str, Any]]:
+    """What each version says of itself, oldest first: ``version``, ``current``, ``bytes`` and its description."""
+    versions = Versions(root)
+    current = versions.current()
+    result = []
+    for name in versions.names():
+        manifest = read_manifest(versions.folder(name), kind=KIND)
+        size = sum(entry["bytes"] for entry in manifest.files.values())
+        result.append({"version": name, "current": name == current, "bytes": size, **manifest.meta})
+    return result
+
+
+@contextmanager
+def _new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
+    """A folder to fill; when the body ends it is sealed, becomes the current version, and old ones are deleted."""
+    versions = Versions(root)
+    with versions.writing() as name:
+        with publish(versions.folder(name), kind=KIND, meta=meta) as folder:
+            yield folder
+        versions.publish(name)
+        versions.collect(keep)
+
+
+def _describe(folder: Path, meta: dict[str, Any], corpus: Corpus, positions: NDArray[np.int64]) -> None:
+    alive = np.load(folder / "alive.npy")
+    kind = None
+    if (folder / "vectors").is_dir():
+        kind = VectorIndex.load(folder / "vectors").kind
+    meta |= {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "corpus": corpus.version,
+        "papers": len(corpus),
+        "alive": int(alive.sum()),
+        "contexts": len(positions),
+        "vectors": kind,
+    }
+
+
+def _citing(corpus: Corpus, known_until: int | None) -> NDArray[np.bool_]:
+    history = History.all(corpus) if known_until is None else History.until(corpus, known_until)
+    return history.citing
+
+
+def _save_masks(folder: Path, citing: NDArray[np.bool_], alive: NDArray[np.bool_]) -> None:
+    np.save(folder / "history.npy", citing)
+    np.save(folder / "alive.npy", alive)
+
+
+def _mask(path: Path, count: int) -> NDArray[np.bool_]:
+    try:
+        mask = np.load(path)
+    except (OSError, ValueError) as error:
+        raise IntegrityError(f"not a readable array: {error}", where=str(path)) from error
+    if mask.shape != (count,) or mask.dtype != bool:
+        raise IntegrityError(f"{mask.dtype} {mask.shape} where {count} marks belong", where=str(path))
+    return np.asarray(mask, bool)
+
+
+def _present(path: Path) -> Manifest:
+    """The version's manifest, its files checked for presence and size."""
+    manifest = read_manifest(path, kind=KIND)
+    for name, entry in manifest.files.items():
+        file = path / name
+        if not file.is_file() or file.stat().st_size != entry["bytes"]:
+            raise IntegrityError("missing or cut short", where=str(file), hint="build the index again")
+    return manifest
+
+
+def _refuse_foreign(root: Path) -> None:
+    if root.exists() and not (root / "CURRENT").exists():
+        entries = {path.name for path in root.iterdir()} if root.is_dir() else {""}
+        if entries - {"versions", "locks"}:
+            raise InputError(
+                "holds something that is not an index", where=str(root), hint="choose another folder"
+            )
+
+
+def _link(source: Path, destination: Path) -> None:
+    """The same folder at another place: hard links where the file system can, copies where it cannot."""
+
+    def link(a: str, b: str) -> None:
+        try:
+            os.link(a, b)
+        except OSError:
+            shutil.copy2(a, b)
+
+    shutil.copytree(source, destination, copy_function=link)

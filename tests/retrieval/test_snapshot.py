@@ -1,0 +1,262 @@
+"""Snapshots: the same on disk as in memory, whole at any moment, grown and shrunk without a rebuild."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cocite.corpus.builder import build
+from cocite.corpus.history import History
+from cocite.corpus.records import ContextRecord
+from cocite.corpus.store import Corpus
+from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
+from cocite.protocols import Query
+from cocite.retrieval.citing_sentences import CitingSentences
+from cocite.retrieval.dense import VectorRetriever
+from cocite.retrieval.index import Index
+from cocite.retrieval.lexical import Bm25Retriever
+from cocite.retrieval.neighbours import Neighbours
+from cocite.retrieval.snapshot import IndexSnapshot, list_versions, verify_index
+from cocite.retrieval.versions import Versions
+from cocite.text.gaps import strip_marks
+
+from .conftest import HashEncoder, make_records, queries_of
+
+
+def same(one: Index, other: Index, queries: list[Query]) -> None:
+    """Both answer alike, down to the score."""
+    for retriever in (lambda i: Bm25Retriever(i, "context+title"), CitingSentences, Neighbours):
+        a, b = retriever(one).search(queries, 10), retriever(other).search(queries, 10)
+        np.testing.assert_array_equal(a.rows, b.rows)
+        np.testing.assert_array_equal(a.scores, b.scores)
+
+
+def test_a_snapshot_answers_as_the_index_in_memory(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
+    IndexSnapshot.create(corpus, root, known_until=2007, encoder=encoder)
+    snapshot = IndexSnapshot.open(root)
+    memory = Index.build(corpus, History.until(corpus, 2007), encoder=encoder)
+    queries = queries_of(corpus, range(len(corpus.contexts) - 20, len(corpus.contexts)))
+    same(snapshot, memory, queries)
+    a, b = (VectorRetriever(index, encoder).search(queries, 10) for index in (snapshot, memory))
+    np.testing.assert_array_equal(a.rows, b.rows)
+    assert isinstance(snapshot.vectors.raw, np.memmap)
+    assert list_versions(root)[0]["known_until"] == 2007
+    same(snapshot.rewind(2005), Index.build(corpus, History.until(corpus, 2005)), queries)
+
+
+def test_rewinding_leaves_no_trace_of_later_sentences(corpus: Corpus) -> None:
+    index = Index.build(corpus, History.all(corpus)).rewind(2004)
+    fresh = Index.build(corpus, History.until(corpus, 2004))
+    assert len(index.contexts) == len(fresh.contexts) < len(corpus.contexts)
+    same(index, fresh, queries_of(corpus, range(100, 120)))
+    with pytest.raises(ValueError, match="does not know"):
+        index.with_history(History.all(corpus))
+
+
+def test_adding_papers_keeps_the_old_and_finds_the_new(
+    corpus: Corpus, root: Path, encoder: HashEncoder
+) -> None:
+    old = IndexSnapshot.create(corpus, root, encoder=encoder)
+    queries = queries_of(corpus, range(60, 80))
+    before = Bm25Retriever(old, "context+title").scores(queries)
+    encoder.encoded = 0
+    late = ContextRecord("late", "p82", ("p4",), "parsing grammar quokka TARGETCIT")
+    new = IndexSnapshot.add(root, [*make_records(6, start=80, seed=9), late], encoder=encoder)
+    assert (len(old), len(new), encoder.encoded) == (80, 86, 6)
+    assert (old.version, new.version) == ("000001", "000002")
+    np.testing.assert_array_equal(Bm25Retriever(new, "context+title").scores(queries)[:, :80], before)
+    found = Bm25Retriever(new, "title").search([Query("q", title="study83")], 1)
+    assert new.corpus.ids(found.rows[0]) == ["p83"]
+    sentences = CitingSentences(new)
+    voters = sentences.voters([Query("q", context="quokka")])
+    assert sentences.count(voters).ranking(1).rows[0, 0] == new.corpus.row("p4")
+    assert sentences.evidence(voters, 0, new.corpus.row("p4")) == ((82, late.text),)
+    assert len(new.contexts) == len(new.history.contexts) == len(new.ballots)
+    for document in range(len(new.contexts)):
+        text = new.corpus.contexts.take("text", [new.history.contexts[document]])[0]
+        held = {word for word, _ in new.contexts.shared_terms(text, document, 99)}
+        assert held == set(new.contexts.tokenizer.words(strip_marks(text)))
+    np.testing.assert_array_equal(new.vectors.raw[:80], old.vectors.raw)
+    np.testing.assert_allclose(
+        new.vectors.raw[80:], encoder.encode_papers(new.corpus, np.arange(80, 86)), rtol=1e-6
+    )
+    assert (
+        VectorRetriever(new, encoder).search([Query("q", title=new.corpus.paper(84).title)], 3).rows.max()
+        >= 80
+    )
+
+
+def test_additions_keep_to_the_known_years(corpus: Corpus, root: Path) -> None:
+    IndexSnapshot.create(corpus, root, known_until=2005)
+    new = IndexSnapshot.add(root, make_records(6, start=80))
+    assert not new.history.citing[80:].any()
+    assert len(new.contexts) == len(History.until(new.corpus, 2005).contexts)
+
+
+def test_removed_papers_are_not_found_and_do_not_speak(
+    corpus: Corpus, root: Path, encoder: HashEncoder
+) -> None:
+    IndexSnapshot.create(corpus, root, encoder=encoder)
+    queries = queries_of(corpus, [len(corpus.contexts) - 1])
+    gone = IndexSnapshot.remove(root, ["p4", "p60"])
+    assert gone.manifest.meta["alive"] == 78
+    for retriever in (
+        Bm25Retriever(gone, "title"),
+        CitingSentences(gone),
+        Neighbours(gone),
+        VectorRetriever(gone, encoder),
+    ):
+        rows = retriever.search(queries, 80).rows
+        assert not np.isin([4, 60], rows).any(), retriever.name
+        assert (rows >= 0).sum() == 77, retriever.name
+    assert not np.isin(60, gone.context_papers)
+    assert not len(gone.history.cites[60])
+    assert 60 not in Neighbours(gone).voters(queries).rows
+    again = IndexSnapshot.add(root, make_records(2, start=80), encoder=encoder)
+    assert not again.alive[[4, 60]].any()
+    assert not np.isin(60, again.context_papers)
+    with pytest.raises(NotFoundError, match="'nobody'"):
+        IndexSnapshot.remove(root, ["p1", "nobody"])
+    assert IndexSnapshot.open(root).version == again.version
+
+
+def test_unchanged_files_are_linked_and_old_versions_go(corpus: Corpus, root: Path) -> None:
+    first = IndexSnapshot.create(corpus, root)
+    second = IndexSnapshot.remove(root, ["p1"])
+    one, two = (snapshot.path / "bm25-text" / "postings.data.npy" for snapshot in (first, second))
+    assert one.stat().st_ino == two.stat().st_ino
+    IndexSnapshot.remove(root, ["p2"])
+    assert Versions(root).names() == ["000001", "000002", "000003"], "the first is still open"
+    first.close()
+    IndexSnapshot.remove(root, ["p3"])
+    assert Versions(root).names() == ["000002", "000003", "000004"]
+    assert len(second.corpus.paper(5).title) > 0
+    del second
+    IndexSnapshot.remove(root, ["p5"], keep=1)
+    assert Versions(root).names() == ["000005"]
+    assert [entry["current"] for entry in list_versions(root)] == [True]
+
+
+def test_an_old_version_can_be_opened(corpus: Corpus, root: Path) -> None:
+    IndexSnapshot.create(corpus, root)
+    IndexSnapshot.remove(root, ["p1"])
+    assert IndexSnapshot.open(root, "000001").alive.all()
+    with pytest.raises(NotFoundError, match="'000009'"):
+        IndexSnapshot.open(root, "000009")
+
+
+def test_a_failed_change_leaves_the_old_version(corpus: Corpus, root: Path) -> None:
+    IndexSnapshot.create(corpus, root)
+
+    def broken():
+        yield from make_records(3, start=80)
+        raise RuntimeError("source ended")
+
+    with pytest.raises(RuntimeError, match="source ended"):
+        IndexSnapshot.add(root, broken())
+    assert IndexSnapshot.open(root).version == "000001"
+    assert [path.name for path in (root / "versions").iterdir()] == ["000001"]
+    assert len(IndexSnapshot.add(root, make_records(3, start=80))) == 83
+
+
+def _hold(
+    root: str, held: multiprocessing.synchronize.Event, done: multiprocessing.synchronize.Event
+) -> None:
+    with Versions(root).writing():
+        held.set()
+        done.wait(30)
+
+
+def test_two_writers_never_meet(corpus: Corpus, root: Path) -> None:
+    IndexSnapshot.create(corpus, root)
+    context = multiprocessing.get_context("spawn")
+    held, done = context.Event(), context.Event()
+    process = context.Process(target=_hold, args=(str(root), held, done))
+    process.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(BusyError, match="changing this index"):
+            IndexSnapshot.remove(root, ["p1"])
+        assert IndexSnapshot.open(root).version == "000001"
+    finally:
+        done.set()
+        process.join(30)
+    assert IndexSnapshot.remove(root, ["p1"]).version == "000002"
+
+
+def test_a_reader_sees_one_version_whole_while_others_are_made(corpus: Corpus, root: Path) -> None:
+    IndexSnapshot.create(corpus, root)
+    seen, failures, stop = [], [], threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                snapshot = IndexSnapshot.open(root)
+                sizes = {len(snapshot.corpus), len(snapshot.alive), *map(len, snapshot.papers.values())}
+                found = Bm25Retriever(snapshot, "title").search([Query("q", title="parsing")], 5)
+                seen.append((snapshot.version, sizes, int((found.rows >= 0).sum())))
+            except Exception as error:
+                failures.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for start in (80, 84, 88):
+        IndexSnapshot.add(root, make_records(4, start=start), keep=1)
+    stop.set()
+    reader.join(30)
+    assert not failures
+    expected = {"000001": {80}, "000002": {84}, "000003": {88}, "000004": {92}}
+    assert seen
+    assert all(sizes == expected[version] and count == 5 for version, sizes, count in seen)
+
+
+def test_vectors_of_another_encoder_are_refused(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
+    index = IndexSnapshot.create(corpus, root, encoder=encoder)
+    with pytest.raises(InputError, match="made by encoder hash-1, not hash-2"):
+        VectorRetriever(index, HashEncoder("hash-2"))
+    with pytest.raises(InputError, match="hash-2"):
+        IndexSnapshot.add(root, make_records(1, start=80), encoder=HashEncoder("hash-2"))
+    with pytest.raises(InputError, match="--model"):
+        IndexSnapshot.add(root, make_records(1, start=80))
+    assert IndexSnapshot.open(root).version == "000001"
+    bare = Index.build(corpus, History.all(corpus))
+    with pytest.raises(InputError, match="no vectors"):
+        VectorRetriever(bare, encoder)
+
+
+def test_damage_is_named(corpus: Corpus, root: Path) -> None:
+    with pytest.raises(NotFoundError, match="holds no index"):
+        IndexSnapshot.open(root)
+    snapshot = IndexSnapshot.create(corpus, root)
+    assert verify_index(root).meta["papers"] == 80
+    path = snapshot.path / "bm25-title" / "idf.npy"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(IntegrityError, match=r"bm25-title/idf.npy: damaged"):
+        verify_index(root)
+    path.write_bytes(data[:-8])
+    with pytest.raises(IntegrityError, match=r"bm25-title/idf.npy: missing or cut short"):
+        IndexSnapshot.open(root)
+    (root / "CURRENT").write_text("nonsense")
+    with pytest.raises(IntegrityError, match="nonsense"):
+        IndexSnapshot.open(root)
+
+
+def test_a_folder_of_something_else_is_not_taken(corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(InputError, match="not an index"):
+        IndexSnapshot.create(corpus, tmp_path)
+
+
+def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, encoder: HashEncoder) -> None:
+    empty = build([], tmp_path / "empty")
+    index = IndexSnapshot.create(empty, root, encoder=encoder)
+    assert Bm25Retriever(index, "title").search([Query("q", title="parsing")], 5).rows.shape == (1, 0)
+    grown = IndexSnapshot.add(root, make_records(9), encoder=encoder)
+    assert VectorRetriever(grown, encoder).search([Query("q", title="parsing")], 5).rows.shape == (1, 5)
+    assert (Bm25Retriever(grown, "title").search([Query("q", title="parsing")], 5).scores[0] > 0).any()
