@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,13 @@ def test_exit_codes_tell_the_kinds_apart() -> None:
     codes = {kind: kind("x").exit_code for kind in (CociteError, InputError, IntegrityError, BusyError)}
     assert list(codes.values()) == [1, 2, 3, 4]
     assert ConfigError.exit_code == NotFoundError.exit_code == InputError.exit_code
+
+
+def test_an_error_keeps_its_parts_between_processes() -> None:
+    error = InputError("bad year 3022", where="papers.jsonl:7", hint="mend it")
+    again = pickle.loads(pickle.dumps(error))  # as Ray carries it from a worker to the caller
+    assert str(again) == str(error)
+    assert (type(again), again.where, again.hint) == (InputError, error.where, error.hint)
 
 
 def test_nearest_names_the_closest_key() -> None:
