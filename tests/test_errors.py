@@ -42,7 +42,7 @@ def test_exit_codes_tell_the_kinds_apart() -> None:
 
 def test_an_error_keeps_its_parts_between_processes() -> None:
     error = InputError("bad year 3022", where="papers.jsonl:7", hint="mend it")
-    again = pickle.loads(pickle.dumps(error))  # as Ray carries it from a worker to the caller
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 as Ray carries it between processes
     assert str(again) == str(error)
     assert (type(again), again.where, again.hint) == (InputError, error.where, error.hint)
 

@@ -22,9 +22,9 @@ NO_ROW = -1
 class Query:
     """What a recommendation is asked for.
 
-    A *local* query has a ``context`` (the sentence with the gap already cut out); a *global* one has only a
-    title and abstract. ``paper`` is the manuscript's row when it is in the corpus: it is never a candidate for
-    itself and its own links and contexts never vote.
+    A *local* query has a ``context`` (text around a gap that reads ``TARGETCIT`` or ``[CIT]``); a *global* one has
+    only a title and abstract. ``paper`` is the manuscript's row when it is in the corpus: it is never a candidate
+    for itself and its own links and contexts never vote.
     """
 
     id: str
@@ -120,7 +120,10 @@ def _refuse_nan(scores: NDArray[np.float32]) -> None:
 class Retriever(Protocol):
     """Cheap and wide: finds candidates among all papers."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in tables and options."""
+        ...
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query, never the query's own paper nor an excluded one."""
@@ -131,9 +134,15 @@ class Retriever(Protocol):
 class Encoder(Protocol):
     """Puts papers and queries into one space, where the inner product of unit vectors says how near they are."""
 
-    id: str
-    """Fingerprint of the weights: vectors of another encoder are never compared with this one's."""
-    dimension: int
+    @property
+    def id(self) -> str:
+        """Fingerprint of the weights: vectors of another encoder are never compared with this one's."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """d, the length of a vector."""
+        ...
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors of some papers."""
@@ -148,7 +157,10 @@ class Encoder(Protocol):
 class Reranker(Protocol):
     """Costly and narrow: scores the candidates a retriever found."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in tables and options."""
+        ...
 
     def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
         """Scores (Q, k) of the candidates; the value at padding is ignored."""
