@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse
 
 import cocite
 from cocite.errors import InputError
-from cocite.pipeline import Options, Recommendation
+from cocite.pipeline.options import Options, Recommendation
 from cocite.protocols import Query as Search
 from cocite_serve import answers, bibtex, manuscript, problems
 from cocite_serve.papers import Papers

@@ -14,13 +14,15 @@ from cocite.cli.console import JsonFlag, emit, err, out
 from cocite.config import with_overrides
 from cocite_serve.settings import ServeSettings
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
-def main(
-    model: Annotated[Path, typer.Option(help="The model folder.")],
+def serve(
     index: Annotated[Path, typer.Option(help="The index folder.")],
+    model: Annotated[
+        Path | None, typer.Option(help="The model folder; without one, the untrained ranking.")
+    ] = None,
     version: Annotated[
         str | None, typer.Option(help="The snapshot to serve; the current one by default.")
     ] = None,
@@ -43,7 +45,7 @@ def main(
 ) -> None:
     """Serve recommendations over HTTP, with a web page at /."""
     data: dict[str, Any] = {
-        "model": str(model),
+        "model": None if model is None else str(model),
         "index": str(index),
         "index_version": version,
         "host": host,
@@ -76,7 +78,7 @@ def main(
         if json_:
             emit({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
         else:
-            out.print(f"Serving at [bold]{endpoint.url}[/bold]  (API: {endpoint.url}/docs, Ctrl-C ends it)")
+            out.print(f"Serving at {endpoint.url}  (API: {endpoint.url}/docs, Ctrl-C ends it)")
         while not ended.wait(1.0):
             pass
         err.print("Ending …")

@@ -23,8 +23,12 @@ from ray.serve.config import AutoscalingConfig, BackpressureConfig
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 
-from cocite.pipeline import Candidates, FirstStage, Options, Recommendation, SecondStage
+from cocite.pipeline import members
+from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.options import Candidates, Options, Recommendation
+from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Query
+from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_serve.api import Answer, build_app
 from cocite_serve.papers import Papers
 from cocite_serve.problems import NotReadyError, OverloadedError
@@ -74,8 +78,9 @@ class Retriever:
 
     def __init__(self, settings: ServeSettings) -> None:
         self._worker = Worker()
-        self._stage = FirstStage.load(settings.model, settings.index, settings.index_version)
-        self._versions = Versions(self._stage.model_version, self._stage.index_version)
+        index = IndexSnapshot.open(settings.index, settings.index_version)
+        self._stage = FirstStage.load(settings.model, index)
+        self._versions = Versions(members.version(settings.model), index.version)
 
     async def versions(self) -> Versions:
         """What this replica has loaded."""
@@ -92,8 +97,9 @@ class Reranker:
 
     def __init__(self, settings: ServeSettings) -> None:
         self._worker = Worker()
-        self._stage = SecondStage.load(settings.model, settings.index, settings.index_version)
-        self._versions = Versions(self._stage.model_version, self._stage.index_version)
+        index = IndexSnapshot.open(settings.index, settings.index_version)
+        self._stage = SecondStage.load(settings.model, index)
+        self._versions = Versions(members.version(settings.model), index.version)
 
     async def versions(self) -> Versions:
         """What this replica has loaded."""

@@ -10,6 +10,7 @@ from cocite.errors import InputError
 
 GAP = re.compile(rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b", re.IGNORECASE)
 """A missing citation: `[CIT]` as people write it, or the corpus' own marker."""
+_SENTENCE_END = re.compile(r"[.?!]\s+(?=[A-Z\"'(])")
 WINDOW = 250
 """Characters kept each side of a gap; the contexts that models learn from have about 200."""
 TITLE_CHARS = 250
@@ -59,8 +60,8 @@ def read(
             first, rest = "", text
         around, gaps = _around(rest, gap)
         body = GAP.sub(" ", rest)
-        if gaps == 1 and len(body) <= 2 * WINDOW:
-            body = ""  # a sentence or two: all of it is the context, none of it an abstract
+        if not (title or first) and len(body) <= 2 * WINDOW:
+            body = ""  # a passage of a few sentences: it says what is said around the gap, no more
         return Manuscript(title or first, abstract or _cut(body, ABSTRACT_CHARS), around, gap, gaps)
     if context:
         around, gaps = _around(context, gap)
@@ -93,6 +94,14 @@ def _around(text: str, gap: int) -> tuple[str, int]:
     here = marks[gap]
     before = " ".join(GAP.sub(OTHER_MARK, text[: here.start()]).split())
     after = " ".join(GAP.sub(OTHER_MARK, text[here.end() :]).split())
+    # A neighbouring sentence with a gap of its own is about other papers.
+    ends = [found.end() for found in _SENTENCE_END.finditer(before)]
+    others = before.rfind(OTHER_MARK)
+    before = before[next((end for end in ends if end > others >= 0), 0) :]
+    others = after.find(OTHER_MARK)
+    if others >= 0:
+        ends = [found.start() + 1 for found in _SENTENCE_END.finditer(after, 0, others)]
+        after = after[: ends[-1]] if ends else after
     if len(before) > WINDOW:
         before = before[-WINDOW:].partition(" ")[2]
     return f"{before} {TARGET_MARK} {_cut(after, WINDOW)}".strip(), len(marks)

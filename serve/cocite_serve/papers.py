@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
+from cocite.retrieval.versions import Pin, Versions
 
 
 class Papers:
@@ -20,17 +21,20 @@ class Papers:
     Args:
         corpus: the snapshot's store.
         alive: (N,) whether a paper may be recommended.
+        pin: keeps the snapshot from being deleted.
     """
 
-    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_]) -> None:
+    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], pin: Pin | None = None) -> None:
         self.corpus = corpus
         self.alive = alive
+        self._pin = pin
 
     @classmethod
     def open(cls, index: Path, version: str) -> Papers:
-        """The papers of one snapshot, memory-mapped."""
-        folder = index / "versions" / version
-        return cls(Corpus.open(folder / "corpus"), np.load(folder / "alive.npy", mmap_mode="r"))
+        """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
+        name, pin = Versions(index).pin(version)
+        folder = Versions(index).folder(name)
+        return cls(Corpus.open(folder / "corpus"), np.load(folder / "alive.npy", mmap_mode="r"), pin)
 
     def __len__(self) -> int:
         return int(self.alive.sum())

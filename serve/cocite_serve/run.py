@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from cocite.errors import CociteError, InputError
+from cocite.retrieval.versions import Pin, Versions
 from cocite_serve.settings import ServeSettings
 
 APP = "cocite"
@@ -31,10 +32,12 @@ ENVIRONMENT = {
 class Endpoint:
     """A running endpoint. A context manager: leaving it ends the endpoint."""
 
-    def __init__(self, settings: ServeSettings, temporary: Path | None) -> None:
+    def __init__(self, settings: ServeSettings, temporary: Path | None, pin: Pin) -> None:
+        self.index_version = settings.index_version
         host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
         self.url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
         self._temporary = temporary
+        self._pin = pin
         self._stopped = threading.Lock()
 
     def stop(self) -> None:
@@ -50,6 +53,7 @@ class Endpoint:
         finally:
             if self._temporary is not None:
                 ray.shutdown()
+                self._pin.release()
                 shutil.rmtree(self._temporary, ignore_errors=True)
 
     def __enter__(self) -> Endpoint:
@@ -74,9 +78,7 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
         CociteError: a stage cannot be loaded, or the two are of different versions.
     """
     _require_port(settings)
-    settings = settings.model_copy(
-        update={"model": settings.model.resolve(), "index": settings.index.resolve()}
-    )
+    settings, pin = _resolve(settings)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray
@@ -86,7 +88,7 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
     temporary = None
     if address is None:
         temporary = Path(tempfile.mkdtemp(prefix="cocite-"))
-    endpoint = Endpoint(settings, temporary)
+    endpoint = Endpoint(settings, temporary, pin)
     try:
         if not ray.is_initialized():
             _connect(ray, settings, address, temporary, quiet)
@@ -114,7 +116,7 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
 
 
 def _connect(
-    ray: object, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
+    ray: Any, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
 ) -> None:
     if address is not None:
         ray.init(address=address, namespace=APP, log_to_driver=not quiet)
@@ -133,6 +135,19 @@ def _connect(
         logging_level=logging.ERROR if quiet else logging.INFO,
         _temp_dir=str(temporary),
     )
+
+
+def _resolve(settings: ServeSettings) -> tuple[ServeSettings, Pin]:
+    """Name the snapshot that all replicas open, and find what is missing before Ray is started."""
+    version, pin = Versions(settings.index).pin(settings.index_version)
+    model = settings.model
+    if model is not None:
+        from cocite.pipeline import members  # heavy, and of no use when the index is missing
+
+        members.version(model)
+        model = model.resolve()
+    changes = {"model": model, "index": settings.index.resolve(), "index_version": version}
+    return settings.model_copy(update=changes), pin
 
 
 def _require_port(settings: ServeSettings) -> None:

@@ -66,8 +66,8 @@ class Gateway(Settings):
 class ServeSettings(Settings):
     """Everything that `cocite serve` runs with."""
 
-    model: Path
-    """The model folder."""
+    model: Path | None = None
+    """The model folder; without one the untrained blend of the first stage ranks."""
     index: Path
     """The index folder."""
     index_version: str | None = None

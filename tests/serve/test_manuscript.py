@@ -28,6 +28,16 @@ def test_the_other_gaps_are_marked_as_others() -> None:
     assert read(text=text, gap=1).gaps == 3
 
 
+def test_sentences_with_gaps_of_their_own_are_left_out() -> None:
+    text = "One thing [CIT]. Another thing. A third thing [CIT], as said. More of it. A fourth thing [CIT]."
+    assert read(text=text, gap=0).context == f"One thing {TARGET_MARK} . Another thing."
+    assert (
+        read(text=text, gap=1).context == f"Another thing. A third thing {TARGET_MARK} , as said. More of it."
+    )
+    assert read(text=text, gap=2).context == f"More of it. A fourth thing {TARGET_MARK} ."
+    assert read(text=text).abstract == ""
+
+
 def test_context_without_a_gap_is_searched_whole() -> None:
     found = read(context="about  one\nthing", title="T")
     assert (found.context, found.gap, found.gaps, found.title) == ("about one thing", None, 0, "T")

@@ -6,7 +6,7 @@ import { $, copyText, el, toast } from "./dom.js";
 
 const EXAMPLES = [
   ["A gap in a sentence",
-    "We train the translation model with minimum error rate training [CIT], and report BLEU scores on the held-out test set."],
+    "We measure the quality of the translations with BLEU [CIT] on a held-out test set, and ask two speakers to judge a sample of them."],
   ["Title and abstract",
     "Learning to rank documents with neural networks\n\nWe study how a pretrained language model can reorder the candidates that a sparse retriever returns. A query and a document are read together by a transformer encoder, and the score of the pair is learned from clicks. The model improves precision at the top of the list, and we analyse which kinds of queries gain most."],
   ["A passage with several gaps",

@@ -1,0 +1,28 @@
+"""One endpoint for all tests that ask it: over the starter corpus, without a trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from integration.endpoint import Running, serving
+
+from cocite.corpus.starter import build_starter
+from cocite.retrieval.snapshot import IndexSnapshot
+
+
+@pytest.fixture(scope="session")
+def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index folder of the starter corpus."""
+    folder = tmp_path_factory.mktemp("starter")
+    IndexSnapshot.create(build_starter(folder / "corpus"), folder / "index")
+    return folder / "index"
+
+
+@pytest.fixture(scope="session")
+def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """`cocite serve`, with room for few waiting requests so that a test can fill it."""
+    log = tmp_path_factory.mktemp("endpoint") / "log.txt"
+    with serving(None, starter_index, log, "--set", "retriever.max_queued_requests=4") as running:
+        yield running

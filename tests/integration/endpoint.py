@@ -1,0 +1,78 @@
+"""A real endpoint for the tests of this folder: `cocite serve` in a process of its own, with a Ray of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+START_S = 240
+"""Seconds to wait for a machine that does other things too; usually 15."""
+STOP_S = 60
+
+
+@dataclass
+class Running:
+    """An endpoint that answers."""
+
+    url: str
+    model: Path | None
+    index: Path
+    process: subprocess.Popen[str]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(model: Path | None, index: Path, log: Path, *options: str) -> Iterator[Running]:
+    """Run ``cocite serve`` until the block ends, then end it by SIGTERM and hold it to a clean exit."""
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("cocite")), "serve", "--index", str(index)]
+    command += ["--model", str(model)] if model is not None else []
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [*command, "--port", str(port), *options],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(process, url, log)
+        yield Running(url, model, index, process)
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        code = process.wait(STOP_S)
+        assert code == 0, f"ended with {code}:\n{log.read_text()}"
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _wait(process: subprocess.Popen[str], url: str, log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        assert process.poll() is None, f"cocite serve ended with {process.returncode}:\n{log.read_text()}"
+        try:
+            if httpx.get(f"{url}/v1/health", timeout=10).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.5)
+    raise AssertionError(f"no answer from {url}/v1/health in {START_S} s:\n{log.read_text()}")

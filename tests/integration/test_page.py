@@ -1,0 +1,188 @@
+"""The web page in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import bibtexparser
+import pytest
+from integration.endpoint import Running
+
+pytestmark = pytest.mark.integration
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("no chromium on this machine: the page is not tested", allow_module_level=True)
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: the page is not tested"
+)
+expect = sync_api.expect
+
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PASSAGE = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
+DRAFT = "Topics are found by latent Dirichlet allocation [CIT]. Translations are scored with BLEU [CIT]."
+WAIT_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: object, endpoint: Running) -> Iterator[object]:
+    """A fresh page, on which nothing was logged as an error and nothing was fetched from elsewhere."""
+    context = browser.new_context(  # type: ignore[attr-defined]
+        viewport={"width": 1280, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    expect.set_options(timeout=WAIT_MS)
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "request", lambda request: complaints.append(request.url) if _foreign(request.url, endpoint) else None
+    )
+    page.goto(endpoint.url)
+    yield page
+    context.close()
+    assert [text for text in complaints if "422" not in text] == []
+
+
+def _foreign(url: str, endpoint: Running) -> bool:
+    return not url.startswith((endpoint.url, "data:", "blob:"))
+
+
+def search(page: object, text: str) -> None:
+    page.get_by_label("Your text").fill(text)  # type: ignore[attr-defined]
+    page.get_by_role("button", name="Find papers").click()  # type: ignore[attr-defined]
+    settled(page)
+
+
+def settled(page: object) -> None:
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")  # type: ignore[attr-defined]
+
+
+def titles(page: object) -> list[str]:
+    return page.locator(".card h3").all_inner_texts()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_paste_and_see_cards_with_their_evidence(page: object) -> None:
+    search(page, PASSAGE)
+    expect(page.locator(".card")).to_have_count(20)
+    expect(page.locator(".summary")).to_contain_text("20 papers")
+    first = page.locator(".card").first
+    assert "BLEU" in first.locator("h3").inner_text()
+    assert first.locator(".words li").count() > 0
+    details = first.get_by_role("button", name="Details")
+    expect(details).to_have_attribute("aria-expanded", "false")
+    details.click()
+    expect(first.locator(".stages dt").first).to_be_visible()
+    expect(first.locator(".abstract")).to_be_visible()
+
+
+def test_years_and_leaving_a_paper_out(page: object) -> None:
+    search(page, PASSAGE)
+    before = titles(page)
+    page.get_by_label("From").fill("2015")
+    expect(page.locator(".card h3").first).not_to_have_text(before[0])
+    settled(page)
+    shown = page.locator(".card .where").all_inner_texts()
+    assert shown
+    assert all(int(year) >= 2015 for text in shown for year in [next(w for w in text.split() if w.isdigit())])
+    page.get_by_role("button", name="All years").click()
+    expect(page.locator(".card h3").first).to_have_text(before[0])
+    page.get_by_role("button", name=f"Leave out {before[0]}").click()
+    expect(page.locator(".card h3").first).to_have_text(before[1])
+    page.get_by_role("button", name=f"Bring back {before[0]}").click()
+    expect(page.locator(".card h3").first).to_have_text(before[0])
+
+
+def test_select_and_copy_bibtex(page: object) -> None:
+    search(page, PASSAGE)
+    page.locator(".pick input").nth(0).check()
+    page.locator(".pick input").nth(2).check()
+    expect(page.get_by_text("2 papers selected")).to_be_visible()
+    page.locator("#copy").click()
+    expect(page.get_by_text("BibTeX of 2 papers copied")).to_be_visible()
+    entries = bibtexparser.parse_string(page.evaluate("navigator.clipboard.readText()")).entries
+    assert len(entries) == 2
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download .bib").click()
+    assert len(bibtexparser.parse_string(Path(download.value.path()).read_text()).entries) == 2
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#tray")).to_be_hidden()
+
+
+def test_a_draft_with_two_gaps(page: object) -> None:
+    search(page, DRAFT)
+    first = titles(page)
+    page.get_by_role("button", name="Gap 2").click()
+    expect(page.get_by_role("button", name="Gap 2")).to_have_attribute("aria-pressed", "true")
+    settled(page)
+    assert titles(page) != first
+    assert "BLEU" in page.locator("#quote").inner_text()
+
+
+def test_the_keyboard_is_enough(page: object) -> None:
+    page.get_by_label("Your text").focus()
+    page.keyboard.insert_text("We fill the gap")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Your text")).to_have_value("We fill the gap [CIT]")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".card").first).to_be_visible()
+    settled(page)
+    page.locator(".pick input").first.focus()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("1 paper selected")).to_be_visible()
+
+
+def test_a_refusal_is_shown_in_a_sentence(page: object) -> None:
+    search(page, "x " * 60_000)
+    expect(page.get_by_role("alert")).to_contain_text("text: at most 100,000 characters are allowed")
+    page.get_by_label("Your text").fill(PASSAGE)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".card")).to_have_count(20)
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_markup_stays_text(page: object) -> None:
+    """A paper of the corpus, and the author, may write what looks like markup."""
+    search(page, "<img src=x onerror=document.title='owned'> attention [CIT] <b>bold</b>. More [CIT].")
+    expect(page.locator("#quote")).to_contain_text("<b>bold</b>")
+    assert page.locator("main img, main b >> text=bold").count() == 0
+    assert page.title() != "owned"
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_nothing_overflows_a_narrow_screen(page: object, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    search(page, DRAFT)
+    page.locator(".pick input").first.check()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_light_and_dark(page: object) -> None:
+    def background() -> str:
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")  # type: ignore[no-any-return]
+
+    before = background()
+    page.get_by_role("button", name="Switch between light and dark").click()
+    after = background()
+    assert after != before
+    page.reload()
+    assert background() == after, "the choice is kept"
