@@ -11,6 +11,8 @@ PORT   ?= 8000
 # make demo PORT=n: where the page is served
 TESTS  ?=
 # make test-quick TESTS=tests/corpus: only these
+BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
+# make bench BENCHMARKS=benchmarks/scale.py: only these
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
@@ -74,8 +76,8 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(BENCH) ## the measurements under benchmarks/
-	$(BIN)/python -m benchmarks
+bench: $(BENCH) ## the measurements under benchmarks/ (BENCHMARKS=path for some of them)
+	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 clean: ## remove caches and what demo made
 	rm -rf demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db
