@@ -48,11 +48,17 @@ class LoopSettings(Settings):
 
 
 class Task(Protocol[B]):
-    """What is trained."""
+    """A training: the model, its batches, its loss and its measure."""
 
-    model: nn.Module
-    metric: str
-    """The dev metric that decides which epoch is best; greater is better."""
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
+        ...
+
+    @property
+    def metric(self) -> str:
+        """The dev metric that decides which epoch is best; greater is better."""
+        ...
 
     def batches(self, epoch: int) -> Iterable[B]:
         """The batches of an epoch (from 1), a function of the seed, the epoch and the present weights alone."""
