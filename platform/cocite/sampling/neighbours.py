@@ -17,6 +17,8 @@ def nearest(
     *,
     exclude: NDArray[np.int32] | None = None,
     pool: NDArray[np.int32] | None = None,
+    latest: NDArray[np.int16] | None = None,
+    years: NDArray[np.int16] | None = None,
     block: int = 512,
 ) -> Ranking:
     """The ``k`` papers of the greatest inner product, by exhaustive search.
@@ -26,6 +28,7 @@ def nearest(
         vectors: (N, d), one a paper.
         exclude: (Q,) a row that is no neighbour of each query (its own paper), or ``NO_ROW``.
         pool: rows that may be neighbours; all when not given.
+        latest: (Q,) the last year of each query's neighbours, given the (N,) ``years`` of all papers.
         block: queries compared at a time: the work space is ``block`` x N floats.
     """
     candidates = torch.from_numpy(vectors if pool is None else vectors[pool])  # (M, d)
@@ -43,6 +46,9 @@ def nearest(
             own = np.flatnonzero(exclude[part] != NO_ROW)
             at = exclude[part][own] if column is None else column[exclude[part][own]]
             similar[own[at >= 0], at[at >= 0]] = -torch.inf
+        if latest is not None and years is not None:
+            of = years if pool is None else years[pool]
+            similar[torch.from_numpy(of[None] > latest[part, None])] = -torch.inf
         values, places = similar.topk(k)
         found = places.numpy()
         rows[part] = found if pool is None else pool[found]

@@ -15,11 +15,12 @@ from cocite.corpus.csr import CSR
 from cocite.losses.margin_triplet import CITED_BY_CITED, NEIGHBOUR, RANDOM, margin_triplet_loss
 from cocite.losses.softmax import sampled_softmax_loss
 from cocite.models.nnselect import NNSelect, TokenBags, embedding_penalty
+from cocite.models.pretrained import read_vectors
 from cocite.protocols import NO_ROW
 from cocite.sampling.citeomatic_negatives import CiteomaticNegatives, NegativeSettings, Triplets
 from cocite.sampling.neighbours import nearest
 from cocite.text.fields import TEXT, Bags, FieldEncoder, FieldSettings
-from cocite.training.loop import LoopSettings
+from cocite.training.loop import LoopSettings, optimizers_for
 from cocite.training.measure import ranking_metrics
 from cocite.training.periods import Periods, PeriodSettings
 
@@ -100,6 +101,9 @@ class NNSelectTask:
         if recipe.model.initial_magnitude == "idf":
             idf = vocabulary.inverse_document_frequency(int(history.citing.sum()))
             self.model.words.magnitude.data[:, 0] = torch.from_numpy(idf / idf.mean())
+        if recipe.model.pretrained:
+            found, start = read_vectors(recipe.model.pretrained, vocabulary, recipe.model.dimension)
+            self.model.words.direction.data[torch.from_numpy(found)] = torch.from_numpy(start[found])
         self.negatives = CiteomaticNegatives(history, union(self.bags), len(vocabulary), recipe.negatives)
         self.in_citations = torch.from_numpy(history.in_citations.astype(np.float32))
         frequency = np.maximum(history.in_citations, 1) / max(len(history.cites.indices), 1)
@@ -111,6 +115,13 @@ class NNSelectTask:
         return self.model.encode(self.bags)
 
     # -- batches ---------------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """About how many batches an epoch has."""
+        settings = self.recipe.objective
+        links = int(self.negatives.cites.degrees[self.negatives.queries].sum())
+        return -(-(settings.triplets if settings.objective == "paper" else links) // settings.batch)
 
     def batches(self, epoch: int) -> Iterator[Triplets | CitationBatch]:
         """Triplets, or citations with candidates."""
@@ -210,3 +221,11 @@ class NNSelectTask:
         dev = self.periods.dev
         ranking = nearest(vectors[dev], vectors, 100, exclude=dev)
         return ranking_metrics(ranking, dev, self.periods.history.corpus.cites)
+
+
+def nnselect_optimizers(task: NNSelectTask) -> list[torch.optim.Optimizer]:
+    """Lazy Adam for the word vectors, Adam for the field weights."""
+    words = task.model.words
+    words.direction.requires_grad_(task.recipe.model.pretrained is None or task.recipe.model.finetune)
+    tables = [words.magnitude, words.direction]
+    return optimizers_for(task.model, task.recipe.loop.learning_rate, sparse=tables)

@@ -1,0 +1,51 @@
+"""Word vectors from a text file (word2vec or GloVe), for a vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.errors import InputError, NotFoundError
+from cocite.text.vocabulary import Vocabulary
+
+
+def read_vectors(
+    path: str | Path, vocabulary: Vocabulary, dimension: int
+) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """Read the vectors of a vocabulary's words.
+
+    Each line is a word and ``dimension`` numbers, apart by blanks; a first line of two numbers (word2vec's count and
+    dimension) is skipped. Of a word given twice the first vector is kept.
+
+    Returns:
+        (V,) whether a word was found; (V, d) its vector, zero where not.
+    """
+    path = Path(path)
+    place = {word: i for i, word in enumerate(vocabulary.types)}
+    found = np.zeros(len(vocabulary), bool)
+    vectors = np.zeros((len(vocabulary), dimension), np.float32)
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                word, _, rest = line.rstrip("\n").partition(" ")
+                i = place.get(word)
+                if (number == 1 and len(rest.split()) == 1) or i is None or found[i]:
+                    continue
+                try:
+                    vector = np.array(rest.split(), np.float32)
+                except ValueError as error:
+                    raise InputError("holds something that is no number", where=f"{path}:{number}") from error
+                if len(vector) != dimension or not np.isfinite(vector).all():
+                    raise InputError(
+                        f"not {dimension} finite numbers after the word",
+                        where=f"{path}:{number}",
+                        hint=f"set model.dimension to {len(vector)} if all lines are alike",
+                    )
+                vectors[i], found[i] = vector, True
+    except FileNotFoundError as error:
+        raise NotFoundError("no such file", where=str(path)) from error
+    if not found.any():
+        raise InputError("holds none of the vocabulary's words", where=str(path))
+    return found, vectors
