@@ -43,10 +43,9 @@ class LazyGroup(click.Group):
         import typer.main
 
         app: Any = getattr(importlib.import_module(module), attribute)
-        app._add_completion = False  # a command of this group has no completion of its own to install
-        app.rich_markup_mode = (
-            None  # "[default: detected]" and "[CIT]" in a help text are text, as at the root
-        )
+        # A command of this group has no completion of its own to install, and "[CIT]" in a help text is text.
+        app._add_completion = False
+        app.rich_markup_mode = None
         command: Any = typer.main.get_command(app)
         command.name = cmd_name
         return command  # type: ignore[no-any-return]
