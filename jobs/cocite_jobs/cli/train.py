@@ -85,7 +85,11 @@ class _Bar:
         self.close()
         manager = progress(name, total or None)
         self._advance = manager.__enter__()
-        self._close = lambda: manager.__exit__(None, None, None)
+
+        def close() -> None:
+            manager.__exit__(None, None, None)
+
+        self._close = close
 
     def advance(self, count: int) -> None:
         """Batches done."""

@@ -159,8 +159,9 @@ class NNRankReranker:
         query: NDArray[np.int64],
         paper: NDArray[np.int32],
     ) -> NDArray[np.float32]:
+        place: NDArray[np.int64] = paper.astype(np.int64)
         if self.bags is not None:
-            place, paper_bags, paper_units = paper, self.bags, self._papers
+            paper_bags, paper_units = self.bags, self._papers
         else:
             distinct, place = np.unique(paper, return_inverse=True)
             paper_bags = self.fields.papers(self.corpus, distinct)
@@ -170,7 +171,7 @@ class NNRankReranker:
             cosine = np.einsum("pd,pd->p", vectors[query], self.vectors[paper]).astype(np.float32)
         pairs = Pairs(
             torch.from_numpy(query),
-            torch.from_numpy(place.astype(np.int64)),
+            torch.from_numpy(place),
             shared_words(bags, query, paper_bags, place, self.types)
             if self.model.settings.intersection
             else {},
@@ -182,12 +183,9 @@ class NNRankReranker:
     def _in_citations(self, own: NDArray[np.int32], paper: NDArray[np.int32]) -> NDArray[np.int64]:
         """Known citations of each candidate, less the query's own."""
         counts = self.history.in_citations[paper].astype(np.int64)
-        mine = np.unique(own[own != NO_ROW])
-        if len(mine):
-            owner, cited = self.history.cites.gather(mine)
-            keys = mine[owner].astype(np.int64) * len(self.corpus) + cited
-            wanted = own.astype(np.int64) * len(self.corpus) + paper
-            counts -= (own != NO_ROW) & np.isin(wanted, keys)
+        known = np.flatnonzero(own != NO_ROW)
+        if len(known):
+            counts[known] -= self.history.cites.contains(own[known], paper[known])
         return counts
 
     def explain(
@@ -207,7 +205,8 @@ class NNRankReranker:
         words = self.fields.vocabularies["words"].types
         place, zero = np.arange(len(rows)), np.zeros(len(rows), np.int64)
         found = [shared(left[field], zero, right[field], place, self.types) for field in TEXT]
-        both = CSR.build(*(np.concatenate(column) for column in zip(*found, strict=True)), len(rows))
+        owners, entries = (np.concatenate(column) for column in zip(*found, strict=True))
+        both = CSR.build(owners, entries, len(rows))
         result = []
         for i in range(len(rows)):
             types = both[i]
