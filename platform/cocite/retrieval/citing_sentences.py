@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.index import Index, search_dense
+from cocite.retrieval.index import Index, found, search_dense
 from cocite.retrieval.query_forms import sentence_texts
 from cocite.retrieval.votes import Votes, count_votes, relative
 
@@ -47,8 +47,8 @@ class CitingSentences:
             parts.append(Ranking.best(scores, self.nearest))
         if not parts:
             return Ranking(np.empty((0, self.nearest), np.int32), np.empty((0, self.nearest), np.float32))
-        found = Ranking(np.concatenate([p.rows for p in parts]), np.concatenate([p.scores for p in parts]))
-        return relative(found)
+        best = Ranking(np.concatenate([p.rows for p in parts]), np.concatenate([p.scores for p in parts]))
+        return relative(best)
 
     def count(self, voters: Ranking) -> Votes:
         """What the sentences say: sum, maximum and sum of cubes of their weights, per paper they cite."""
@@ -63,8 +63,8 @@ class CitingSentences:
         return self.index.forbid(self.votes(queries).dense("sum"), queries)
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """The ``k`` papers with most votes; a paper without a vote comes after all others."""
-        return search_dense(queries, k, len(self.index), self.scores)
+        """The ``k`` papers with most votes; a paper without a vote is not found."""
+        return search_dense(queries, k, len(self.index), lambda block: found(self.scores(block)))
 
     def evidence(
         self, voters: Ranking, query: int, paper: int, limit: int = 3

@@ -185,6 +185,12 @@ def told(texts: Iterator[str], advance: Advance, every: int = 1000) -> Iterator[
     advance(count)
 
 
+def found(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Set to ``-inf``, in place, what has no positive score: nothing speaks for it, so no rank is due to it."""
+    scores[scores <= 0] = -np.inf
+    return scores
+
+
 def search_dense(
     queries: Sequence[Query], k: int, papers: int, scores: Callable[[Sequence[Query]], NDArray[np.float32]]
 ) -> Ranking:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cocite.errors import InputError, nearest
 from cocite.protocols import Query, Ranking
-from cocite.retrieval.index import Index, search_dense
+from cocite.retrieval.index import Index, found, search_dense
 from cocite.retrieval.query_forms import QueryForm, query_texts
 
 
@@ -42,5 +42,5 @@ class Bm25Retriever:
         return self.index.papers[self.field].at(self.texts(queries), rows)
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """The ``k`` best papers of each query."""
-        return search_dense(queries, k, len(self.index), self.scores)
+        """The ``k`` best papers of each query; a paper that shares no word is not found."""
+        return search_dense(queries, k, len(self.index), lambda block: found(self.scores(block)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Query, Ranking, Retriever
-from cocite.retrieval.index import Index, search_dense
+from cocite.retrieval.index import Index, found, search_dense
 from cocite.retrieval.lexical import Bm25Retriever
 from cocite.retrieval.query_forms import QueryForm
 from cocite.retrieval.votes import Votes, count_votes, relative
@@ -47,8 +47,8 @@ class Neighbours:
         return self.index.forbid(self.votes(queries).dense("sum"), queries)
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """The ``k`` papers with most votes; a paper without a vote comes after all others."""
-        return search_dense(queries, k, len(self.index), self.scores)
+        """The ``k`` papers with most votes; a paper without a vote is not found."""
+        return search_dense(queries, k, len(self.index), lambda block: found(self.scores(block)))
 
     def evidence(self, voters: Ranking, query: int, paper: int, limit: int = 5) -> tuple[int, ...]:
         """Rows of one query's neighbours that cite a paper, nearest first."""

@@ -66,7 +66,7 @@ class VectorIndex:
         faiss.omp_set_num_threads(threads)
         engine = _new(kind, len(raw), raw.shape[1])
         if not engine.is_trained and len(raw):
-            engine.train(raw[_sample(len(raw), _training_size(engine))])
+            engine.train(_sample(raw, int(max(256 * engine.nlist, 65_536))))
         _add(engine, raw)
         return cls(kind, raw, engine, threads=threads)
 
@@ -205,14 +205,12 @@ def _new(kind: str, count: int, dimension: int) -> Any:
     return index
 
 
-def _training_size(engine: Any) -> int:
-    return int(max(256 * engine.nlist, 65_536))
-
-
-def _sample(count: int, size: int) -> NDArray[np.int64]:
-    if count <= size:
-        return np.arange(count)
-    return np.sort(np.random.default_rng(0).choice(count, size, replace=False))
+def _sample(vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """What an index is trained on: some of the vectors, and never fewer than the two that one bit a part needs."""
+    if len(vectors) <= size:
+        return np.resize(vectors, (max(len(vectors), 2), vectors.shape[1]))
+    chosen = np.random.default_rng(0).choice(len(vectors), size, replace=False)
+    return vectors[np.sort(chosen)]
 
 
 def _add(engine: Any, vectors: NDArray[np.float32]) -> None:

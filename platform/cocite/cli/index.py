@@ -1,0 +1,175 @@
+"""``cocite index``: build, grow, shrink and check index snapshots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, out, progress, table
+from cocite.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from cocite.protocols import Encoder
+    from cocite.retrieval.snapshot import IndexSnapshot
+
+app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True)
+
+Root = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder.")]
+Model = Annotated[Path | None, typer.Option(help="Model folder whose NNSelect makes the vectors.")]
+Keep = Annotated[
+    int, typer.Option(min=1, help="Versions that stay; older ones are deleted when nobody has them open.")
+]
+
+
+@app.command()
+def build(
+    corpus: Annotated[Path, typer.Argument(help="A corpus store.")],
+    to: Annotated[Path, typer.Option(help="Index folder; a present index gets a new version.")],
+    model: Model = None,
+    known_until: Annotated[
+        int | None,
+        typer.Option(
+            metavar="YEAR", help="Links and contexts of later papers do not count [default: all count]."
+        ),
+    ] = None,
+    vectors: Annotated[str, typer.Option(help="auto, flat, ivf, ivfpq or hnsw.")] = "auto",
+    keep: Keep = 2,
+    as_json: JsonFlag = False,
+) -> None:
+    """Index a corpus: BM25 of papers and citation contexts, and vectors when a model is given."""
+    from cocite.corpus.history import History
+    from cocite.corpus.store import Corpus
+    from cocite.retrieval.index import FIELDS
+    from cocite.retrieval.snapshot import IndexSnapshot
+
+    store, encoder = Corpus.open(corpus), _encoder(model)
+    known = History.all(store) if known_until is None else History.until(store, known_until)
+    texts = len(store) * (len(FIELDS) + (encoder is not None)) + len(known.contexts)
+    with progress("indexing texts", total=texts) as advance:
+        index = IndexSnapshot.create(
+            store,
+            to,
+            known_until=known_until,
+            encoder=encoder,
+            vector_kind=vectors,
+            keep=keep,
+            advance=advance,
+        )
+    _report(index, to, as_json)
+
+
+@app.command()
+def add(
+    index: Root,
+    source: Annotated[
+        Path, typer.Argument(help="A file or folder of new papers, in any format that import reads.")
+    ],
+    model: Model = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of the source [default: detected].")
+    ] = None,
+    rejects: Annotated[Path | None, typer.Option(help="File for records that break a rule.")] = None,
+    keep: Keep = 2,
+    as_json: JsonFlag = False,
+) -> None:
+    """Add papers with their links and contexts: no training, and what is there is not read again.
+
+    Whoever searches meanwhile sees the old version or the new one, whole. Word statistics stay those of the last
+    build, so build again after the corpus has grown much. The id of a removed paper stays taken until then.
+    """
+    from cocite.corpus.importers import open_source
+    from cocite.retrieval.snapshot import IndexSnapshot
+
+    stream = open_source(source, format_)
+    before = len(IndexSnapshot.open(index))
+    with progress("indexing new texts") as advance:
+        new = IndexSnapshot.add(
+            index, stream, encoder=_encoder(model), rejects=rejects, keep=keep, advance=advance
+        )
+    _report(new, index, as_json, added=len(new) - before, rules=new.corpus.counts.get("rules", {}))
+
+
+@app.command()
+def remove(
+    index: Root,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of papers.")],
+    keep: Keep = 2,
+    as_json: JsonFlag = False,
+) -> None:
+    """Remove papers: they are never found again, do not vote, and are no evidence."""
+    from cocite.retrieval.snapshot import IndexSnapshot
+
+    _report(IndexSnapshot.remove(index, ids, keep=keep), index, as_json, removed=len(set(ids)))
+
+
+@app.command()
+def verify(
+    index: Root,
+    version: Annotated[str | None, typer.Option(help="A version [default: the current one].")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check every file of a version against its SHA-256; a damaged one is named."""
+    from cocite.retrieval.snapshot import verify_index
+
+    manifest = verify_index(index, version)
+    size = sum(entry["bytes"] for entry in manifest.files.values())
+    if as_json:
+        emit({"ok": True, "digest": manifest.digest, "files": len(manifest.files), "bytes": size})
+    else:
+        out.print(
+            f"{index}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged ({manifest.digest})"
+        )
+
+
+@app.command("list")
+def list_(index: Root, as_json: JsonFlag = False) -> None:
+    """List the versions of an index with their sizes and counts."""
+    from cocite.retrieval.snapshot import list_versions
+
+    versions = list_versions(index)
+    if as_json:
+        emit(versions)
+        return
+    rows = [
+        (
+            f"{entry['version']}{' *' if entry['current'] else ''}",
+            entry["created"],
+            f"{entry['alive']:,} of {entry['papers']:,}",
+            f"{entry['contexts']:,}",
+            entry["known_until"] or "all",
+            entry["vectors"] or "none",
+            f"{entry['bytes'] / 1e6:,.1f}",
+        )
+        for entry in versions
+    ]
+    columns = ["version (* current)", "created", "papers", "contexts", "known until", "vectors", "MB"]
+    table(str(index), columns, rows)
+
+
+def _encoder(model: Path | None) -> Encoder | None:
+    if model is None:
+        return None
+    from cocite.pipeline.members import load_encoder
+
+    encoder = load_encoder(model)
+    if encoder is None:
+        raise NotFoundError(
+            "holds no nnselect, so it makes no vectors", where=str(model), hint="leave out --model"
+        )
+    return encoder
+
+
+def _report(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> None:
+    facts = {"index": str(root), "version": index.version, **index.manifest.meta, **more}
+    if as_json:
+        emit(facts)
+        return
+    done = [f"{name} {more[name]:,}" for name in ("added", "removed") if name in more]
+    hits = [f"{name} {count:,}" for name, count in more.get("rules", {}).items() if count]
+    vectors = f", {facts['vectors']} vectors" if facts["vectors"] else ""
+    counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{vectors}"
+    out.print(f"{root}: version {index.version} is current: {counts}")
+    if done or hits:
+        out.print("; ".join([*done, *hits]))

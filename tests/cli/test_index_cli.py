@@ -1,0 +1,94 @@
+"""``cocite index`` from end to end, on a small synthetic corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cocite.cli import main
+
+
+def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
+    try:
+        main([str(arg) for arg in args])
+        code = 0
+    except SystemExit as exit_:
+        code = int(exit_.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from cocite.corpus.builder import build
+    from cocite.corpus.synth import Synthetic
+
+    return build(Synthetic(60, seed=1), tmp_path_factory.mktemp("synth") / "store").path
+
+
+@pytest.fixture
+def new_papers(tmp_path: Path) -> Path:
+    path = tmp_path / "new.jsonl"
+    records: list[dict[str, Any]] = [
+        {"id": "n1", "title": "A quokka parser", "abstract": "Parsing with quokkas.", "year": 2024},
+        {"id": "n2", "title": "More quokkas", "abstract": "", "year": 2024, "citations": ["n1"]},
+        {"id": "n2", "title": "The same id again", "year": 2024},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_build_add_remove_list_verify(
+    store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    code, out, _ = call(capsys, "index", "build", store, "--to", index, "--known-until", "2015", "--json")
+    built = json.loads(out)
+    assert (code, built["version"], built["papers"], built["known_until"]) == (0, "000001", 60, 2015)
+    assert built["vectors"] is None
+    code, out, _ = call(capsys, "index", "add", index, new_papers, "--json")
+    added = json.loads(out)
+    assert (code, added["version"], added["added"], added["papers"]) == (0, "000002", 2, 62)
+    assert added["rules"]["duplicate_id"] == 1
+    code, out, _ = call(capsys, "index", "remove", index, "n1")
+    assert code == 0
+    assert "61 papers" in out
+    assert "removed 1" in out
+    code, out, _ = call(capsys, "index", "list", index, "--json")
+    versions = json.loads(out)
+    assert [(v["version"], v["current"], v["alive"]) for v in versions] == [
+        ("000002", False, 62),
+        ("000003", True, 61),
+    ]
+    code, out, _ = call(capsys, "index", "list", index)
+    assert "000003 *" in out
+    assert "61 of 62" in out
+    code, out, _ = call(capsys, "index", "verify", index, "--json")
+    assert json.loads(out)["ok"] is True
+
+
+def test_mistakes_are_told_in_a_sentence(
+    store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    code, _, err = call(capsys, "index", "list", index)
+    assert (code, "holds no index" in err) == (2, True)
+    code, _, err = call(capsys, "index", "add", index, new_papers)
+    assert (code, "holds no index" in err) == (2, True)
+    assert not index.exists(), "a refused command leaves nothing behind"
+    code, _, err = call(capsys, "index", "build", tmp_path / "nothing", "--to", index)
+    assert code == 2
+    call(capsys, "index", "build", store, "--to", index)
+    code, _, err = call(capsys, "index", "remove", index, "nobody")
+    assert (code, "'nobody'" in err) == (2, True)
+    code, _, err = call(capsys, "index", "build", store, "--to", index, "--model", tmp_path)
+    assert (code, "nnselect" in err) == (2, True)
+    code, _, err = call(capsys, "index", "verify", index, "--version", "000007")
+    assert (code, "'000007'" in err) == (2, True)
+    damaged = index / "versions" / "000001" / "alive.npy"
+    damaged.write_bytes(damaged.read_bytes()[::-1])
+    code, _, err = call(capsys, "index", "verify", index)
+    assert (code, "alive.npy" in err) == (3, True)
