@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cocite.corpus import builder, links, texts
@@ -67,6 +67,7 @@ def test_a_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
     assert corpus.find(["d", "zz", "a"]).tolist() == [3, -1, 0]
 
 
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 3, 100]))
 def test_the_order_of_texts_and_links_does_not_matter(tmp_path: Path, rng: random.Random, size: int) -> None:
     """Small buckets and chunks take every path of the sorting on disk; papers keep their order."""

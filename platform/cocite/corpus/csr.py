@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ascending distinct values. By sorting: where most are distinct, ``np.unique``'s hash table is many times slower."""
+    """Ascending distinct values, by sorting: where most are distinct, the hash table of ``np.unique`` is far slower."""
     keys = np.sort(keys)
     return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
 

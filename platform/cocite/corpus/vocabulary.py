@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _ONSETS = "b c d f g h j k l m n p r s t v w z br cr dr fl gr pl pr sl st tr".split()
-_RIMES = "a e i o u an el in or us ar en il on um".split()
+_RIMES = "a e i o u an el in or ux ar en il on um".split()
+# No rime ends as an onset of two consonants begins, so a word is cut into syllables in one way only.
 _SYLLABLES = np.array([onset + rime for onset in _ONSETS for rime in _RIMES])
 COMMON = (
     "the of and to in a is that for we it as with on are by this be from which an can at our or not have these "

@@ -6,7 +6,7 @@ Each line is an object; what it describes is told by its fields:
   ``keyphrases`` (list), ``doi``, ``split`` (``train``, ``dev``, ``test``), ``citations`` (list of ids). It may carry
   its own ``contexts`` (list of contexts without ``citing``) and ``sentences`` (list of texts, or of sentences
   without ``paper``).
-* a **context** has ``context``: ``citing``, ``cited`` (list of ids), ``context`` (the gap as ``TARGETCIT`` or
+* a **context** has ``context``: ``citing``, ``cited`` (ids), ``context`` (the gap as ``TARGETCIT`` or
   ``[CIT]``), and any of ``id``, ``sentence`` (its position in the body), ``section``, ``group``, ``unresolved``.
 * a **sentence** has ``text``: ``paper``, ``position``, ``text``, ``section``.
 * a **citation** has ``citing`` and ``cited`` (an id or a list of ids) alone.
@@ -55,8 +55,7 @@ class NativeJSONL(JSONLines):
         elif "text" in value and "paper" in value:
             yield _sentence(value, text(value, "paper"), integer(value, "position"))
         elif "citing" in value and "cited" in value:
-            cited = value["cited"]
-            for id_ in texts(value, "cited") if isinstance(cited, list) else [text(value, "cited")]:
+            for id_ in _cited(value):
                 yield CitationRecord(text(value, "citing"), id_)
         else:
             yield from self._paper(value)
@@ -102,13 +101,18 @@ class NativeJSONL(JSONLines):
         return ContextRecord(
             id=id_,
             citing=citing,
-            cited=texts(value, "cited"),
+            cited=_cited(value),
             text=text(value, "context", "text").replace("[CIT]", TARGET_MARK),
             sentence=integer(value, "sentence", -1),
             section=text(value, "section"),
             group=integer(value, "group", -1),
             unresolved=integer(value, "unresolved"),
         )
+
+
+def _cited(value: dict[str, Any]) -> tuple[str, ...]:
+    """The cited ids: a list, or one alone."""
+    return texts(value, "cited") if isinstance(value.get("cited"), list) else (text(value, "cited"),)
 
 
 def _sentence(value: dict[str, Any], paper: str, position: int) -> SentenceRecord:

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cocite.artifacts import publish, verify
+from cocite.corpus.append import append, append_into
+from cocite.corpus.builder import build
+from cocite.corpus.records import ContextRecord, PaperRecord
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+
+from .making import make, paper
+
+NEW = [paper("e", "a", "d", "f", year=2003), paper("b", "c"), paper("f", "e", year=2003)]
+GROUPS = [
+    ContextRecord("n1", "f", ("b", "a"), "new TARGETCIT"),
+    ContextRecord("n2", "e", ("b", "c", "f"), "newer TARGETCIT"),
+    ContextRecord("n3", "a", ("b",), "of an old paper"),
+    ContextRecord("c1", "f", ("a",), "an id that is taken"),
+]
+
+
+def test_old_papers_keep_their_rows_and_new_ones_follow(tmp_path: Path) -> None:
+    base = make(tmp_path)
+    corpus = append(base, NEW, GROUPS, tmp_path / "more", rejects=tmp_path / "r.jsonl")
+    assert corpus.ids(range(6)) == ["a", "b", "c", "d", "e", "f"]
+    assert corpus.papers_at(range(4)) == base.papers_at(range(4))
+    assert [corpus.cites[row].tolist() for row in (3, 4, 5)] == [[0, 1, 2], [0, 3, 5], [4]]
+    assert corpus.cited_by[0].tolist() == [1, 2, 3, 4]
+    assert corpus.contexts.take("id", range(4)) == ["c1", "c2", "n2", "n1"]
+    assert corpus.contexts.column("citing").tolist() == [1, 3, 4, 5]
+    together, times = corpus.cocitations
+    assert dict(
+        zip(together[1].tolist(), times[together.indptr[1] : together.indptr[2]].tolist(), strict=True)
+    ) == {
+        0: 2,
+        2: 2,
+        5: 1,
+    }
+    assert corpus.sentence_indptr.tolist() == [*base.sentence_indptr.tolist(), 3, 3]
+    assert {name: n for name, n in corpus.counts["rules"].items() if n} == {
+        "duplicate_id": 1,
+        "duplicate_context": 1,
+        "context_of_old_paper": 1,
+    }
+    Corpus.verify(corpus.path)
+
+
+@settings(max_examples=12)
+@given(st.lists(st.sets(st.integers(0, 11), max_size=5), min_size=12, max_size=12), st.integers(1, 11))
+def test_appending_equals_importing_at_once(tmp_path: Path, cites: list[set[int]], cut: int) -> None:
+    """When no old paper cites a new one, the two ways give the same store."""
+    papers = [
+        PaperRecord(str(i), f"t{i}", citations=tuple(str(c) for c in sorted(to) if i >= cut or c < cut))
+        for i, to in enumerate(cites)
+    ]
+    contexts = [ContextRecord(f"c{p.id}", p.id, p.citations, "t TARGETCIT") for p in papers if p.citations]
+    whole = build([*papers, *contexts], tmp_path / "whole", replace=True, links_from_contexts=False)
+    first = [c for c in contexts if int(c.citing) < cut]
+    base = build([*papers[:cut], *first], tmp_path / "base", replace=True, links_from_contexts=False)
+    folder = tmp_path / f"more-{len(list(tmp_path.iterdir()))}"
+    more = append(base, papers[cut:], [c for c in contexts if int(c.citing) >= cut], folder)
+    assert more.version == whole.version
+
+
+def test_inside_an_artifact_that_is_being_built(tmp_path: Path) -> None:
+    base = make(tmp_path)
+    with publish(tmp_path / "index", kind="index", meta={}) as folder:
+        corpus = append_into(base, NEW[:1], [], folder / "corpus")
+        assert len(corpus) == 5
+    assert len(Corpus.open(tmp_path / "index" / "corpus")) == 5
+    Corpus.verify(tmp_path / "index" / "corpus")
+    assert "corpus/papers.arrow" in verify(tmp_path / "index", kind="index").files
+    with pytest.raises(InputError, match="not empty"):
+        append_into(base, NEW, [], tmp_path / "index" / "corpus")
+
+
+def test_adding_to_full_batches(tmp_path: Path) -> None:
+    base = make(tmp_path, (paper(str(i)) for i in range(16384 + 10)))
+    corpus = append(base, (paper(f"n{i}", str(i % 1000)) for i in range(20_000)), [], tmp_path / "more")
+    assert [len(c) for c in corpus.papers.table.column("id").chunks] == [16384, 16384, 3626]
+    assert corpus.ids([16393, 16394, 36393]) == ["16393", "n0", "n19999"]
+    assert np.array_equal(corpus.cites.indices, np.arange(20_000) % 1000)
+    assert corpus.find(["n7", "9", "?"]).tolist() == [16401, 9, -1]
