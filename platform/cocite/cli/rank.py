@@ -17,8 +17,6 @@ from cocite.protocols import NO_ROW, Query, Ranking
 
 app = typer.Typer(rich_markup_mode=None)
 
-RETRIEVERS = ("bm25",)
-
 
 @dataclass(frozen=True)
 class _System:
@@ -37,10 +35,12 @@ def rank(
     corpus: Annotated[
         Path | None, typer.Option(help="Corpus store to index in memory, in place of --index (bm25 only).")
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="Model folder of the pipeline.")] = None,
-    pipeline: Annotated[str, typer.Option(help="Stages to run: full, or first (no reranking).")] = "full",
-    retriever: Annotated[
-        str | None, typer.Option(help="Rank by one retriever alone, which needs no model: bm25.")
+    model: Annotated[
+        Path | None, typer.Option(help="Model folder; without it nothing that was learned is used.")
+    ] = None,
+    pipeline: Annotated[
+        str | None,
+        typer.Option("--pipeline", "--retriever", help="What ranks: full, first, nnrank, nnselect or bm25."),
     ] = None,
     form: Annotated[
         str | None,
@@ -60,7 +60,7 @@ def rank(
 
     if to.is_dir():
         raise InputError("is a folder, not a file to write the run to", where=str(to))
-    system = _system(index, corpus, model, pipeline, retriever, form)
+    system = _system(index, corpus, model, pipeline, form)
     file = QueryFile(queries, system.corpus)
     count = file.check()
     begin = time.perf_counter()
@@ -100,46 +100,29 @@ def rank(
 
 
 def _system(
-    index: Path | None,
-    corpus: Path | None,
-    model: Path | None,
-    pipeline: str,
-    retriever: str | None,
-    form: str | None,
+    index: Path | None, corpus: Path | None, model: Path | None, pipeline: str | None, form: str | None
 ) -> _System:
-    if (index is None) == (corpus is None):
-        raise InputError("give --index or --corpus, one of the two", where="--index")
-    if retriever is not None:
-        if retriever not in RETRIEVERS:
-            raise InputError(
-                f"no retriever is called {retriever!r}",
-                where="--retriever",
-                hint=nearest(retriever, RETRIEVERS),
-            )
-        if model is not None:
-            raise InputError("bm25 uses no model: leave --model out", where="--model")
-        return _bm25(index, corpus, form)
-    if form is not None:
-        raise InputError("a form of the query goes with --retriever bm25", where="--form")
-    if model is None or index is None:
-        raise InputError(
-            "a pipeline needs --model and --index", where="--model", hint="or give --retriever bm25"
-        )
-    return _pipeline(index, model, pipeline)
-
-
-def _bm25(index: Path | None, corpus: Path | None, form: str | None) -> _System:
-    from cocite.evaluation.baselines import Bm25Baseline, lexical_index
+    from cocite.evaluation import systems
+    from cocite.evaluation.baselines import lexical_index
+    from cocite.retrieval.index import Index
     from cocite.retrieval.query_forms import QueryForm
+    from cocite.retrieval.snapshot import IndexSnapshot
 
+    [name] = systems.chosen(model, [pipeline or "full"], where="--pipeline")
+    if form is not None and name != "bm25":
+        raise InputError("a form of the query goes with --pipeline bm25", where="--form")
     if form is not None and form not in set(QueryForm):
         raise InputError(f"no form is called {form!r}", where="--form", hint=nearest(form, [*QueryForm]))
-    if index is not None:
-        raise InputError("not yet", where="--index")
-    assert corpus is not None
-    baseline = Bm25Baseline(lexical_index(Corpus.open(corpus)), None if form is None else QueryForm(form))
-    return _System(baseline.name, baseline.local.index.corpus, baseline.search)
-
-
-def _pipeline(index: Path, model: Path, pipeline: str) -> _System:
-    raise InputError("not yet", where="--model")
+    opened: Index
+    if index is not None and corpus is None:
+        opened = IndexSnapshot.open(index)
+    elif corpus is not None and index is None:
+        if name != "bm25":
+            raise InputError(
+                f"the system {name!r} needs --index", where="--corpus", hint="build it: cocite index build"
+            )
+        opened = lexical_index(Corpus.open(corpus))
+    else:
+        raise InputError("give --index or --corpus, one of the two", where="--index")
+    rank = systems.open_system(name, model, opened, form=None if form is None else QueryForm(form))
+    return _System(f"{name}-{form}" if form else name, opened.corpus, rank)

@@ -91,8 +91,14 @@ class Hits:
 
     def queries(self, chosen: NDArray[np.bool_]) -> Hits:
         """The hits of some queries: ``chosen`` is a mask (Q,)."""
-        keep = chosen[self.owners]
-        return self._of(self.relevant[chosen], keep)
+        return self._of(self.relevant[chosen], chosen[self.owners])
+
+    def take(self, queries: NDArray[np.int64]) -> Hits:
+        """The hits of some queries by position, in the order given."""
+        counts = self.relevant[queries]
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        at = np.arange(indptr[-1]) + np.repeat(self.indptr[queries] - indptr[:-1], counts)
+        return Hits(indptr, self.ranks[at], self.rows[at], self.depth)
 
     def papers(self, chosen: NDArray[np.bool_]) -> Hits:
         """The same queries with only some papers taken as relevant: ``chosen`` is a mask (R,)."""

@@ -148,7 +148,7 @@ class QueryFile:
         self.unknown_excludes += excluded.count(NO_ROW)
         query = Query(
             id=line.id,
-            context=strip_marks(line.context),
+            context=line.context.strip(),
             title=line.title.strip() or known.title,
             abstract=line.abstract.strip() or known.abstract,
             year=line.year or known.year,
@@ -159,7 +159,7 @@ class QueryFile:
             sentence=NO_ROW if line.sentence is None else line.sentence,
             exclude=tuple(row for row in excluded if row != NO_ROW),
         )
-        if not (query.context or query.title or query.abstract):
+        if not (strip_marks(query.context) or query.title or query.abstract):
             raise InputError("has no text to rank by", where=where, hint="give context, title or abstract")
         return query
 

@@ -25,7 +25,6 @@ from cocite.corpus.records import SPLITS
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import Query
-from cocite.text.gaps import strip_marks
 
 TASKS = ("local", "global")
 
@@ -84,7 +83,7 @@ def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, see
     ids, texts = contexts.take("id", chosen), contexts.take("text", chosen)
     sentences = contexts.column("sentence")[chosen].tolist()
     queries = [
-        _with_context(manuscripts[paper], id_, strip_marks(text), sentence)
+        _with_context(manuscripts[paper], id_, text, sentence)
         for paper, id_, text, sentence in zip(which.tolist(), ids, texts, sentences, strict=True)
     ]
     owner, rows = cited.gather(chosen)

@@ -1,0 +1,209 @@
+"""``cocite evaluate``: measure runs and pipelines, and print the papers' tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, err, out, progress, table
+from cocite.evaluation.report import Report, shown
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+
+CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
+TaskOption = Annotated[str, typer.Option(help="local: citation contexts ask; global: titles and abstracts.")]
+SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
+MarkdownOption = Annotated[Path | None, typer.Option(help="File to write the tables to in Markdown.")]
+TrackingOption = Annotated[
+    Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
+]
+TrackOption = Annotated[bool, typer.Option(help="Whether to keep the result in MLflow.")]
+MetricsOption = Annotated[str | None, typer.Option(help="Metrics, as MRR,R@10,P@20,F1@20,MAP@10.")]
+
+
+@app.callback()
+def evaluate() -> None:
+    """Measure a run or a pipeline, and print the papers' tables."""
+
+
+@app.command("run")
+def run(
+    run: Annotated[Path, typer.Argument(help="TREC run file.")],
+    qrels: Annotated[Path, typer.Option(help="TREC qrels file.")],
+    against: Annotated[Path | None, typer.Option(help="Another run, for a paired t-test.")] = None,
+    metrics: MetricsOption = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Corpus store: adds slices by year, venue, in-citations; self-citation."),
+    ] = None,
+    task: TaskOption = "local",
+    split: SplitOption = "test",
+    confirm: Annotated[bool, typer.Option(help="Recompute through ir_measures what it has too.")] = False,
+    markdown: MarkdownOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Metrics, slices and significance of a run file."""
+    from cocite.corpus.store import Corpus
+    from cocite.evaluation import tasks
+    from cocite.evaluation.metrics import LOCAL
+    from cocite_jobs.evaluate import evaluate_run
+
+    built = tasks.build(Corpus.open(corpus), task, split) if corpus is not None else None
+    with progress("reading") as advance:
+        report = evaluate_run(
+            run,
+            qrels,
+            against=against,
+            metrics=_metrics(metrics) or LOCAL,
+            task=built,
+            split=split,
+            confirm=confirm,
+            advance=advance,
+        )
+    _tell(report, json, markdown)
+
+
+@app.command("pipeline")
+def pipeline(
+    corpus: CorpusOption,
+    model: Annotated[
+        Path | None, typer.Option(help="Model folder; without it BM25 alone is measured.")
+    ] = None,
+    task: TaskOption = "local",
+    split: SplitOption = "test",
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    stages: Annotated[
+        str | None,
+        typer.Option(help="Systems: bm25,nnselect,nnrank,first,full; all the model offers by default."),
+    ] = None,
+    metrics: MetricsOption = None,
+    k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
+    batch: Annotated[
+        int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
+    ] = 64,
+    to: Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")] = None,
+    markdown: MarkdownOption = None,
+    tracking: TrackingOption = Path("."),
+    track: TrackOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
+    from cocite.corpus.store import Corpus
+    from cocite_jobs import tracking as mlflow
+    from cocite_jobs.evaluate import evaluate_pipeline, save
+
+    params = {
+        "task": task,
+        "split": split,
+        "sample": sample or "all",
+        "seed": seed,
+        "k": k,
+        "stages": stages or "all",
+    }
+    opened = Corpus.open(corpus)
+    where = mlflow.Tracking(folder=tracking, enabled=track)
+    tags = {"corpus": opened.version, "model": str(model), "runs": str(to)}
+    with mlflow.run(
+        f"{task}-{split}", experiment="evaluate", params=params, tags=tags, tracking=where
+    ) as kept:
+        report = evaluate_pipeline(
+            opened,
+            model,
+            task=task,
+            split=split,
+            sample=sample,
+            seed=seed,
+            stages=[name.strip() for name in stages.split(",")] if stages else None,
+            metrics=_metrics(metrics),
+            k=k,
+            batch=batch,
+            to=to,
+            bar=progress,
+        )
+        _keep(kept, report, save)
+    _tell(report, json, markdown)
+
+
+@app.command("tables")
+def tables(
+    corpus: CorpusOption,
+    model: Annotated[Path, typer.Option(help="Model folder; variants that are missing are trained into it.")],
+    only: Annotated[str, typer.Option(help="Which of the paper's tables: 2,3,4.")] = "2,3,4",
+    split: SplitOption = "test",
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    markdown: MarkdownOption = None,
+    tracking: TrackingOption = Path("."),
+    track: TrackOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Citeomatic's Tables 2, 3 and 4 for a corpus."""
+    from cocite.corpus.store import Corpus
+    from cocite_jobs import tracking as mlflow
+    from cocite_jobs.evaluate import save
+    from cocite_jobs.tables import citeomatic_tables
+
+    opened = Corpus.open(corpus)
+    where = mlflow.Tracking(folder=tracking, enabled=track)
+    params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
+    with mlflow.run(
+        f"citeomatic-{split}",
+        experiment="tables",
+        params=params,
+        tags={"corpus": opened.version},
+        tracking=where,
+    ) as kept:
+        report = citeomatic_tables(
+            opened,
+            model,
+            only=[name.strip() for name in only.split(",")],
+            split=split,
+            sample=sample,
+            seed=seed,
+            bar=progress,
+        )
+        _keep(kept, report, save)
+    _tell(report, json, markdown)
+
+
+def _metrics(text: str | None) -> list[str] | None:
+    from cocite.evaluation.metrics import Metric
+
+    return [str(Metric.parse(name)) for name in text.split(",")] if text else None
+
+
+def _keep(kept: Any, report: Report, save: Any) -> None:
+    """Log the tables' numbers, and keep the report; runs stay where they were written, for they are large."""
+    import tempfile
+
+    kept.log(report.metrics())
+    with tempfile.TemporaryDirectory() as folder:
+        save(report, Path(folder))
+        kept.artifact(folder, folder="report")
+
+
+def _tell(report: Report, json: bool, markdown: Path | None) -> None:
+    from cocite.artifacts import write_atomic
+
+    if markdown is not None:
+        markdown.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(markdown, report.markdown())
+        err.print(f"written: {markdown}", highlight=False, soft_wrap=True)
+    if json:
+        emit(report.json())
+        return
+    out.print(
+        f"{report.title}: "
+        + ", ".join(f"{key.replace('_', ' ')} {shown(v)}" for key, v in report.facts.items())
+    )
+    for part in report.tables:
+        table(part.title, part.columns, [[shown(cell) for cell in row] for row in part.rows])
+        if part.note:
+            out.print(part.note, style="dim")

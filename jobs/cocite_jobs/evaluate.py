@@ -1,0 +1,235 @@
+"""Measure runs and pipelines on a corpus, and keep what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cocite.artifacts import read_manifest, write_atomic
+from cocite.corpus.store import Corpus
+from cocite.evaluation import experiment, systems, tasks
+from cocite.evaluation.experiment import Outcome
+from cocite.evaluation.judge import Authors, Judged, confirmed, judge
+from cocite.evaluation.metrics import GLOBAL, LOCAL, Measurement, measure
+from cocite.evaluation.report import (
+    Report,
+    Table,
+    comparison_table,
+    metrics_table,
+    self_citation_table,
+    slice_tables,
+)
+from cocite.evaluation.tasks import Task
+from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.retrieval.index import Index
+
+Advance = Callable[[int], object]
+
+
+# -- a run file ----------------------------------------------------------------------------------------------
+
+
+def evaluate_run(
+    run: Path,
+    qrels: Path,
+    *,
+    against: Path | None = None,
+    metrics: Sequence[str] = LOCAL,
+    task: Task | None = None,
+    split: str = "test",
+    confirm: bool = False,
+    advance: Advance = lambda _: None,
+) -> Report:
+    """Judge a run file, by itself and against another.
+
+    Args:
+        run: the TREC run.
+        qrels: what is relevant.
+        against: another run of the same queries, for the paired test.
+        metrics: what is computed.
+        task: the task that the run answers; with it come slices by year, venue and in-citations, and self-citation.
+        split: of the task: what came before it is what in-citations are counted in.
+        confirm: recompute through ir_measures what it has.
+        advance: told how many queries were read.
+    """
+    judgements = read_qrels(qrels)
+    relevant = judgements.documents
+    if task is None:
+        vocabulary, authors = Vocabulary(relevant), None
+    else:
+        every = task.corpus.papers.table.column("id").to_pylist()
+        vocabulary = Vocabulary(list(dict.fromkeys([*every, *relevant])))
+        authors = Authors({query.id: query.authors for query in task.queries}, _authors_of(task.corpus))
+    judged = judge(run, judgements, vocabulary, authors=authors, advance=advance)
+    measured = {run.name: measure(judged.hits, metrics)}
+    report = Report(f"Run {run.name}", _facts_of(run, qrels, judged))
+    if against is not None:
+        other = judge(against, judgements, vocabulary, advance=advance)
+        measured[against.name] = measure(other.hits, metrics)
+        report.facts["missing_queries_of_the_other"] = other.missing
+    report.tables.append(metrics_table(measured))
+    if confirm:
+        report.tables.append(_confirmation(run, measured[run.name], confirmed(run, judgements, metrics)))
+    report.tables += _slices_of(judged, task, split, len(vocabulary.names))
+    if against is not None:
+        first, second = measured.values()
+        report.tables.append(comparison_table(first, second, (run.name, against.name)))
+    return report
+
+
+def _facts_of(run: Path, qrels: Path, judged: Judged) -> dict[str, Any]:
+    return {
+        "run": str(run),
+        "qrels": str(qrels),
+        "queries": len(judged.ids),
+        "depth": judged.hits.depth,
+        "missing_queries": judged.missing,
+        "queries_without_judgements": judged.unjudged,
+    }
+
+
+def _slices_of(judged: Judged, task: Task | None, split: str, documents: int) -> list[Table]:
+    if task is None:
+        return slice_tables(judged.hits)
+    import numpy as np
+
+    known = {query.id: query for query in task.queries}
+    found = [known.get(id_) for id_ in judged.ids]
+    counts = tasks.history_before(task.corpus, split).in_citations
+    tables = slice_tables(
+        judged.hits,
+        years=[query.year if query else None for query in found],
+        venues=[query.venue if query else "" for query in found],
+        in_citations=np.pad(counts, (0, documents - len(counts))),
+    )
+    if judged.self_citation is not None:
+        tables.append(self_citation_table(judged.self_citation))
+    return tables
+
+
+def _confirmation(run: Path, ours: Measurement, theirs: Mapping[str, float]) -> Table:
+    rows = [[name, ours.means[name], value, abs(ours.means[name] - value)] for name, value in theirs.items()]
+    return Table(
+        "confirmation", ["metric", "cocite", "ir_measures", "difference"], rows, f"Both read {run.name}."
+    )
+
+
+def _authors_of(corpus: Corpus) -> Callable[[Any], Sequence[Sequence[str]]]:
+    def of(rows: Any) -> Sequence[Sequence[str]]:
+        inside = rows[rows < len(corpus)]
+        # Documents beyond the corpus stand behind all its papers, so they come last here too.
+        return [*corpus.papers.take("authors", inside), *([()] * (len(rows) - len(inside)))]
+
+    return of
+
+
+# -- a pipeline ----------------------------------------------------------------------------------------------
+
+
+def evaluate_pipeline(
+    corpus: Corpus,
+    model: Path | None,
+    *,
+    task: str = "local",
+    split: str = "test",
+    sample: int | None = None,
+    seed: int = 0,
+    stages: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    k: int = 2000,
+    batch: int = 64,
+    to: Path | None = None,
+    bar: Callable[[str, int | None], Any] | None = None,
+) -> Report:
+    """Rank a task's queries with each system, and report: metrics of all, slices of the last, last against first.
+
+    Args:
+        corpus: papers, links and contexts.
+        model: model folder.
+        task: ``local`` or ``global``.
+        split: whose papers ask.
+        sample: so many of the queries.
+        seed: draws the sample.
+        stages: which of :data:`cocite.evaluation.systems.SYSTEMS`; all that the folder offers by default.
+        metrics: what is computed; the task's own by default.
+        k: depth of the rankings.
+        batch: queries ranked at a time.
+        to: folder for ``qrels.trec``, a run for each system, ``report.json`` and ``report.md``.
+        bar: makes a progress bar from a description and a total: a context manager that yields ``advance(n)``.
+    """
+    from contextlib import nullcontext
+
+    progress = bar or (lambda *_: nullcontext(lambda _=1: None))
+    queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
+    names = systems.chosen(model, stages, where="--stages")
+    encoder = systems.encoder_of(model) if set(names) - {"bm25"} else None
+    with progress("indexing", None) as advance:
+        index = Index.build(corpus, tasks.history_before(corpus, split), encoder=encoder, advance=advance)
+    if to is not None:
+        to.mkdir(parents=True, exist_ok=True)
+        experiment.write_task(queries, to / "qrels.trec")
+    outcomes: dict[str, Outcome] = {}
+    for name in names:
+        rank = systems.open_system(name, model, index)
+        path = to / f"{name}.trec" if to is not None else None
+        with progress(f"ranking with {name}", len(queries)) as advance:
+            outcomes[name] = experiment.run(
+                queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
+            )
+    report = _pipeline_report(
+        queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
+    )
+    report.facts |= {"sample": sample or "all", "seed": seed, "depth": k, "model": _versions(model)}
+    if to is not None:
+        save(report, to)
+    return report
+
+
+def _pipeline_report(
+    task: Task, split: str, index: Index, outcomes: Mapping[str, Outcome], metrics: Sequence[str]
+) -> Report:
+    measured = {name: measure(outcome.hits, metrics) for name, outcome in outcomes.items()}
+    *_, last = outcomes
+    history = index.history
+    report = Report(
+        f"{task.name} task, {split} split",
+        {
+            "corpus": str(task.corpus.path),
+            "corpus_version": task.corpus.version,
+            "task": task.name,
+            "split": split,
+            "queries": len(task),
+            "history_until": str(history.year),
+        },
+    )
+    report.tables.append(metrics_table(measured))
+    times = [[name, outcome.milliseconds, outcome.empty] for name, outcome in outcomes.items()]
+    report.tables.append(Table("time", ["system", "ms per query", "queries without candidates"], times))
+    report.tables += slice_tables(
+        outcomes[last].hits,
+        years=[query.year for query in task.queries],
+        venues=[query.venue for query in task.queries],
+        in_citations=history.in_citations,
+    )
+    report.tables.append(self_citation_table(outcomes[last].self_citation))
+    if len(measured) > 1 and len(task) > 1:
+        first = next(iter(measured))
+        report.tables.append(comparison_table(measured[last], measured[first], (last, first)))
+    return report
+
+
+def save(report: Report, folder: Path) -> None:
+    """Write a report as JSON and Markdown."""
+    import json
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / "report.json", json.dumps(report.json(), indent=1, ensure_ascii=False) + "\n")
+    write_atomic(folder / "report.md", report.markdown())
+
+
+def _versions(model: Path | None) -> str:
+    if model is None:
+        return "none"
+    parts = [path for path in sorted(model.iterdir()) if (path / "manifest.json").is_file()]
+    return ", ".join(f"{path.name} {read_manifest(path).digest}" for path in parts) or str(model)
