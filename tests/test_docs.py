@@ -1,0 +1,90 @@
+"""What the documentation names exists: files it links to, commands and options it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cocite.cli import root
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+RECIPES = sorted((ROOT / "jobs" / "cocite_jobs" / "recipes").rglob("*.yaml"))
+
+
+def name_of(path: Path) -> str:
+    """A page's path from the root."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as Markdown viewers make them."""
+    titles = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text(encoding="utf-8"))):
+            broken.append(target)
+    assert broken == []
+
+
+def commands(text: str) -> list[str]:
+    """The ``cocite ...`` lines of a page's code blocks, with continued lines joined."""
+    blocks = re.findall(r"^```[a-z]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    found = [re.search(r"(?:^|bin/|=)cocite (.*)", line.strip()) for line in lines]
+    return [match.group(1) for match in found if match]
+
+
+def faults(line: str) -> list[str]:
+    """What a command line names that does not exist."""
+    words = shlex.split(line, comments=True)
+    command: Any = root
+    while hasattr(command, "commands") or command is root:
+        word = next(iter(words), "")
+        if word.startswith("-") or not word:
+            break
+        inner = command.get_command(click.Context(root), word)
+        if inner is None:
+            return [f"no command {word!r}"]
+        command, words = inner, words[1:]
+    known = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+    known |= {"--help", "-h", "--version"}
+    return [
+        f"no option {word!r}" for word in words if word.startswith("-") and word.split("=")[0] not in known
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_shown_exists_with_its_options(page: Path) -> None:
+    shown = commands(page.read_text(encoding="utf-8"))
+    assert {line: found for line in shown if (found := faults(line))} == {}
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=name_of)
+def test_every_command_in_a_recipe_exists_with_its_options(recipe: Path) -> None:
+    shown = re.findall(r"^#\s+cocite (.*)$", recipe.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {line: found for line in shown if (found := faults(line))} == {}
+
+
+def test_the_scan_finds_what_it_should() -> None:
+    assert commands("```\ncocite corpus stats \\\n  DIR\n```\ncocite nothing here\n") == [
+        "corpus stats    DIR"
+    ]
+    assert faults("corpus stats DIR --json") == []
+    assert faults("corpus stat DIR") == ["no command 'stat'"]
+    assert faults("corpus stats DIR --jsn") == ["no option '--jsn'"]
+    assert faults("nothing") == ["no command 'nothing'"]
