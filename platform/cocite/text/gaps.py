@@ -16,3 +16,24 @@ def strip_marks(text: str) -> str:
     Takes out ``TARGETCIT``, ``OTHERCIT``, ``[CIT]`` and ``[OTHERCIT]``, and leaves single spaces.
     """
     return _SPACES.sub(" ", _MARKS.sub(" ", text)).strip()
+
+
+_GAP = re.compile(rf"{TARGET_MARK}|\[CIT\]")
+
+
+def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
+    """The words next to the gap: what the sentence says of the missing paper itself.
+
+    Args:
+        text: a context with its marks.
+        before: words taken before the gap.
+        after: words taken behind it.
+
+    Returns:
+        The words without marks; empty when the text has no gap.
+    """
+    gap = _GAP.search(text)
+    if gap is None:
+        return ""
+    left, right = strip_marks(text[: gap.start()]).split(), strip_marks(text[gap.end() :]).split()
+    return " ".join(left[-before:] + right[:after])

@@ -1,0 +1,72 @@
+"""What a caller may ask of a recommendation, and what is given back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.errors import InputError
+from cocite.protocols import Evidence, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How many papers, from which, and whether to say why."""
+
+    top_k: int = 20
+    """Papers returned."""
+    depth: int = 300
+    """Candidates of the first stage that the second stage looks at: K."""
+    year_from: int | None = None
+    """Earliest year of a recommended paper."""
+    year_to: int | None = None
+    """Latest year of a recommended paper; papers without a year are left out when either limit is given."""
+    exclude: tuple[int, ...] = ()
+    """Rows never to recommend."""
+    exclude_authors: tuple[str, ...] = ()
+    """Authors whose papers are never recommended, as the corpus writes them, in any case."""
+    evidence: bool = True
+    """Whether to collect the reasons."""
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1 or self.depth < 1:
+            raise InputError(f"top_k = {self.top_k} and depth = {self.depth} must be at least 1")
+        if self.year_from and self.year_to and self.year_from > self.year_to:
+            raise InputError(f"year_from {self.year_from} is later than year_to {self.year_to}")
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What the first stage hands to the second.
+
+    Attributes:
+        ranking: (Q, k) rows and first-stage scores, best first.
+        signals: name -> (Q, k), aligned with the ranking.
+        sentence_voters: (Q, v) documents of the index' contexts that voted, nearest first.
+        neighbour_voters: (Q, n) rows of the neighbours that voted, nearest first.
+    """
+
+    ranking: Ranking
+    signals: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    sentence_voters: Ranking | None = None
+    neighbour_voters: Ranking | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A recommended paper."""
+
+    row: int
+    id: str
+    title: str
+    authors: tuple[str, ...]
+    year: int
+    venue: str
+    abstract: str
+    doi: str
+    score: float
+    stages: dict[str, float]
+    """Score of each stage that looked at the paper."""
+    evidence: Evidence

@@ -1,0 +1,115 @@
+"""The recommender: both stages in one process, over a model folder and an index snapshot.
+
+>>> recommender = Recommender.load("model", "index")                        # doctest: +SKIP
+>>> query = recommender.query(title="Attention for parsing", abstract="…")  # doctest: +SKIP
+>>> [paper.title for paper in recommender.recommend(query)]                 # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cocite.errors import InputError
+from cocite.pipeline import members
+from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.options import Options, Recommendation
+from cocite.pipeline.second_stage import SecondStage
+from cocite.protocols import NO_ROW, Query, Ranking
+from cocite.retrieval.index import Index
+
+
+class Recommender:
+    """Recommends papers; also a :class:`~cocite.protocols.Retriever`.
+
+    Args:
+        first: finds candidates.
+        second: orders them.
+        model_version: fingerprint of the model folder.
+    """
+
+    name = "recommender"
+
+    def __init__(self, first: FirstStage, second: SecondStage, *, model_version: str = "") -> None:
+        self.first, self.second = first, second
+        self.index: Index = first.index
+        self.model_version = model_version
+
+    @classmethod
+    def load(cls, model: str | Path | None, index: str | Path) -> Recommender:
+        """Load a model folder (or none: the untrained blend) over the current version of an index."""
+        from cocite.retrieval.snapshot import IndexSnapshot
+
+        return cls.over(model, IndexSnapshot.open(Path(index)))
+
+    @classmethod
+    def over(cls, model: str | Path | None, index: Index) -> Recommender:
+        """The same over an index that is open already, or lives in memory."""
+        folder = Path(model) if model is not None else None
+        return cls(
+            FirstStage.load(folder, index),
+            SecondStage.load(folder, index),
+            model_version=members.version(folder),
+        )
+
+    def query(
+        self,
+        *,
+        title: str = "",
+        abstract: str = "",
+        context: str = "",
+        year: int | None = None,
+        authors: Sequence[str] = (),
+        venue: str = "",
+        paper: str | None = None,
+        exclude: Sequence[str] = (),
+        id: str = "query",
+    ) -> Query:
+        """A query from what an author gives; ids become rows, and an unknown one is an error.
+
+        Args:
+            title: of the manuscript.
+            abstract: of the manuscript.
+            context: text around a gap that reads ``[CIT]`` or ``TARGETCIT``.
+            year: of the manuscript.
+            authors: of the manuscript.
+            venue: where it is to appear.
+            paper: its id, if it is in the corpus.
+            exclude: ids of papers not to recommend.
+            id: name of the query in a run.
+        """
+        if not (title.strip() or abstract.strip() or context.strip()):
+            raise InputError("the query is empty", hint="give a title, an abstract, or a context with [CIT]")
+        corpus = self.index.corpus
+        return Query(
+            id=id,
+            context=context,
+            title=title,
+            abstract=abstract,
+            year=year,
+            authors=tuple(authors),
+            venue=venue,
+            paper=corpus.row(paper) if paper else NO_ROW,
+            exclude=tuple(corpus.row(other) for other in exclude),
+        )
+
+    def recommend(self, query: Query, options: Options | None = None) -> list[Recommendation]:
+        """The papers that a query should cite, best first, with evidence."""
+        return self.recommend_all([query], options)[0]
+
+    def recommend_all(
+        self, queries: Sequence[Query], options: Options | None = None
+    ) -> list[list[Recommendation]]:
+        """As :meth:`recommend`, for a batch."""
+        options = options or Options()
+        return self.second.rerank(queries, self.first.retrieve(queries, options), options)
+
+    def rank(self, queries: Sequence[Query], k: int, *, depth: int | None = None) -> Ranking:
+        """The ``k`` best papers of each query, without evidence: the first ``depth`` reranked, the others behind."""
+        options = Options(top_k=k, depth=depth or Options().depth, evidence=False)
+        candidates = self.first.retrieve(queries, options, wide=k)
+        return self.second.order(queries, candidates).top(k)
+
+    def search(self, queries: Sequence[Query], k: int) -> Ranking:
+        """As the Retriever protocol wants it."""
+        return self.rank(queries, k)

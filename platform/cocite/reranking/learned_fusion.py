@@ -1,0 +1,165 @@
+"""Learned fusion: LambdaMART over all signals of a candidate.
+
+Gradient-boosted trees trained to order each query's candidates (Burges, 2010: "From RankNet to LambdaRank to
+LambdaMART"), by LightGBM. Cheap enough for everyone, and the last word when a costly model has spoken: its score is
+one more signal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from cocite.artifacts import publish, read_json, read_manifest
+from cocite.config import Settings
+from cocite.errors import InputError, IntegrityError
+from cocite.protocols import Ranking
+
+KIND = "learned-fusion"
+QUERY_KINDS = ("local", "global")
+
+
+class FusionSettings(Settings):
+    """How the trees are grown."""
+
+    trees: int = Field(400, ge=1, le=10_000)
+    """Boosting rounds."""
+    learning_rate: float = Field(0.05, gt=0, le=1)
+    """Weight of each tree."""
+    leaves: int = Field(31, ge=2, le=1024)
+    """Leaves of a tree."""
+    least_in_leaf: int = Field(50, ge=1)
+    """Candidates that a leaf must hold."""
+    truncation: int = Field(20, ge=1)
+    """Positions at the top whose order counts in training."""
+    feature_share: float = Field(0.5, gt=0, le=1)
+    """Share of the signals that each tree may use."""
+    query_share: float = Field(0.8, gt=0, le=1)
+    """Share of the candidates that each tree sees."""
+    l2: float = Field(1.0, ge=0)
+    """L2 regularisation of the leaves' values."""
+    seed: int = 0
+    """Of all draws."""
+    threads: int = Field(2, ge=1)
+    """CPU threads."""
+
+
+@dataclass(frozen=True)
+class LearnedFusion:
+    """A trained LambdaMART and the names of the signals it reads, in order."""
+
+    booster: lightgbm.Booster
+    names: tuple[str, ...]
+
+    def scores(self, signals: Mapping[str, NDArray[np.float32]], *, threads: int = 1) -> NDArray[np.float32]:
+        """(Q, k) scores from signals that are (Q, k) each; raises when one it reads is missing."""
+        missing = [name for name in self.names if name not in signals]
+        if missing:
+            raise InputError(
+                f"the learned fusion reads the signal {missing[0]!r}, which nothing provides",
+                hint="use it with the members and the index it was trained with, or train the fusion again",
+            )
+        table = stacked(signals, self.names)
+        flat = self.booster.predict(table.reshape(-1, table.shape[-1]), num_threads=threads)
+        return np.asarray(flat, np.float32).reshape(table.shape[:2])
+
+    def importance(self) -> list[tuple[str, float]]:
+        """Each signal's share of the total gain, largest first."""
+        gain = self.booster.feature_importance("gain")
+        total = gain.sum() or 1.0
+        order = np.argsort(-gain, kind="stable")
+        return [(self.names[i], float(gain[i] / total)) for i in order]
+
+    @staticmethod
+    def save_all(folder: Path, fusions: Mapping[str, LearnedFusion], meta: dict[str, Any]) -> None:
+        """Write the fusions by kind of query as one artifact, LightGBM's text format and JSON."""
+        with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
+            for kind, fusion in fusions.items():
+                fusion.booster.save_model(str(temporary / f"{kind}.txt"))
+                (temporary / f"{kind}.json").write_text(
+                    json.dumps({"signals": fusion.names}, indent=1) + "\n"
+                )
+
+    @classmethod
+    def load_all(cls, folder: Path) -> dict[str, LearnedFusion]:
+        """Read what :meth:`save_all` wrote."""
+        read_manifest(folder, kind=KIND)
+        result = {}
+        for kind in QUERY_KINDS:
+            path = folder / f"{kind}.txt"
+            if path.exists():
+                try:
+                    booster = lightgbm.Booster(model_file=str(path))
+                except lightgbm.basic.LightGBMError as error:
+                    raise IntegrityError(f"not a LightGBM model: {error}", where=str(path)) from error
+                result[kind] = cls(booster, tuple(read_json(folder / f"{kind}.json")["signals"]))
+        return result
+
+
+def stacked(signals: Mapping[str, NDArray[np.float32]], names: Sequence[str]) -> NDArray[np.float32]:
+    """(Q, k, F) the named signals side by side."""
+    return np.stack([signals[name] for name in names], axis=-1)
+
+
+def train(
+    signals: Mapping[str, NDArray[np.float32]],
+    relevant: NDArray[np.bool_],
+    settings: FusionSettings | None = None,
+    *,
+    names: Sequence[str] | None = None,
+) -> LearnedFusion:
+    """Train on the candidates of some queries.
+
+    Args:
+        signals: name -> (Q, k).
+        relevant: (Q, k) which candidates the query cites; queries without any teach nothing and are left out.
+        settings: how the trees are grown.
+        names: which signals to read, in what order; all, sorted, by default.
+    """
+    settings = settings or FusionSettings()
+    names = tuple(sorted(signals) if names is None else names)
+    taught = relevant.any(axis=1)
+    if not taught.any():
+        raise InputError(
+            "no query has a cited paper among its candidates", hint="give more queries or a greater depth"
+        )
+    table = stacked(signals, names)[taught]
+    queries, depth, width = table.shape
+    data = lightgbm.Dataset(
+        table.reshape(-1, width), relevant[taught].ravel().astype(np.int8), group=np.full(queries, depth)
+    )
+    parameters = {
+        "objective": "lambdarank",
+        "learning_rate": settings.learning_rate,
+        "num_leaves": settings.leaves,
+        "min_data_in_leaf": min(settings.least_in_leaf, max(1, queries * depth // 100)),
+        "lambdarank_truncation_level": settings.truncation,
+        "feature_fraction": settings.feature_share,
+        "bagging_fraction": settings.query_share,
+        "bagging_freq": 1,
+        "lambda_l2": settings.l2,
+        "seed": settings.seed,
+        "num_threads": settings.threads,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbose": -1,
+    }
+    booster = lightgbm.train(parameters, data, num_boost_round=settings.trees)
+    return LearnedFusion(booster, names)
+
+
+def labels(ranking: Ranking, indptr: NDArray[np.int64], entries: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(Q, k) whether each candidate is among its query's relevant rows ``entries[indptr[i] : indptr[i + 1]]``."""
+    width = np.int64(max(int(ranking.rows.max(initial=0)), int(entries.max(initial=0))) + 1)
+    owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    known = owner * width + entries
+    wanted = np.arange(len(ranking))[:, None] * width + ranking.rows
+    return np.isin(wanted, known) & (ranking.rows >= 0)
