@@ -81,7 +81,7 @@ def shared_words(
     left: Mapping[str, CSR],
     left_rows: NDArray[np.int64],
     right: Mapping[str, CSR],
-    right_rows: NDArray[np.int32],
+    right_rows: NDArray[np.int32] | NDArray[np.int64],
     types: int,
 ) -> dict[str, tuple[Tensor, Tensor]]:
     """The words that each pair's titles share, and its abstracts, as :class:`Pairs` wants them."""

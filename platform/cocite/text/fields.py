@@ -6,6 +6,7 @@ A *bag* is a set: a word that a title repeats counts once (Citeomatic, section 3
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,12 +190,12 @@ def jaccard(
 ) -> NDArray[np.float32]:
     """(P,) size of the intersection over size of the union of each pair's bags; 0 for two empty bags.
 
-    ``left_rows`` should be sorted or grouped; ``block`` distinct left rows are compared at a time.
+    ``block`` distinct left rows are compared at a time.
     """
     common = np.zeros(len(left_rows), np.float32)
     order = np.argsort(left_rows, kind="stable")
     bounds = np.flatnonzero(np.diff(left_rows[order], prepend=-1))[::block]
-    for start, stop in zip(bounds, [*bounds[1:], len(order)], strict=True):
+    for start, stop in itertools.pairwise([*bounds, len(order)]):
         some = order[start:stop]
         pair, _ = shared(left, left_rows[some], right, right_rows[some], types)
         common[some] = np.bincount(pair, minlength=len(some))

@@ -19,8 +19,10 @@ from cocite.artifacts import write_atomic
 from cocite.corpus.csr import CSR
 from cocite.errors import IntegrityError, NotFoundError
 
-NOT_A_WORD = r"[^\p{L}\p{N}]+"
-"""What separates words (RE2): everything but letters and digits of any script."""
+NOT_A_WORD = r"[^\p{L}\p{N}\p{M}]+"
+"""What separates words (RE2): everything but letters, digits and marks of any script."""
+ACCENTS = r"[\x{0300}-\x{036F}]+"
+"""Accents of Latin, Greek and Cyrillic letters, once decomposed (RE2)."""
 MARKS = r"TARGETCIT|OTHERCIT|\[CIT\]|\[\[CIT:[0-9]+\]\]"
 """Citation marks of contexts and bodies (RE2): they are no words."""
 SMALL = 4096
@@ -30,10 +32,13 @@ SMALL = 4096
 def words(texts: pa.Array) -> pa.ListArray:
     """The lower-case words of each text, in order (an edge may add one empty word, which no vocabulary holds).
 
-    Compatibility forms are folded (NFKC), so that the ligatures of PDF text spell the same word.
+    Compatibility forms are folded and accents dropped, so that the ligatures and lost accents of PDF text spell the
+    same word. (Arrow's normalisation decomposes whatever form it is asked for.)
     """
     texts = pc.replace_substring_regex(texts.fill_null(""), pattern=MARKS, replacement=" ")
-    return pc.split_pattern_regex(pc.utf8_lower(pc.utf8_normalize(texts, form="NFKC")), pattern=NOT_A_WORD)
+    texts = pc.utf8_lower(pc.utf8_normalize(texts, form="NFKD"))
+    texts = pc.replace_substring_regex(texts, pattern=ACCENTS, replacement="")
+    return pc.split_pattern_regex(texts, pattern=NOT_A_WORD)
 
 
 def names(lists: pa.ListArray) -> pa.ListArray:

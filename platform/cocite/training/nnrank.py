@@ -58,6 +58,8 @@ class NNRankObjectiveSettings(Settings):
     temporal: bool = True
     """Whether a training query sees in-citations and links of the years before it only, as a real one does."""
     word_dropout: float = 0.1
+    table_rate: float | None = None
+    """Learning rate of the tables of vectors, which overfit long before the layers have learned; unset: as all."""
     l1: float = 0.0
     l2: float = 0.0
 
@@ -322,4 +324,7 @@ class NNRankTask:
 def nnrank_optimizers(task: NNRankTask) -> list[torch.optim.Optimizer]:
     """Lazy Adam for the tables of vectors, Adam for shared-word weights and layers."""
     tables = [p for table in task.model.tables.values() for p in table.parameters()]
-    return optimizers_for(task.model, task.recipe.loop.learning_rate, sparse=tables)
+    settings = task.recipe
+    return optimizers_for(
+        task.model, settings.loop.learning_rate, sparse=tables, sparse_rate=settings.objective.table_rate
+    )
