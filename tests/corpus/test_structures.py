@@ -52,8 +52,9 @@ def test_two_ids_with_one_hash_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         table.add(["ddd", "eee"])
 
 
-@given(st.lists(st.lists(st.integers(0, 20), max_size=10), max_size=8))
-def test_hash_set(batches: list[list[int]]) -> None:
+@given(st.lists(st.lists(st.integers(0, 20), max_size=10), max_size=8), st.sampled_from([2, 100]))
+def test_hash_set(monkeypatch: pytest.MonkeyPatch, batches: list[list[int]], longest: int) -> None:
+    monkeypatch.setattr(idtable, "MAX_RUN", longest)
     seen, hashes = set[int](), HashSet()
     for batch in batches:
         expected = [value not in seen and value not in batch[:i] for i, value in enumerate(batch)]

@@ -277,6 +277,7 @@ class StoreBuilder:
         self.papers.close()
         self.contexts.close()
         self.sentences.close()
+        self._context_ids = HashSet()
         self.table.compact()
         counts = Finisher(self, on_step or (lambda _: None)).run()
         shutil.rmtree(self.scratch)

@@ -170,7 +170,9 @@ class Finisher:
         left, right = ordered_pairs(kept)
         self.together.write(left, right, np.ones(len(left), np.int32))
         part = batch.take(pa.array(chosen))
-        unresolved = part.column("unresolved").to_numpy() + missing[chosen]
+        unresolved = np.minimum(
+            part.column("unresolved").to_numpy() + missing[chosen], np.iinfo(np.int32).max
+        )
         columns = {
             "id": part.column("id"),
             "citing": pa.array(rows[chosen], pa.int32()),

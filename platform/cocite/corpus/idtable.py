@@ -14,6 +14,8 @@ from cocite.errors import InputError
 
 ENTRY = np.dtype([("hash", "<u8"), ("row", "<i4")])
 """An entry of ``ids.npy``."""
+MAX_RUN = 1 << 21
+"""Hashes of a run of a :class:`HashSet` that is merged no more: merging takes three times its memory."""
 
 
 class IdTable:
@@ -102,7 +104,7 @@ class HashSet:
             new &= run[at] != hashes
         if new.any():
             self._runs.append(np.sort(hashes[new]))
-        while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
+        while len(self._runs) > 1 and len(self._runs[-2]) <= min(2 * len(self._runs[-1]), MAX_RUN):
             right, left = self._runs.pop(), self._runs.pop()
             self._runs.append(np.sort(np.concatenate([left, right]), kind="stable"))
         return np.asarray(new)

@@ -116,7 +116,7 @@ def parse_shares(text: str) -> tuple[float, float]:
 def leaked(corpus: Corpus, other: Corpus, *, threshold: float = 0.7) -> NDArray[np.bool_]:
     """(N,) which papers of a corpus have a title that is also, or nearly, in another corpus.
 
-    Nogueira et al. (2020), section 3.1: titles without special characters, Jaccard similarity of their unigrams,
+    Nogueira et al. (2020), section 4.1: titles without special characters, Jaccard similarity of their unigrams,
     from 0.7 on. They take such papers out of the training corpus before testing on the other.
     """
     titles = [title for batch in corpus.papers.batches("title") for title in batch]

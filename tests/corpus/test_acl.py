@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cocite.corpus.builder import build
+from cocite.corpus.importers import open_source
+from cocite.corpus.splits import Split, by_year_name
+
+
+@pytest.mark.acl
+def test_the_acl_corpus_is_imported_whole(acl: Path, tmp_path: Path) -> None:
+    corpus = build(open_source(acl), tmp_path / "store", split=by_year_name(2009, 2010))
+    names = ("papers", "citations", "contexts", "sentences")
+    assert [corpus.counts[name] for name in names] == [20_299, 93_876, 105_972, 2_968_429]
+    assert {name for name, n in corpus.counts["rules"].items() if n} == {"broken_unicode", "too_long"}
+    split = Split.given(corpus)
+    assert split.test[corpus.context_citing].sum() == 26_898
+    assert (split.test & (corpus.cites.degrees > 0)).sum() == 2_177
