@@ -23,12 +23,8 @@ from ray.serve.config import AutoscalingConfig, BackpressureConfig
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 
-from cocite.pipeline import members
-from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Candidates, Options, Recommendation
-from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Query
-from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_serve.api import Answer, build_app
 from cocite_serve.papers import Papers
 from cocite_serve.problems import NotReadyError, OverloadedError
@@ -77,6 +73,11 @@ class Retriever:
     """The first stage: encode, search, expand, fuse."""
 
     def __init__(self, settings: ServeSettings) -> None:
+        # Imported by the replica alone: who starts it, and the gateway, need no models.
+        from cocite.pipeline import members
+        from cocite.pipeline.first_stage import FirstStage
+        from cocite.retrieval.snapshot import IndexSnapshot
+
         self._worker = Worker()
         index = IndexSnapshot.open(settings.index, settings.index_version)
         self._stage = FirstStage.load(settings.model, index)
@@ -96,6 +97,10 @@ class Reranker:
     """The second stage: rerank and explain."""
 
     def __init__(self, settings: ServeSettings) -> None:
+        from cocite.pipeline import members
+        from cocite.pipeline.second_stage import SecondStage
+        from cocite.retrieval.snapshot import IndexSnapshot
+
         self._worker = Worker()
         index = IndexSnapshot.open(settings.index, settings.index_version)
         self._stage = SecondStage.load(settings.model, index)
@@ -133,10 +138,12 @@ class Gateway:
 
     async def ready(self) -> None:
         """Return when both stages answer with the versions of this gateway."""
-        with _worded():
-            found = await asyncio.gather(self._retriever.versions.remote(), self._reranker.versions.remote())
-        self._versions.require(found[0], "retriever")
-        self._versions.require(found[1], "reranker")
+        for who, stage in (("retriever", self._retriever), ("reranker", self._reranker)):
+            try:
+                with _worded():
+                    self._versions.require(await stage.versions.remote(), who)
+            except OverloadedError:
+                continue  # busy is not broken
 
     async def recommend(self, query: Query, options: Options) -> Answer:
         """The ranked papers of one query: one call to each stage."""

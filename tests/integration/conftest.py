@@ -24,5 +24,6 @@ def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """`cocite serve`, with room for few waiting requests so that a test can fill it."""
     log = tmp_path_factory.mktemp("endpoint") / "log.txt"
-    with serving(None, starter_index, log, "--set", "retriever.max_queued_requests=4") as running:
+    few = ("--set", "retriever.max_ongoing_requests=1", "--set", "retriever.max_queued_requests=2")
+    with serving(None, starter_index, log, *few) as running:
         yield running

@@ -2,7 +2,7 @@
 
 import { bibtex, recommend, version } from "./api.js";
 import { card, scales, skeleton } from "./card.js";
-import { $, copyText, el, toast } from "./dom.js";
+import { $, copyText, el, firstWords, lastWords, toast } from "./dom.js";
 
 const EXAMPLES = [
   ["A gap in a sentence",
@@ -118,10 +118,8 @@ function gaps(answer) {
   if (!several) return;
   $("gaps").replaceChildren(...Array.from({ length: answer.gaps }, (_, gap) =>
     el("button", { type: "button", "aria-pressed": String(gap === answer.gap), on: { click: () => again({ gap }) } }, `Gap ${gap + 1}`)));
-  const [before, after = ""] = answer.context.split("TARGETCIT");
-  const near = (text) => text.replaceAll("OTHERCIT", "[…]");
-  $("quote").replaceChildren("… ", near(before).slice(-90).replace(/^\S*\s/, ""),
-    el("span", { class: "here" }, "citation"), near(after).slice(0, 70).replace(/\s\S*$/, ""), " …");
+  const [before, after = ""] = answer.context.replaceAll("OTHERCIT", "[…]").split("TARGETCIT");
+  $("quote").replaceChildren(lastWords(before, 90), el("span", { class: "here" }, "citation"), firstWords(after, 70));
 }
 
 function leftOut(unknown) {

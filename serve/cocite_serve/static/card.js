@@ -1,6 +1,6 @@
 // One recommended paper as a card: what it is, how it scored, and why it is here.
 
-import { el } from "./dom.js";
+import { el, firstWords, lastWords } from "./dom.js";
 
 const WORDS = 10;
 const NEIGHBOURS = 3;
@@ -118,15 +118,10 @@ function sentence(one, brief) {
     el("cite", {}, source));
 }
 
-// About a line and a half of the words around the place where the paper was cited.
+// About two lines of the words around the place where the paper was cited.
 function near(text) {
-  const at = text.indexOf("TARGETCIT");
-  if (at < 0 || text.length <= 2 * NEAR + 60) return text;
-  const before = text.slice(0, at);
-  const after = text.slice(at + "TARGETCIT".length);
-  const from = before.length > NEAR ? `… ${before.slice(-NEAR).replace(/^\S*\s/, "")}` : before;
-  const to = after.length > NEAR ? `${after.slice(0, NEAR).replace(/\s\S*$/, "")} …` : after;
-  return `${from}TARGETCIT${to}`;
+  const [before, ...rest] = text.split("TARGETCIT");
+  return rest.length ? `${lastWords(before, NEAR)}TARGETCIT${firstWords(rest.join("TARGETCIT"), NEAR)}` : text;
 }
 
 // The corpus writes TARGETCIT where this paper was cited and OTHERCIT for other citations.

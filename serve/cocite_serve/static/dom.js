@@ -15,6 +15,10 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// The beginning or end of a text, whole words, with a mark where something was cut off.
+export const firstWords = (text, most) => (text.length <= most ? text : `${text.slice(0, most).replace(/\s\S*$/, "")} …`);
+export const lastWords = (text, most) => (text.length <= most ? text : `… ${text.slice(-most).replace(/^\S*\s/, "")}`);
+
 let toastTimer;
 
 export function toast(text) {
