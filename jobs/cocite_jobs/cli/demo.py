@@ -1,0 +1,132 @@
+"""``cocite demo``: corpus, training, index, evaluation, endpoint, one recommendation over HTTP, and the page."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cocite.cli.console import err, out
+
+app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
+
+Corpus = Annotated[
+    Path | None,
+    typer.Option(
+        "--corpus", help="A corpus store, or anything `cocite corpus import` reads [default: starter corpus]."
+    ),
+]
+
+
+@app.command()
+def demo(
+    corpus: Corpus = None,
+    once: Annotated[bool, typer.Option("--once", help="End after the printed recommendation.")] = False,
+    port: Annotated[int, typer.Option(help="Where the page is served.", min=1, max=65535)] = 8000,
+    to: Annotated[Path, typer.Option("--to", help="Folder for all that is made; made anew.")] = Path("demo"),
+    sample: Annotated[int, typer.Option(min=10, help="Most queries that are evaluated, of each kind.")] = 300,
+) -> None:
+    """Run the whole chain: import, train, index, evaluate, serve; each step is a command you can type yourself."""
+    from cocite.corpus.store import Corpus as Store
+    from cocite_jobs import demo as steps
+
+    began = time.monotonic()
+    _clear(to)
+    folders = steps.Folders.under(to)
+    source = folders.corpus
+    if corpus is None:
+        _cocite("corpus", "starter", "--to", folders.corpus)
+    elif steps.is_store(corpus):
+        source = corpus
+    else:
+        _cocite("corpus", "import", corpus, "--to", folders.corpus)
+    store = Store.open(source)
+    years = steps.split_years(store)
+    if years is not None:
+        _cocite("corpus", "split", source, "--years", f"{years[0]},{years[1]}", "--to", to / "split")
+        source = to / "split"
+        store = Store.open(source)
+    for recipe in ("nnselect", "nnrank", "fusion"):
+        _cocite("train", recipe, "--corpus", source, "--to", folders.model)
+    for kind in ("global", "local") if len(store.contexts) else ("global",):
+        _cocite(
+            *("evaluate", "pipeline", "--corpus", source, "--model", folders.model, "--task", kind),
+            *("--sample", sample, "--to", folders.report / kind),
+        )
+    # What test papers cite is kept from the index, so that the answer below is a prediction and not a memory.
+    known = steps.known_until(store)
+    _cocite(
+        *("index", "build", source, "--to", folders.index, "--model", folders.model),
+        *(("--known-until", known) if known else ()),
+    )
+    _say(*steps.serve_arguments(folders, port))
+    with steps.endpoint(folders, port) as url:
+        asked = steps.manuscript(store)
+        answer = steps.ask(url, asked["request"])
+        _show(asked, answer)
+        err.print(f"All of it took {time.monotonic() - began:.0f} s.")
+        out.print(f"The page: {url}   the API: {url}/docs")
+        if not once:
+            out.print("Serving until Ctrl-C.")
+            try:
+                while True:
+                    time.sleep(3600)
+            except KeyboardInterrupt:
+                err.print("Ending …")
+
+
+def _clear(folder: Path) -> None:
+    """Take away what an earlier demo made, and nothing else."""
+    import shutil
+
+    from cocite.errors import InputError
+
+    mark = folder / ".cocite-demo"
+    if folder.exists() and any(folder.iterdir()):
+        if not mark.exists():
+            raise InputError(
+                "is not empty and was not made by the demo", where=str(folder), hint="name another: --to"
+            )
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+
+
+def _say(*arguments: object) -> None:
+    out.rule(style="dim")
+    out.print(f"[bold]$ cocite {shlex.join(map(str, arguments))}[/bold]", highlight=False)
+
+
+def _cocite(*arguments: object) -> None:
+    """Run a command line in this process, as a user would type it."""
+    from cocite.cli import root
+
+    _say(*arguments)
+    root.main(args=[str(argument) for argument in arguments], prog_name="cocite", standalone_mode=False)
+
+
+def _show(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    paper = asked["paper"]
+    out.rule(style="dim")
+    grid = Table(
+        title=f"What should “{paper.title}” ({paper.year or 'year unknown'}) cite?",
+        title_justify="left",
+        caption="✓ it does cite that paper, which nobody told the endpoint",
+        caption_justify="left",
+    )
+    for column in ("", "paper", "year", "because it shares"):
+        grid.add_column(column)
+    for found in answer["papers"]:
+        words = [word["word"] for word in (found.get("evidence") or {}).get("shared_words", [])][:5]
+        grid.add_row(
+            "✓" if found["id"] in asked["cites"] else "",
+            found["title"],
+            str(found["year"] or ""),
+            ", ".join(words),
+        )
+    out.print(grid)

@@ -1,0 +1,148 @@
+"""The whole chain on one corpus, as the command lines a user would type."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cocite.artifacts import MANIFEST, read_manifest
+from cocite.corpus.records import SPLITS
+from cocite.corpus.store import KIND, Corpus
+from cocite.errors import CociteError, InputError
+from cocite.evaluation import tasks
+
+STARTUP_SECONDS = 180
+"""How long the endpoint may take to answer that it is ready."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where the demo keeps what it makes."""
+
+    corpus: Path
+    model: Path
+    index: Path
+    report: Path
+
+    @classmethod
+    def under(cls, root: Path) -> Folders:
+        """The folders below one."""
+        return cls(root / "corpus", root / "model", root / "index", root / "evaluation")
+
+
+def is_store(path: Path) -> bool:
+    """Whether a folder is a corpus store already."""
+    return (path / MANIFEST).is_file() and read_manifest(path).kind == KIND
+
+
+def split_years(corpus: Corpus) -> tuple[int, int] | None:
+    """Last years of train and dev that leave some tenth of the citing papers to dev and to test each.
+
+    None when the corpus has a split already; raises when its years cannot be split.
+    """
+    if all((corpus.split == SPLITS.index(name)).any() for name in SPLITS[1:]):
+        return None
+    years = np.sort(corpus.years[(corpus.cites.degrees > 0) & (corpus.years > 0)])
+    distinct = np.unique(years)
+    if len(distinct) < 3:
+        raise InputError(
+            f"papers with citations are of {len(distinct)} different years, and a split by year needs three",
+            where=str(corpus.path),
+            hint="split it by paper: cocite corpus split STORE --random 0.1,0.1 --to DIR",
+        )
+    train, dev = np.quantile(years, [0.8, 0.9], method="lower")
+    dev = min(int(dev), int(distinct[-2]))
+    train = min(int(train), int(distinct[distinct < dev][-1]))
+    return train, dev
+
+
+def known_until(corpus: Corpus) -> int | None:
+    """The last year before the test split; None when its papers' years are not known."""
+    year = tasks.first_year(corpus, "test")
+    return year - 1 if year else None
+
+
+def manuscript(corpus: Corpus) -> dict[str, Any]:
+    """What the demo asks for: the test paper with most citations, as if its author had just written it."""
+    rows = np.flatnonzero((corpus.split == SPLITS.index("test")) & (corpus.cites.degrees > 0))
+    row = int(rows[np.argmax(corpus.cites.degrees[rows])])
+    paper = corpus.paper(row)
+    request: dict[str, Any] = {
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "exclude": [paper.id],
+        "top_k": 8,
+    }
+    if 1000 <= paper.year <= 2999:
+        request |= {"year": paper.year, "year_to": paper.year}
+    return {"request": request, "cites": set(paper.citations), "paper": paper}
+
+
+@contextmanager
+def endpoint(folders: Folders, port: int) -> Iterator[str]:
+    """``cocite serve`` as a process of its own; yields its address once both stages are loaded."""
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) == 0:
+            raise InputError(f"port {port} is taken", where="--port", hint="name another one, as PORT=8001")
+    command = [sys.executable, "-m", "cocite", *serve_arguments(folders, port)]
+    # A session of its own, so that Ctrl-C reaches the demo alone, which then ends the endpoint.
+    process = subprocess.Popen(
+        command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _await(process, url)
+        yield url
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def serve_arguments(folders: Folders, port: int) -> list[str]:
+    """The command line of the endpoint, without ``cocite``."""
+    return ["serve", "--model", str(folders.model), "--index", str(folders.index), "--port", str(port)]
+
+
+def ask(url: str, request: dict[str, Any]) -> dict[str, Any]:
+    """One recommendation, over HTTP."""
+    import httpx
+
+    answer = httpx.post(f"{url}/v1/recommend", json=request, timeout=60)
+    if answer.status_code != 200:
+        raise CociteError(f"answered {answer.status_code}: {answer.text[:500]}", where=url)
+    result: dict[str, Any] = json.loads(answer.text)
+    return result
+
+
+def _await(process: subprocess.Popen[bytes], url: str) -> None:
+    import httpx
+
+    deadline = time.monotonic() + STARTUP_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise CociteError(
+                f"ended with exit code {process.returncode} before it was ready", where="cocite serve"
+            )
+        try:
+            if httpx.get(f"{url}/v1/health", timeout=5).status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.5)
+    raise CociteError(f"not ready after {STARTUP_SECONDS} s", where="cocite serve")

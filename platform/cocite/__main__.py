@@ -1,0 +1,5 @@
+"""``python -m cocite`` is ``cocite``."""
+
+from cocite.cli import main
+
+main()
