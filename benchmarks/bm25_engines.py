@@ -1,0 +1,240 @@
+"""BM25 engines side by side on one corpus, in one run: bm25s, tantivy and cocite's index.
+
+    python benchmarks/bm25_engines.py CORPUS --queries 2000 [--json RESULTS.json]
+
+Local queries: contexts of citing papers later than --after, over title + abstract. Each engine runs in a process of
+its own, so that memory is its own; the engines take turns and the best of --rounds is kept. `single` is the latency
+of one query asked alone for 1,000 papers; `block` that of a query in blocks of 64 scored over all papers, as training
+and evaluation need it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cocite.corpus.store import Corpus
+from cocite.retrieval.index import paper_texts
+from cocite.text.gaps import strip_marks
+
+K = 1000
+SHARE = 100
+"""One paper in this many is added at the end."""
+
+
+def load(path: str, queries: int, after: int) -> tuple[list[str], list[str], list[int], list[list[int]]]:
+    """Texts of papers, query texts, the queries' own papers, and their answers."""
+    corpus = Corpus.open(path)
+    positions = np.flatnonzero(corpus.years[corpus.context_citing] > after)
+    chosen = np.sort(np.random.default_rng(0).choice(positions, min(queries, len(positions)), replace=False))
+    texts = [strip_marks(text) for text in corpus.contexts.take("text", chosen)]
+    answers = [corpus.context_cited[int(i)].tolist() for i in chosen]
+    return list(paper_texts(corpus, "text")), texts, corpus.context_citing[chosen].tolist(), answers
+
+
+def quality(found: Sequence[np.ndarray], own: list[int], answers: list[list[int]]) -> dict[str, float]:
+    """MRR, R@10 and R@1000 of rankings, the query's own paper taken out."""
+    reciprocal, at10, at1000 = [], [], []
+    for rows, paper, relevant in zip(found, own, answers, strict=True):
+        hits = np.isin(rows[rows != paper][:K], relevant)
+        places = np.flatnonzero(hits)
+        reciprocal.append(1 / (places[0] + 1) if len(places) else 0.0)
+        at10.append(hits[:10].sum() / len(relevant))
+        at1000.append(hits.sum() / len(relevant))
+    return {"MRR": float(np.mean(reciprocal)), "R@10": float(np.mean(at10)), "R@1000": float(np.mean(at1000))}
+
+
+def resident() -> float:
+    """Resident memory of this process, MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+class Library:
+    """The bm25s library as it comes."""
+
+    def __init__(self, texts: list[str]) -> None:
+        import bm25s
+
+        self.tokenizer = bm25s.tokenization.Tokenizer(stopwords="english")
+        ids = self.tokenizer.tokenize(texts, update_vocab=True, show_progress=False, allow_empty=False)
+        self.engine = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+        self.engine.index((ids, self.tokenizer.get_vocab_dict()), show_progress=False)
+        self.texts = texts
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        ids: list[list[int]] = self.tokenizer.tokenize(
+            texts, update_vocab=False, show_progress=False, allow_empty=False
+        )
+        return ids
+
+    def top(self, text: str) -> np.ndarray:
+        scores = self.engine.get_scores_from_ids(self._ids([text])[0])
+        best = np.argpartition(-scores, K)[: K + 1]
+        return best[np.argsort(-scores[best], kind="stable")]
+
+    def block(self, texts: list[str]) -> np.ndarray:
+        return np.stack([self.engine.get_scores_from_ids(ids) for ids in self._ids(texts)])
+
+    def add(self, texts: list[str]) -> None:
+        Library([*self.texts, *texts])  # It cannot add: the whole index is made again.
+
+    def save(self, folder: Path) -> None:
+        self.engine.save(str(folder))
+
+
+class Tantivy:
+    """The tantivy search library, with the same words."""
+
+    def __init__(self, texts: list[str]) -> None:
+        import tantivy
+
+        from cocite.text.tokens import STOP_WORDS, WordTokenizer
+
+        self.library, self.words = tantivy, WordTokenizer().words
+        builder = tantivy.SchemaBuilder()
+        builder.add_text_field("text", tokenizer_name="words", index_option="freq")
+        builder.add_integer_field("row", fast=True)
+        self.schema = builder.build()
+        self.folder = Path(tempfile.mkdtemp())
+        self.index = tantivy.Index(self.schema, path=str(self.folder))
+        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(r"\w\w+"))
+        stop = tantivy.Filter.custom_stopword(sorted(STOP_WORDS["english"]))
+        self.index.register_tokenizer(
+            "words", analyzer.filter(tantivy.Filter.lowercase()).filter(stop).build()
+        )
+        self.count = 0
+        self.add(texts)
+
+    def add(self, texts: list[str]) -> None:
+        writer = self.index.writer(heap_size=100_000_000, num_threads=1)
+        for text in texts:
+            writer.add_document(self.library.Document(text=text, row=self.count))
+            self.count += 1
+        writer.commit()
+        writer.wait_merging_threads()
+        self.index.reload()
+        self.searcher = self.index.searcher()
+
+    def _search(self, text: str, k: int) -> tuple[np.ndarray, np.ndarray]:
+        library = self.library
+        terms = [library.Query.term_query(self.schema, "text", word) for word in self.words(text)]
+        query = library.Query.boolean_query([(library.Occur.Should, term) for term in terms])
+        hits = self.searcher.search(query, k, count=False).hits
+        rows = self.searcher.fast_field_values("row", [address for _, address in hits])
+        return np.array(rows, np.int64), np.array([score for score, _ in hits], np.float32)
+
+    def top(self, text: str) -> np.ndarray:
+        return self._search(text, K + 1)[0]
+
+    def block(self, texts: list[str]) -> np.ndarray:
+        result = np.zeros((len(texts), self.count), np.float32)
+        for i, text in enumerate(texts):
+            rows, scores = self._search(text, self.count)
+            result[i, rows] = scores
+        return result
+
+    def save(self, folder: Path) -> None:
+        shutil.copytree(self.folder, folder)
+
+
+class Cocite:
+    """cocite's own index."""
+
+    def __init__(self, texts: list[str]) -> None:
+        from cocite.retrieval.bm25 import Bm25Index
+
+        self.index = Bm25Index.build(texts)
+        self.index.postings  # noqa: B018  Made on first use: part of building.
+
+    def top(self, text: str) -> np.ndarray:
+        return self.index.search([text], K + 1).rows[0]
+
+    def block(self, texts: list[str]) -> np.ndarray:
+        return self.index.scores(texts)
+
+    def add(self, texts: list[str]) -> None:
+        self.index.append(texts).postings  # noqa: B018
+
+    def save(self, folder: Path) -> None:
+        self.index.save(folder)
+
+
+ENGINES: dict[str, Callable[[list[str]], Any]] = {"bm25s": Library, "tantivy": Tantivy, "cocite": Cocite}
+
+
+def measure(name: str, path: str, count: int, after: int) -> dict[str, Any]:
+    """One engine, from building to adding."""
+    papers, queries, own, answers = load(path, count, after)
+    before, start = resident(), time.perf_counter()
+    engine = ENGINES[name](papers)
+    built, memory = time.perf_counter() - start, resident() - before
+    with tempfile.TemporaryDirectory() as folder:
+        engine.save(Path(folder) / "index")
+        disk = sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()) / 1e6
+    engine.top(queries[0])
+    start = time.perf_counter()
+    found = [engine.top(query) for query in queries]
+    single = (time.perf_counter() - start) / len(queries)
+    part = queries[:512]
+    start = time.perf_counter()
+    for i in range(0, len(part), 64):
+        engine.block(part[i : i + 64])
+    block = (time.perf_counter() - start) / len(part)
+    new = papers[::SHARE]
+    start = time.perf_counter()
+    engine.add(new)
+    added = time.perf_counter() - start
+    return {
+        "build s": built,
+        "memory MB": memory,
+        "disk MB": disk,
+        "single ms": single * 1e3,
+        "block ms": block * 1e3,
+        f"add {len(new)} s": added,
+        **quality(found, own, answers),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus")
+    parser.add_argument("--queries", type=int, default=2000)
+    parser.add_argument(
+        "--after", type=int, default=2010, help="queries are contexts of papers later than this year"
+    )
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in ENGINES}
+    context = multiprocessing.get_context("spawn")
+    for _ in range(options.rounds):
+        for name in ENGINES:
+            with context.Pool(1) as pool:
+                runs[name].append(pool.apply(measure, (name, options.corpus, options.queries, options.after)))
+    columns = list(runs["cocite"][0])
+    best = {name: {c: min(run[c] for run in of) for c in columns} for name, of in runs.items()}
+    print("| engine | " + " | ".join(columns) + " |")
+    print("| --- |" + " --- |" * len(columns))
+    for name, values in best.items():
+        cells = [f"{values[c]:.4f}" if c[0] in "MR" else f"{values[c]:.2f}" for c in columns]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    if options.json:
+        options.json.write_text(json.dumps(best, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
