@@ -112,7 +112,11 @@ def _system(
     if form is not None and name != "bm25":
         raise InputError("a form of the query goes with --pipeline bm25", where="--form")
     if form is not None and form not in set(QueryForm):
-        raise InputError(f"no form is called {form!r}", where="--form", hint=nearest(form, [*QueryForm]))
+        raise InputError(
+            f"no form is called {form!r}",
+            where="--form",
+            hint=nearest(form, [str(known) for known in QueryForm]),
+        )
     opened: Index
     if index is not None and corpus is None:
         opened = IndexSnapshot.open(index)

@@ -1,0 +1,220 @@
+"""``cocite rank`` from end to end, on a small synthetic corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cocite.cli import main
+from cocite.corpus.builder import build
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+from cocite.evaluation.queries import QueryFile
+from cocite.evaluation.trec import Vocabulary, read_run
+from cocite.retrieval.snapshot import IndexSnapshot
+
+
+def call(capsys, *args) -> tuple[int, str, str]:
+    try:
+        main([str(arg) for arg in args])
+        code = 0
+    except SystemExit as exit_:
+        code = int(exit_.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    return build(Synthetic(300, seed=1), tmp_path_factory.mktemp("rank") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def index(corpus, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("rank") / "index"
+    IndexSnapshot.create(corpus, folder)
+    return folder
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def ranked(corpus: Corpus, path: Path) -> dict[str, list[int]]:
+    ids = Vocabulary(corpus.ids(range(len(corpus))))
+    return {
+        query: rows[rows >= 0].tolist()
+        for queries, r in read_run(path, ids.rows)
+        for query, rows in zip(queries, r.rows, strict=True)
+    }
+
+
+def test_every_query_gets_its_lines_in_order(corpus, index, tmp_path, capsys):
+    citing = int(corpus.context_citing[-1])
+    paper, text = corpus.paper(citing), corpus.contexts.take("text", [len(corpus.contexts) - 1])[0]
+    other = corpus.ids([int(corpus.cites[citing][0])])[0]
+    queries = write(
+        tmp_path / "q.jsonl",
+        {"id": 17, "context": text, "paper": paper.id, "sentence": 3},
+        "",
+        {"id": "t", "title": paper.title, "abstract": None, "year": 2012},
+        {"id": "x", "title": paper.title, "exclude": [paper.id, other, "nobody"]},
+    )
+    code, out, err = call(
+        capsys,
+        "rank",
+        "--queries",
+        queries,
+        "--to",
+        tmp_path / "r.trec",
+        "--index",
+        index,
+        "--k",
+        50,
+        "--json",
+    )
+    assert code == 0, err
+    summary = json.loads(out)
+    assert (summary["queries"], summary["lines"], summary["unknown_excludes"]) == (3, 150, 1)
+    found = ranked(corpus, tmp_path / "r.trec")
+    assert list(found) == ["17", "t", "x"]
+    assert all(len(rows) == 50 for rows in found.values())
+    assert citing not in found["17"]
+    assert citing in found["t"]
+    assert {citing, corpus.row(other)}.isdisjoint(found["x"])
+
+
+@pytest.mark.parametrize("pipeline", ["full", "first", "bm25"])
+def test_batches_do_not_change_a_run(corpus, index, tmp_path, capsys, pipeline):
+    queries = write(tmp_path / "q.jsonl", *({"id": i, "title": corpus.paper(i).title} for i in range(9)))
+    for batch in (2, 64):
+        args = ["--queries", queries, "--to", tmp_path / f"{batch}", "--index", index, "--k", 20]
+        assert call(capsys, "rank", *args, "--pipeline", pipeline, "--batch", batch)[0] == 0
+    assert (tmp_path / "2").read_bytes() == (tmp_path / "64").read_bytes()
+    assert (tmp_path / "2").read_text().split("\n")[0].endswith(f" {pipeline}")
+
+
+def test_bm25_needs_no_index(corpus, index, tmp_path, capsys):
+    queries = write(tmp_path / "q.jsonl", *({"id": i, "title": corpus.paper(i).title} for i in range(5)))
+    for source in (("--corpus", corpus.path), ("--index", index)):
+        args = [
+            "--queries",
+            queries,
+            "--to",
+            tmp_path / source[0],
+            *source,
+            "--retriever",
+            "bm25",
+            "--form",
+            "title",
+        ]
+        assert call(capsys, "rank", *args)[0] == 0
+    assert (tmp_path / "--corpus").read_bytes() == (tmp_path / "--index").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": "b", "titel": "x"}', "line 2: unknown key 'titel' (did you mean 'title'?)"),
+        ('{"id": "b", "title": 3}', "line 2: title: input should be a valid string, got 3"),
+        ('{"id": "a", "title": "x"}', "line 2: id: 'a' has been used by an earlier line"),
+        ('{"id": "b c", "title": "x"}', "line 2, 'b c' is empty or contains a space"),
+        ('{"title": "x"}', "line 2: the key 'id' is missing"),
+        ('{"id": "b"}', "line 2: has no text to rank by"),
+        ('{"id": "b", "context": " TARGETCIT "}', "line 2: has no text to rank by"),
+        ('{"id": "b", "paper": "nobody"}', "line 2: paper: no paper of the corpus has the id 'nobody'"),
+        (
+            '{"id": "b", "year": 99999, "title": "x"}',
+            "line 2: year: input should be less than or equal to 9999",
+        ),
+        ('{"id": "b", "title": "x"', "line 2: not valid JSON"),
+        ('{"id": "b", "title": "x", "title": "y"}', "line 2: not valid JSON: a field is given twice"),
+        ("[1]", "line 2: must be one JSON object"),
+        ("[" * 5000, "line 2: not valid JSON"),
+        (
+            json.dumps({"id": "b", "title": "x" * 5000}),
+            "line 2: title: string should have at most 4000 characters",
+        ),
+        (json.dumps({"id": "b", "title": "x" * (1 << 20)}), "line 2: longer than 1,048,576 bytes"),
+    ],
+)
+def test_a_bad_line_is_told_and_no_run_appears(corpus, tmp_path, capsys, line, message):
+    queries = write(tmp_path / "q.jsonl", {"id": "a", "title": "some words"}, line)
+    args = ["--queries", queries, "--to", tmp_path / "run", "--corpus", corpus.path, "--retriever", "bm25"]
+    code, _, err = call(capsys, "rank", *args)
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--pipeline", "bm52"], "did you mean 'bm25'"),
+        (["--pipeline", "bm25", "--form", "titel"], "did you mean 'title'"),
+        (["--pipeline", "nnselect"], "needs a model folder"),
+        (["--pipeline", "first", "--form", "title"], "goes with --pipeline bm25"),
+        (["--model", "nowhere"], "no such model folder"),
+    ],
+)
+def test_bad_options_are_told(index, tmp_path, capsys, args, message):
+    queries = write(tmp_path / "q.jsonl", {"id": "a", "title": "some words"})
+    code, _, err = call(
+        capsys, "rank", "--queries", queries, "--to", tmp_path / "run", "--index", index, *args
+    )
+    assert code == 2
+    assert message in err
+
+
+def test_one_source_of_papers_is_needed(corpus, index, tmp_path, capsys):
+    queries = write(tmp_path / "q.jsonl", {"id": "a", "title": "some words"})
+    base = ["rank", "--queries", queries, "--to", tmp_path / "run"]
+    for args in ([], ["--index", index, "--corpus", corpus.path]):
+        assert "give --index or --corpus" in call(capsys, *base, *args, "--pipeline", "bm25")[2]
+    assert "needs --index" in call(capsys, *base, "--corpus", corpus.path, "--pipeline", "first")[2]
+
+
+def test_what_a_line_lacks_is_taken_from_its_paper(corpus, tmp_path):
+    known = corpus.paper(200)
+    path = write(
+        tmp_path / "q.jsonl",
+        {"id": "a", "paper": known.id, "context": "words [CIT] more"},
+        {"id": "b", "paper": known.id, "title": "Another title", "authors": ["Someone Else"], "year": 1999},
+        {"id": "c", "title": "From outside"},
+    )
+    a, b, c = QueryFile(path, corpus)
+    assert (a.title, a.abstract, a.authors, a.year) == (
+        known.title,
+        known.abstract,
+        known.authors,
+        known.year,
+    )
+    assert (a.paper, a.context, a.sentence) == (200, "words [CIT] more", -1)
+    assert (b.title, b.abstract, b.authors, b.year) == (
+        "Another title",
+        known.abstract,
+        ("Someone Else",),
+        1999,
+    )
+    assert (c.paper, c.authors, c.year) == (-1, (), None)
+
+
+def test_a_file_without_queries_is_told(corpus, tmp_path, capsys):
+    for name, text, message in (("empty", "\n", "holds no query"), ("bytes", "\xff", "not valid")):
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+        args = [
+            "--queries",
+            tmp_path / name,
+            "--to",
+            tmp_path / "run",
+            "--corpus",
+            corpus.path,
+            "--retriever",
+            "bm25",
+        ]
+        assert message in call(capsys, "rank", *args)[2]
+    assert np.array_equal(sorted(p.name for p in tmp_path.iterdir()), ["bytes", "empty"])
