@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -165,16 +164,6 @@ def test_a_taken_port_is_told_in_a_sentence(endpoint: Running) -> None:
     assert done.stderr.strip().splitlines()[-1] == (
         f"cocite: --port: cannot listen on 127.0.0.1:{port}: Address already in use (choose another port)"
     )
-
-
-def test_a_missing_index_is_told_in_a_sentence(endpoint: Running, tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    done = cocite("serve", "--index", tmp_path, "--port", port)
-    assert done.returncode == 2
-    assert "holds no index" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def cocite(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,163 @@
+"""The API over real stages in this process: what is refused, and in which words."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from cocite.corpus.starter import build_starter
+from cocite.pipeline.options import Options
+from cocite.pipeline.recommender import Recommender
+from cocite.protocols import Query
+from cocite.retrieval.snapshot import IndexSnapshot
+from cocite_serve.api import Answer, build_app
+from cocite_serve.papers import Papers
+from cocite_serve.settings import Limits, ServeSettings
+
+
+class InProcess:
+    """Both stages in this process, behind the gateway's application."""
+
+    def __init__(self, recommender: Recommender) -> None:
+        index = recommender.index
+        self.recommender = recommender
+        self.papers = Papers(index.corpus, index.alive)
+        self.model_version, self.index_version = recommender.model_version, index.version
+
+    async def ready(self) -> None:
+        return
+
+    async def recommend(self, query: Query, options: Options) -> Answer:
+        return Answer(await asyncio.to_thread(self.recommender.recommend, query, options), 1.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
+    folder = tmp_path_factory.mktemp("api")
+    IndexSnapshot.create(build_starter(folder / "corpus"), folder / "index")
+    return InProcess(Recommender.load(None, folder / "index"))
+
+
+LIMITS = Limits(
+    body_bytes=4096,
+    title_chars=100,
+    abstract_chars=200,
+    text_chars=300,
+    top_k=30,
+    depth=100,
+    exclude=3,
+    papers=3,
+)
+
+
+def client(backend: InProcess, **changes: Any) -> TestClient:
+    settings = ServeSettings(index=Path("unused"), limits=LIMITS, **changes)
+    return TestClient(build_app(backend, settings), raise_server_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "field"),
+    [
+        ({}, "Give a title and abstract, or a text with the gap marked [CIT].", None),
+        ({"title": "x" * 101}, "title: at most 100 characters are allowed, got 101.", "title"),
+        ({"abstract": "x" * 201}, "abstract: at most 200 characters are allowed, got 201.", "abstract"),
+        ({"context": "x" * 301}, "context: at most 300 characters are allowed, got 301.", "context"),
+        ({"text": "x" * 301}, "text: at most 300 characters are allowed, got 301.", "text"),
+        ({"title": "x", "top_k": 31}, "top_k: at most 30 is allowed, got 31.", "top_k"),
+        ({"title": "x", "top_k": 0}, "top_k: input should be greater than or equal to 1.", "top_k"),
+        ({"title": "x", "K": 101}, "depth: at most 100 is allowed, got 101.", "depth"),
+        ({"title": "x", "exclude": list("abcd")}, "exclude: at most 3 values are allowed, got 4.", "exclude"),
+        ({"title": "x", "exclude": ["y" * 101]}, "exclude: a value may have at most 100 characters.", "exclude"),
+        ({"title": "x", "authors": list("abcd")}, "authors: at most 3 values are allowed, got 4.", "authors"),
+        ({"title": "x", "year_from": 99999}, "year_from: input should be less than or equal to 2999.", "year_from"),
+        ({"title": "x", "year_from": 2010, "year_to": 2}, "year_to: input should be greater than or equal to 1000.", "year_to"),
+        ({"title": "x", "year_from": 2010, "year_to": 2009}, "year_from: 2010 is later than year_to, 2009.",
+         "year_from"),
+        ({"titel": "x"}, "titel: there is no such field (did you mean 'title'?).", "titel"),
+        ({"title": 3}, "title: input should be a valid string.", "title"),
+        ([], "The body must be a JSON object, sent as Content-Type: application/json.", None),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(backend: InProcess, request_: Any, error: str, field: str | None) -> None:
+    answer = client(backend).post("/v1/recommend", json=request_)
+    assert (answer.status_code, answer.json()) == (422, {"error": error, "field": field})
+
+
+def test_bodies_that_are_not_json(backend: InProcess) -> None:
+    plain = client(backend).post("/v1/recommend", content=b"title=x")
+    assert plain.status_code == 422
+    assert "must be a JSON object" in plain.json()["error"]
+    broken = client(backend).post(
+        "/v1/recommend", content=b'{"title":', headers={"Content-Type": "application/json"}
+    )
+    assert broken.status_code == 422
+    assert broken.json()["error"].startswith("The body is not valid JSON")
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_large_bodies_are_refused(backend: InProcess, declared: bool) -> None:
+    body = b"x" * 5000
+    answer = client(backend).post(
+        "/v1/recommend", content=body if declared else iter([body[:3000], body[3000:]])
+    )
+    assert answer.status_code == 413
+    assert answer.json()["error"] == "The request's body is larger than the 4,096 bytes allowed."
+
+
+def test_a_slow_request_is_given_up(backend: InProcess) -> None:
+    answer = client(backend, request_timeout_s=1e-6).post("/v1/recommend", json={"title": "x"})
+    assert answer.status_code == 504
+    assert answer.json()["error"].startswith("The request took longer than 1e-06 s")
+
+
+def test_paths_and_methods_that_are_not_there(backend: InProcess) -> None:
+    assert client(backend).get("/v1/nothing").json() == {
+        "error": "Nothing is served at /v1/nothing.",
+        "field": None,
+    }
+    assert client(backend).get("/v1/recommend").status_code == 405
+    too_many = client(backend).get("/v1/bibtex", params={"id": list("abcd")})
+    assert too_many.json() == {"error": "id: at most 3 papers at a time, got 4.", "field": "id"}
+
+
+def test_the_depth_has_two_names(backend: InProcess) -> None:
+    request = {"title": "Neural machine translation", "top_k": 30}
+    for name in ("K", "depth"):
+        assert len(client(backend).post("/v1/recommend", json={**request, name: 7}).json()["papers"]) == 7
+
+
+def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:
+    papers = (
+        client(backend)
+        .post("/v1/recommend", json={"title": "Translation", "evidence": False})
+        .json()["papers"]
+    )
+    assert papers
+    assert all(paper["evidence"] == {"shared_words": [], "cited_by": [], "sentences": []} for paper in papers)
+
+
+def test_the_browser_is_told_to_load_nothing_from_elsewhere(backend: InProcess) -> None:
+    page = client(backend).get("/")
+    assert page.status_code == 200
+    assert "script-src 'self';" in page.headers["content-security-policy"]
+    assert "'unsafe-inline'" not in page.headers["content-security-policy"]
+    assert page.headers["x-content-type-options"] == "nosniff"
+    for name in ("app.js", "api.js", "card.js", "dom.js", "theme.js", "style.css", "icon.svg"):
+        assert client(backend).get(f"/static/{name}").status_code == 200
+
+
+def test_removed_papers_are_not_found(backend: InProcess) -> None:
+    alive = backend.papers.alive.copy()
+    id_ = backend.papers.corpus.ids([0])[0]
+    assert client(backend).get(f"/v1/papers/{id_}").status_code == 200
+    alive[0] = False
+    backend.papers, whole = Papers(backend.papers.corpus, alive), backend.papers
+    try:
+        assert client(backend).get(f"/v1/papers/{id_}").status_code == 404
+        assert client(backend).get("/v1/health").json()["papers"] == len(whole) - 1
+    finally:
+        backend.papers = whole
