@@ -10,12 +10,22 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite import artifacts
-from cocite.artifacts import MANIFEST, publish, read_json, read_manifest, seal, verify, write_atomic
+from cocite.artifacts import (
+    MANIFEST,
+    load_array,
+    publish,
+    read_json,
+    read_manifest,
+    seal,
+    verify,
+    write_atomic,
+)
 from cocite.errors import InputError, IntegrityError, NotFoundError
 
 
@@ -343,6 +353,19 @@ def test_write_atomic_keeps_the_old_text_when_it_fails(tmp_path: Path) -> None:
         write_atomic(tmp_path / "CURRENT", "lone surrogate \ud800")
     assert (tmp_path / "CURRENT").read_text() == "v1"
     assert os.listdir(tmp_path) == ["CURRENT"]
+
+
+def test_arrays_are_loaded_mapped_or_whole_and_never_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(4))
+    assert isinstance(load_array(tmp_path / "a.npy"), np.memmap)
+    assert not isinstance(load_array(tmp_path / "a.npy", mapped=False), np.memmap)
+    np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
+    (tmp_path / "short.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:100])
+    (tmp_path / "empty.npy").touch()
+    for name in ("o.npy", "short.npy", "empty.npy", "none.npy"):
+        for mapped in (True, False):
+            with pytest.raises(IntegrityError, match=rf"{name}: not a readable array"):
+                load_array(tmp_path / name, mapped=mapped)
 
 
 def test_read_json_tells_missing_from_damaged(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ PACKAGES = {
     "cocite_serve": ROOT / "serve" / "cocite_serve",
 }
 SOURCES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
+MODULES = [path for path in SOURCES if path.name != "__main__.py"]
 
 
 def name_of(path: Path) -> str:
@@ -106,8 +107,8 @@ READING = ("cocite.corpus.records", "cocite.corpus.store", "cocite.corpus.csr", 
 def test_the_library_imports_without_ray_and_models_and_training_with_little_else() -> None:
     """Models and training first, behind the high wall, then all of the library behind the low one."""
     folders = [PACKAGES["cocite"] / name for name in TRAINING]
-    training = [module_of(path) for path in SOURCES if any(path.is_relative_to(folder) for folder in folders)]
-    library = [module_of(path) for path in SOURCES if path.is_relative_to(PACKAGES["cocite"])]
+    training = [module_of(path) for path in MODULES if any(path.is_relative_to(folder) for folder in folders)]
+    library = [module_of(path) for path in MODULES if path.is_relative_to(PACKAGES["cocite"])]
     assert set(READING) < set(library)
     assert set(training) < set(library)
     high, low = ",".join(PLATFORM_ONLY + NEVER_IN_TRAINING), ",".join(PLATFORM_ONLY)
@@ -126,11 +127,13 @@ def test_the_wall_stops_what_it_should() -> None:
 FORBIDDEN_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 FORBIDDEN_CALLS = {
     "torch.load", "torch.save", "yaml.load", "yaml.full_load", "yaml.unsafe_load", "yaml.load_all",
-    "pd.read_pickle", "pandas.read_pickle", "os.system", "eval", "exec",
+    "pd.read_pickle", "pandas.read_pickle", "os.system", "eval", "exec", "np.load", "numpy.load",
 }  # fmt: skip
 ALLOWED_CALLS = {
     # A subclass of the safe loader, which adds the check for a key given twice.
     ("platform/cocite/config.py", "yaml.load"),
+    # The one place that loads arrays: safe in threads, without pickle, and with a sentence for a damaged file.
+    ("platform/cocite/artifacts.py", "np.load"),
 }
 
 
@@ -180,15 +183,16 @@ def test_no_source_reads_pickles_or_runs_what_it_reads(path: Path) -> None:
         ("import pickle", "pickle"),
         ("from cloudpickle import loads", "cloudpickle"),
         ("import torch\nx = torch.load('a')", "torch.load"),
-        ("np.load('a', allow_pickle=True)", "np.load(allow_pickle=...)"),
-        ("np.load('a', allow_pickle=flag)", "np.load(allow_pickle=...)"),
+        ("np.load('a')", "np.load"),
+        ("lib.load('a', allow_pickle=True)", "lib.load(allow_pickle=...)"),
+        ("lib.load('a', allow_pickle=flag)", "lib.load(allow_pickle=...)"),
         (
             "AutoModel.from_pretrained(p, trust_remote_code=True)",
             "AutoModel.from_pretrained(trust_remote_code=...)",
         ),
         ("yaml.load(text)", "yaml.load"),
         ("eval('1')", "eval"),
-        ("np.load('a')\nnp.load('a', allow_pickle=False)\nmodel.eval()\nyaml.safe_load(t)", None),
+        ("load_array(p)\nlib.load('a', allow_pickle=False)\nmodel.eval()\nyaml.safe_load(t)", None),
     ],
 )
 def test_the_scan_finds_what_it_should(source: str, found: str | None) -> None:

@@ -13,12 +13,16 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cocite.errors import InputError, IntegrityError, NotFoundError
 
@@ -72,6 +76,26 @@ def read_json(path: Path) -> Any:
         raise NotFoundError("no such file", where=str(path)) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise IntegrityError(f"not valid JSON: {error}", where=str(path)) from error
+
+
+_PARSING = threading.Lock()
+
+
+def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
+    """A NumPy file of an artifact, memory-mapped for reading unless told otherwise.
+
+    NumPy reads a file's header with ``ast.literal_eval``, which in CPython 3.11 fails now and then when two threads
+    are in it at once ("AST constructor recursion depth mismatch"): one thread at a time, then.
+
+    Raises:
+        IntegrityError: there is no such file, or it holds no array of numbers.
+    """
+    try:
+        with _PARSING:
+            array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise IntegrityError(f"not a readable array: {error}", where=str(path)) from error
+    return array
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.artifacts import load_array
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
@@ -34,7 +35,7 @@ class Papers:
         """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
         name, pin = Versions(index).pin(version)
         folder = Versions(index).folder(name)
-        return cls(Corpus.open(folder / "corpus"), np.load(folder / "alive.npy", mmap_mode="r"), pin)
+        return cls(Corpus.open(folder / "corpus"), load_array(folder / "alive.npy"), pin)
 
     def __len__(self) -> int:
         return int(self.alive.sum())

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, read_manifest, verify
+from cocite.artifacts import Manifest, load_array, read_manifest, verify
 from cocite.corpus.csr import CSR
 from cocite.corpus.records import SPLITS, PaperRecord
 from cocite.errors import IntegrityError, NotFoundError
@@ -175,7 +175,7 @@ class Corpus:
     @cached_property
     def _hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
         # As two arrays: searching in a field of records would copy the field each time.
-        entries = np.load(self.path / "ids.npy", mmap_mode="r")
+        entries = load_array(self.path / "ids.npy")
         return np.ascontiguousarray(entries["hash"]), np.ascontiguousarray(entries["row"])
 
     def find(self, ids: Sequence[str]) -> NDArray[np.int32]:
@@ -201,8 +201,7 @@ class Corpus:
 
     def _array(self, name: str) -> NDArray[Any]:
         """One of the store's NumPy files, memory-mapped."""
-        array: NDArray[Any] = np.load(self.path / f"{name}.npy", mmap_mode="r")
-        return array
+        return load_array(self.path / f"{name}.npy")
 
     @cached_property
     def cites(self) -> CSR:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import read_json, write_atomic
+from cocite.artifacts import load_array, read_json, write_atomic
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.protocols import Ranking
 from cocite.retrieval import matrices
@@ -201,8 +201,10 @@ class Bm25Index:
     def scores_of(self, text: str, counts: sp.csr_matrix) -> NDArray[np.float32]:
         """(m,) scores of documents that are not indexed, given by their word counts (m, V)."""
         lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        weights = self._weights(counts.tocsr(), lengths) @ self._query_counts([text]).T
-        return np.asarray(weights.toarray(), np.float32).ravel()
+        counts = counts.tocsr()
+        weights = self._weight(counts.indices, counts.data, np.repeat(lengths, np.diff(counts.indptr)))
+        held = sp.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape)
+        return np.asarray((held @ self._query_counts([text]).T).toarray(), np.float32).ravel()
 
     def shared_terms(self, text: str, row: int, limit: int = 10) -> list[tuple[str, float]]:
         """The words that a query and a document share, with what each adds to the score, heaviest first."""
@@ -304,12 +306,12 @@ class Bm25Index:
                 WordTokenizer(settings["stopwords"], settings["stemmer"]),
                 {word: i for i, word in enumerate(words)},
                 matrices.load(folder, "counts", shape),
-                np.load(folder / "idf.npy", mmap_mode="r"),
+                load_array(folder / "idf.npy"),
                 settings["mean_length"],
                 k1=settings["k1"],
                 b=settings["b"],
                 postings=matrices.load(folder, "postings", shape[::-1]),
-                lengths=np.load(folder / "lengths.npy", mmap_mode="r"),
+                lengths=load_array(folder / "lengths.npy"),
             )
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise IntegrityError(

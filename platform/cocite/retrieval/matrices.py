@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cocite.artifacts import load_array
+
 _PARTS = ("data", "indices", "indptr")
 
 
@@ -46,7 +48,7 @@ def save(folder: Path, name: str, matrix: sp.csr_matrix) -> None:
 
 def load(folder: Path, name: str, shape: tuple[int, int]) -> sp.csr_matrix:
     """Memory-map what :func:`save` wrote; raises ValueError when the parts do not fit together."""
-    parts: dict[str, Any] = {part: np.load(folder / f"{name}.{part}.npy", mmap_mode="r") for part in _PARTS}
+    parts: dict[str, Any] = {part: load_array(folder / f"{name}.{part}.npy") for part in _PARTS}
     matrix = sp.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=shape, copy=False)
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, publish, read_manifest, verify
+from cocite.artifacts import Manifest, load_array, publish, read_manifest, verify
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History
 from cocite.corpus.records import Record
@@ -249,7 +249,7 @@ def _new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
 
 
 def _describe(folder: Path, meta: dict[str, Any], corpus: Corpus, positions: NDArray[np.int64]) -> None:
-    alive = np.load(folder / "alive.npy")
+    alive = load_array(folder / "alive.npy")
     kind = None
     if (folder / "vectors").is_dir():
         kind = VectorIndex.load(folder / "vectors").kind
@@ -274,10 +274,7 @@ def _save_masks(folder: Path, citing: NDArray[np.bool_], alive: NDArray[np.bool_
 
 
 def _mask(path: Path, count: int) -> NDArray[np.bool_]:
-    try:
-        mask = np.load(path)
-    except (OSError, ValueError) as error:
-        raise IntegrityError(f"not a readable array: {error}", where=str(path)) from error
+    mask = load_array(path, mapped=False)
     if mask.shape != (count,) or mask.dtype != bool:
         raise IntegrityError(f"{mask.dtype} {mask.shape} where {count} marks belong", where=str(path))
     return np.asarray(mask, bool)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import read_json, write_atomic
+from cocite.artifacts import load_array, read_json, write_atomic
 from cocite.errors import InputError, IntegrityError, NotFoundError, nearest
 from cocite.protocols import NO_ROW, Ranking
 
@@ -171,7 +171,7 @@ class VectorIndex:
             raise NotFoundError("no such folder", where=str(folder))
         settings = read_json(folder / "vectors.json")
         try:
-            raw = np.load(folder / "vectors.npy", mmap_mode="r")
+            raw = load_array(folder / "vectors.npy")
             flags = faiss.IO_FLAG_MMAP_IFC if settings["kind"] == "flat" else 0
             engine = faiss.read_index(str(folder / "index.faiss"), flags)
             if raw.shape != (settings["count"], settings["dimension"]) or engine.ntotal != len(raw):
