@@ -46,7 +46,8 @@ def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> li
     for name in names or []:
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
-        if name not in possible and not (name == "full" and model is None):
+        # Both stages can always be run: a part that is missing is done without.
+        if name not in possible and name != "full":
             raise InputError(
                 f"the model folder {model} lacks the parts of {name!r}"
                 if model
