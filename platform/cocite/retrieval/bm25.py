@@ -261,8 +261,13 @@ class Bm25Index:
     @cached_property
     def postings(self) -> sp.csr_matrix:
         """(V, N) the weight of each word in each document that holds it: what the scores are sums of."""
-        lengths = np.repeat(self.lengths, np.diff(self.counts.indptr))
-        data = self._weight(self.counts.indices, self.counts.data, lengths).astype(np.float32)
+        data = np.empty(self.counts.nnz, np.float32)
+        # In parts: the float64 intermediates of a large corpus at once would be the most memory of all.
+        for first in range(0, len(self), 100_000):
+            ends = self.counts.indptr[first : first + 100_001]
+            entries = slice(int(ends[0]), int(ends[-1]))
+            lengths = np.repeat(self.lengths[first : first + 100_000], np.diff(ends))
+            data[entries] = self._weight(self.counts.indices[entries], self.counts.data[entries], lengths)
         by_document = sp.csr_matrix((data, self.counts.indices, self.counts.indptr), shape=self.counts.shape)
         return by_document.T.tocsr()
 
