@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index import Index
+from cocite.retrieval.own_links import OwnLinks
 
 _CAPITALISED = re.compile(r"\b[A-Z]\w\w+")
 
@@ -33,12 +34,12 @@ class People:
             ]
         )
         venues = [[venue] if venue else [] for venue in table["venue"].to_pylist()]
-        venue_papers, self._venue_ids = _incidence(venues)
+        self._venue_of, self._venue_ids = _incidence(venues)
         self._papers_of_author = self.authors.T.tocsr()
         self._papers_of_surname = self.surnames.T.tocsr()
         cites = _matrix(index.history.cites, len(index))
         self.author_citations = (self._papers_of_author @ cites).tocsr()
-        self.venue_citations = (venue_papers.T.tocsr() @ cites).tocsr()
+        self.venue_citations = (self._venue_of.T.tocsr() @ cites).tocsr()
         bearers = np.maximum(np.asarray(self.surnames.sum(axis=0)).ravel(), 1)
         self._surname_weight = np.log(max(len(index), 2) / bearers).astype(np.float32)
 
@@ -46,13 +47,17 @@ class People:
         """(Q, N) how many authors query and paper have in common."""
         return (self._authors_of(queries) @ self._papers_of_author).tocsr()
 
-    def past_citations(self, queries: Sequence[Query]) -> sp.csr_matrix:
-        """(Q, N) how often the query's authors have cited a paper."""
-        return (self._authors_of(queries) @ self.author_citations).tocsr()
+    def past_citations(self, queries: Sequence[Query], own: OwnLinks) -> sp.csr_matrix:
+        """(Q, N) how often the query's authors have cited a paper, elsewhere than in the query's own paper."""
+        authors = self._authors_of(queries)
+        mine = np.asarray(authors.multiply(self.authors[own.papers]).sum(axis=1)).ravel()
+        return (authors @ self.author_citations - sp.diags(mine) @ own.links).tocsr()
 
-    def venue_interest(self, queries: Sequence[Query]) -> sp.csr_matrix:
-        """(Q, N) how often papers of the query's venue have cited a paper."""
-        return (_rows([[query.venue] for query in queries], self._venue_ids) @ self.venue_citations).tocsr()
+    def venue_interest(self, queries: Sequence[Query], own: OwnLinks) -> sp.csr_matrix:
+        """(Q, N) how often other papers of the query's venue have cited a paper."""
+        venues = _rows([[query.venue] for query in queries], self._venue_ids)
+        mine = np.asarray(venues.multiply(self._venue_of[own.papers]).sum(axis=1)).ravel()
+        return (venues @ self.venue_citations - sp.diags(mine) @ own.links).tocsr()
 
     def names_in(self, texts: Sequence[str]) -> sp.csr_matrix:
         """(Q, N) weight of a paper's author surnames that a text mentions, rarer names weighing more."""

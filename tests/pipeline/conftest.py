@@ -1,0 +1,62 @@
+"""A synthetic corpus in which content and citations both tell something, indexed with and without its last years."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cocite.corpus.builder import build
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+from cocite.pipeline.first_stage import FirstStage
+from cocite.protocols import Query
+from cocite.retrieval.index import Index
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """600 papers with contexts."""
+    return build(Synthetic(600, seed=1, context_rate=4.0), tmp_path_factory.mktemp("pipeline") / "corpus")
+
+
+@pytest.fixture(scope="session")
+def last_year(corpus: Corpus) -> int:
+    """The last year that is known to the index of :func:`first`: a tenth of the papers are later."""
+    return int(np.quantile(corpus.years, 0.9)) - 1
+
+
+@pytest.fixture(scope="session")
+def whole(corpus: Corpus) -> Index:
+    """An index that knows every link."""
+    return Index.build(corpus, History.all(corpus))
+
+
+@pytest.fixture(scope="session")
+def first(whole: Index, last_year: int) -> FirstStage:
+    """The first stage at the end of :func:`last_year`."""
+    return FirstStage(whole.rewind(last_year))
+
+
+def queries_of(corpus: Corpus, rows: list[int], *, context: bool) -> list[Query]:
+    """A query for each paper: its first context, or its title and abstract."""
+    result = []
+    for row in rows:
+        paper = corpus.paper(row)
+        text = ""
+        if context:
+            place = int(np.flatnonzero(corpus.context_citing == row)[0])
+            text = corpus.contexts.take("text", [place])[0]
+        result.append(
+            Query(
+                f"{row}", text, paper.title, paper.abstract, paper.year, paper.authors, paper.venue, paper=row
+            )
+        )
+    return result
+
+
+@pytest.fixture(scope="session")
+def later(corpus: Corpus, last_year: int) -> list[int]:
+    """Rows of papers that came after, each with links and contexts."""
+    rows = np.flatnonzero((corpus.years > last_year) & (corpus.cites.degrees > 0))
+    return [int(row) for row in rows if (corpus.context_citing == row).any()][:40]

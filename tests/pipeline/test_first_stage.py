@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.options import Options
+from cocite.pipeline.signals import Signals
+from cocite.protocols import NO_ROW, Ranking, Retriever
+from cocite.retrieval.index import Index
+
+from .conftest import queries_of
+
+
+def test_it_finds_what_is_cited(corpus: Corpus, first: FirstStage, later: list[int]) -> None:
+    def recall(ranking: Ranking) -> float:
+        found = [np.isin(corpus.cites[row], ranking.rows[i]).mean() for i, row in enumerate(later)]
+        return float(np.mean(found))
+
+    chance = 20 / len(corpus)
+    whole = recall(first.search(queries_of(corpus, later, context=False), 20))
+    local = recall(first.search(queries_of(corpus, later, context=True), 20))
+    assert whole > 10 * chance
+    assert local > 10 * chance
+    history = Signals(first.index).of(queries_of(corpus, later, context=True))
+    votes = sum(history.over_all(name) for name in ("sentences", "neighbours-50", "near-sentences"))
+    assert recall(Ranking.best(np.asarray(votes, np.float32), 20)) > 5 * chance
+
+
+@pytest.mark.parametrize("context", [False, True])
+def test_gathered_signals_are_the_dense_ones(
+    corpus: Corpus, first: FirstStage, later: list[int], context: bool
+) -> None:
+    queries = queries_of(corpus, later[:6], context=context)
+    block = first.signals.of(queries)
+    rows = np.tile(np.arange(0, 600, 7, dtype=np.int32), (6, 1))
+    at = block.at(Ranking(rows, np.zeros(rows.shape, np.float32)))
+    checked = 0
+    for name in at:
+        try:
+            dense = block._over_all(name)
+        except (KeyError, ValueError):
+            continue  # derived from others
+        np.testing.assert_allclose(
+            at[name], np.take_along_axis(dense, rows, 1), rtol=1e-5, atol=1e-6, err_msg=name
+        )
+        checked += 1
+    assert checked >= 12
+    assert all(values.shape == rows.shape and values.dtype == np.float32 for values in at.values())
+
+
+@pytest.mark.parametrize("context", [False, True])
+def test_an_indexed_manuscript_does_not_vote_for_itself(corpus: Corpus, whole: Index, context: bool) -> None:
+    """Signals of a paper whose links the index knows are those of an index that does not know them.
+
+    Corpus statistics (the rarity of words in contexts) differ a little between the two; counts do not.
+    """
+    row = int(np.argmax(corpus.cites.degrees * (np.bincount(corpus.context_citing, minlength=600) > 0)))
+    queries = queries_of(corpus, [row], context=context)
+    citing = np.ones(len(corpus), bool)
+    citing[row] = False
+    without = whole.with_history(History(corpus, citing))
+    every = Ranking(np.arange(600, dtype=np.int32)[None], np.zeros((1, 600), np.float32))
+    known, unknown = (Signals(index).of(queries).at(every) for index in (whole, without))
+    cited = corpus.cites[row]
+    for name in known:
+        if name in ("first-stage", "age"):
+            continue
+        a, b = known[name][0, cited], unknown[name][0, cited]
+        exact = name.startswith(
+            ("in-cit", "recent", "contexts", "past", "venue", "shared", "citations", "neigh")
+        )
+        np.testing.assert_allclose(
+            a, b, rtol=1e-5 if exact else 0.15, atol=1e-5 if exact else 0.35, err_msg=name
+        )
+
+
+def test_the_future_leaves_no_trace(corpus: Corpus, whole: Index, last_year: int, later: list[int]) -> None:
+    """A rewound index equals one built from a history that ends there."""
+    fresh = FirstStage(Index.build(corpus, History.until(corpus, last_year)))
+    rewound = FirstStage(whole.rewind(last_year))
+    queries = queries_of(corpus, later[:8], context=True)
+    a, b = fresh.retrieve(queries), rewound.retrieve(queries)
+    np.testing.assert_array_equal(a.ranking.rows, b.ranking.rows)
+    for name in a.signals:
+        np.testing.assert_allclose(a.signals[name], b.signals[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_mixed_batches_answer_as_single_queries(corpus: Corpus, first: FirstStage, later: list[int]) -> None:
+    mixed = [
+        *queries_of(corpus, later[:3], context=True),
+        *queries_of(corpus, later[3:5], context=False),
+        *queries_of(corpus, later[5:7], context=True),
+    ]
+    together = first.retrieve(mixed, Options(depth=50), wide=120)
+    assert together.ranking.rows.shape == (7, 120)
+    for i, query in enumerate(mixed):
+        alone = first.retrieve([query], Options(depth=50), wide=120)
+        np.testing.assert_array_equal(together.ranking.rows[i], alone.ranking.rows[0])
+        for name, values in alone.signals.items():
+            np.testing.assert_allclose(
+                together.signals[name][i], values[0], rtol=1e-4, atol=1e-5, err_msg=name
+            )
+
+
+def test_options_are_kept(corpus: Corpus, first: FirstStage, later: list[int]) -> None:
+    query = queries_of(corpus, later[:1], context=False)[0]
+    free = first.retrieve([query], Options(depth=600)).ranking.rows[0]
+    assert query.paper not in free
+    years = np.unique(corpus.years)
+    low, high = int(years[2]), int(years[-3])
+    banned = corpus.paper(int(free[0])).authors[:1]
+    options = Options(
+        depth=600, year_from=low, year_to=high, exclude=(int(free[1]),), exclude_authors=(banned[0].upper(),)
+    )
+    rows = first.retrieve([dataclasses.replace(query, exclude=(int(free[2]),))], options).ranking.rows[0]
+    rows = rows[rows != NO_ROW]
+    assert len(rows)
+    assert not np.isin(free[1:3], rows).any()
+    assert ((corpus.years[rows] >= low) & (corpus.years[rows] <= high)).all()
+    assert all(banned[0] not in corpus.paper(int(row)).authors for row in rows)
+
+
+def test_impossible_options_are_refused() -> None:
+    with pytest.raises(InputError, match="later than"):
+        Options(year_from=2020, year_to=2010)
+    with pytest.raises(InputError, match="at least 1"):
+        Options(top_k=0)
+
+
+def test_it_is_a_retriever(first: FirstStage) -> None:
+    assert isinstance(first, Retriever)
