@@ -97,7 +97,7 @@ def _clear(folder: Path) -> None:
 
 def _say(*arguments: object) -> None:
     out.rule(style="dim")
-    out.print(f"[bold]$ cocite {shlex.join(map(str, arguments))}[/bold]", highlight=False)
+    out.print(f"$ cocite {shlex.join(map(str, arguments))}", style="bold")
 
 
 def _cocite(*arguments: object) -> None:
