@@ -52,7 +52,7 @@ def train(
             run.log(metrics, step)
             if not json_:
                 values = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-                err.print(f"epoch {step}: {values}", highlight=False)
+                err.print(f"epoch {step}: {values}", highlight=False, soft_wrap=True)
 
         result = run_training(settings, store, to, Report(log, bar.stage, bar.advance), fresh=fresh)
         run.log({f"best.{name}": value for name, value in result.metrics.items()}, None)
