@@ -59,22 +59,26 @@ def serve(
 
     ended = threading.Event()
 
-    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        if starting:
-            raise KeyboardInterrupt
-        ended.set()
-
     starting = True
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        first = not ended.is_set()
+        ended.set()
+        if starting and first:  # a second one would only disturb the cleaning up
+            raise KeyboardInterrupt
+
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     if parsed.host not in LOOPBACK:
         err.print(f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login.")
-    with err.status("Starting the endpoint …"):
-        endpoint = start(parsed, address=address, quiet=not verbose)
+    try:
+        with err.status("Starting the endpoint …"):
+            endpoint = start(parsed, address=address, quiet=not verbose)
+    except KeyboardInterrupt:
+        err.print("Ended before it was up.")
+        return
     with endpoint:
         starting = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)  # Ray has put its own in the meantime
         if json_:
             emit({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
         else:

@@ -6,9 +6,13 @@ import logging
 import math
 import os
 import shutil
+import signal
 import socket
 import tempfile
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -54,7 +58,7 @@ class Endpoint:
             if self._temporary is not None:
                 ray.shutdown()
                 self._pin.release()
-                shutil.rmtree(self._temporary, ignore_errors=True)
+                _remove(self._temporary)
 
     def __enter__(self) -> Endpoint:
         return self
@@ -91,7 +95,8 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
     endpoint = Endpoint(settings, temporary, pin)
     try:
         if not ray.is_initialized():
-            _connect(ray, settings, address, temporary, quiet)
+            with _own_signals():
+                _connect(ray, settings, address, temporary, quiet)
         if quiet:
             logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(
@@ -113,6 +118,21 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
         endpoint.stop()
         raise
     return endpoint
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Give the caller's SIGTERM handler back after the block: Ray puts its own, which leaves by SystemExit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit as error:
+        raise KeyboardInterrupt from error
+    finally:
+        signal.signal(signal.SIGTERM, mine)
 
 
 def _connect(
@@ -148,6 +168,15 @@ def _resolve(settings: ServeSettings) -> tuple[ServeSettings, Pin]:
         model = model.resolve()
     changes = {"model": model, "index": settings.index.resolve(), "index_version": version}
     return settings.model_copy(update=changes), pin
+
+
+def _remove(folder: Path) -> None:
+    """Remove Ray's folder; its last processes may still be writing to their logs."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
 
 
 def _require_port(settings: ServeSettings) -> None:
