@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from cocite.artifacts import Manifest, publish, read_json, read_manifest
+from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -29,6 +31,22 @@ CACHED = 200_000
 """Corpora of up to so many papers are encoded once, when the reranker is bound; of larger ones only candidates."""
 PAIRS = 65_536
 """Pairs scored at a time."""
+
+
+class NNSelectConfig(Settings):
+    """``config.json`` of an NNSelect artifact."""
+
+    dimension: int = Field(gt=0, le=65_536)
+    fields: FieldSettings
+
+
+class NNRankConfig(Settings):
+    """``config.json`` of an NNRank artifact."""
+
+    model: NNRankModelSettings
+    fields: FieldSettings
+    nnselect: str
+    """Id of the encoder whose similarities it was trained on."""
 
 
 class NNSelectEncoder:
@@ -220,7 +238,7 @@ class NNRankReranker:
 
 def save_nnselect(folder: Path, model: NNSelect, fields: FieldEncoder, meta: dict[str, Any]) -> None:
     """Write an NNSelect artifact; one that exists is replaced when this one is whole."""
-    config = {"dimension": model.dimension, "fields": fields.settings.model_dump()}
+    config = NNSelectConfig(dimension=model.dimension, fields=fields.settings)
     _save(folder, "nnselect", model, fields, config, meta)
 
 
@@ -228,11 +246,7 @@ def save_nnrank(
     folder: Path, model: NNRank, fields: FieldEncoder, meta: dict[str, Any], *, nnselect: str
 ) -> None:
     """Write an NNRank artifact; ``nnselect`` is the id of the encoder whose similarities it was trained on."""
-    config = {
-        "model": model.settings.model_dump(mode="json"),
-        "fields": fields.settings.model_dump(),
-        "nnselect": nnselect,
-    }
+    config = NNRankConfig(model=model.settings, fields=fields.settings, nnselect=nnselect)
     _save(folder, "nnrank", model, fields, config, meta)
 
 
@@ -241,12 +255,12 @@ def _save(
     kind: str,
     model: nn.Module,
     fields: FieldEncoder,
-    config: dict[str, Any],
+    config: Settings,
     meta: dict[str, Any],
 ) -> None:
     with publish(folder, kind=kind, meta=meta, replace=True) as temporary:
         (temporary / "config.json").write_text(
-            json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+            json.dumps(config.model_dump(mode="json"), indent=1, sort_keys=True) + "\n", encoding="utf-8"
         )
         save_file(
             {name: value.contiguous() for name, value in model.state_dict().items()}, temporary / WEIGHTS
@@ -254,16 +268,17 @@ def _save(
         fields.save(temporary)
 
 
-def _open(folder: Path, kind: str) -> tuple[Path, Manifest, dict[str, Any]]:
-    """The artifact in a model folder, or the folder itself when it is the artifact."""
+C = TypeVar("C", bound=Settings)
+
+
+def _open(folder: Path, kind: str, settings: type[C]) -> tuple[Path, Manifest, C]:
+    """The artifact in a model folder, or the folder itself when it is the artifact; with its configuration."""
     folder = Path(folder)
     inner = folder / kind
     folder = inner if inner.is_dir() else folder
     manifest = read_manifest(folder, kind=kind)
     config = read_json(folder / "config.json")
-    if not isinstance(config, dict):
-        raise IntegrityError("must hold keys and values", where=str(folder / "config.json"))
-    return folder, manifest, config
+    return folder, manifest, settings.parse(config, where=str(folder / "config.json"))
 
 
 def _weights(folder: Path, model: nn.Module) -> None:
@@ -279,10 +294,9 @@ def _weights(folder: Path, model: nn.Module) -> None:
 
 def load_encoder(folder: str | Path) -> NNSelectEncoder:
     """Load NNSelect from a model folder (or from its ``nnselect/``)."""
-    path, manifest, config = _open(Path(folder), "nnselect")
-    settings = FieldSettings.parse(config["fields"], where=str(path / "config.json"))
-    fields = FieldEncoder.load(path, settings, metadata=False)
-    model = NNSelect(len(fields.vocabularies["words"]), int(config["dimension"]))
+    path, manifest, config = _open(Path(folder), "nnselect", NNSelectConfig)
+    fields = FieldEncoder.load(path, config.fields, metadata=False)
+    model = NNSelect(len(fields.vocabularies["words"]), config.dimension)
     _weights(path, model)
     return NNSelectEncoder(model, fields, manifest.digest)
 
@@ -300,20 +314,16 @@ def load_reranker(
     Raises:
         IntegrityError: when the NNSelect beside it is not the one it was trained with.
     """
-    path, _, config = _open(Path(folder), "nnrank")
-    where = str(path / "config.json")
-    settings = NNRankModelSettings.parse(config["model"], where=where)
-    fields = FieldEncoder.load(
-        path, FieldSettings.parse(config["fields"], where=where), metadata=bool(settings.metadata)
-    )
-    model = NNRank({name: len(v) for name, v in fields.vocabularies.items()}, settings)
+    path, _, config = _open(Path(folder), "nnrank", NNRankConfig)
+    fields = FieldEncoder.load(path, config.fields, metadata=bool(config.model.metadata))
+    model = NNRank({name: len(v) for name, v in fields.vocabularies.items()}, config.model)
     _weights(path, model)
     encoder = None
-    if settings.nnselect:
+    if config.model.nnselect:
         encoder = load_encoder(path.parent)
-        if encoder.id != config["nnselect"]:
+        if encoder.id != config.nnselect:
             raise IntegrityError(
-                f"was trained with NNSelect {config['nnselect']}, and {path.parent / 'nnselect'} is {encoder.id}",
+                f"was trained with NNSelect {config.nnselect}, and {path.parent / 'nnselect'} is {encoder.id}",
                 where=str(path),
                 hint="train nnrank again",
             )

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Ranking
 
+WORKSPACE = 1 << 26
+"""Similarities held at a time, in floats."""
+
 
 def nearest(
     queries: NDArray[np.float32],
@@ -19,7 +22,7 @@ def nearest(
     pool: NDArray[np.int32] | None = None,
     latest: NDArray[np.int16] | None = None,
     years: NDArray[np.int16] | None = None,
-    block: int = 512,
+    block: int | None = None,
 ) -> Ranking:
     """The ``k`` papers of the greatest inner product, by exhaustive search.
 
@@ -29,10 +32,11 @@ def nearest(
         exclude: (Q,) a row that is no neighbour of each query (its own paper), or ``NO_ROW``.
         pool: rows that may be neighbours; all when not given.
         latest: (Q,) the last year of each query's neighbours, given the (N,) ``years`` of all papers.
-        block: queries compared at a time: the work space is ``block`` x N floats.
+        block: queries compared at a time; unset, as many as a work space of 256 MiB takes (N floats each).
     """
     candidates = torch.from_numpy(vectors if pool is None else vectors[pool])  # (M, d)
     k = min(k, len(candidates))
+    block = block or max(1, min(512, WORKSPACE // max(len(candidates), 1)))
     rows = np.full((len(queries), k), NO_ROW, np.int32)
     scores = np.full((len(queries), k), -np.inf, np.float32)
     column = None
