@@ -219,8 +219,8 @@ def _add(engine: Any, vectors: NDArray[np.float32]) -> None:
 
 
 def _probes(count: int, lists: int, wanted: int) -> int:
-    """Lists to look into: a sixteenth, at least 16, and enough to hold four times what is wanted."""
-    needed = math.ceil(4 * wanted * lists / max(count, 1))
+    """Lists to look into: a sixteenth, at least 16, and enough to hold sixteen times what is wanted."""
+    needed = math.ceil(16 * wanted * lists / max(count, 1))
     return int(min(lists, max(16, lists // 16, needed)))
 
 
