@@ -104,7 +104,9 @@ def _around(text: str, gap: int) -> tuple[str, int]:
         after = after[: ends[-1]] if ends else after
     if len(before) > WINDOW:
         before = before[-WINDOW:].partition(" ")[2]
-    return f"{before} {TARGET_MARK} {_cut(after, WINDOW)}".strip(), len(marks)
+    after = _cut(after, WINDOW)
+    space = "" if after[:1] in {*".,;:?!)"} else " "
+    return f"{before} {TARGET_MARK}{space}{after}".strip(), len(marks)
 
 
 def _cut(text: str, chars: int) -> str:

@@ -111,6 +111,12 @@ function show(answer) {
   }
 }
 
+// On a narrow screen the answer is below the fold.
+function reveal() {
+  const { top } = $("results").getBoundingClientRect();
+  if (top > innerHeight * 0.6) $("results").scrollIntoView({ block: "start" });
+}
+
 function gaps(answer) {
   const several = answer.gaps > 1;
   $("gaps").hidden = !several;
@@ -194,7 +200,7 @@ function debounce(run, ms) {
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   if (!$("text").value.trim()) { $("text").focus(); $("reading").textContent = "Paste some text first"; return; }
-  search(fromForm());
+  search(fromForm()).then(reveal);
 });
 $("text").addEventListener("input", () => { $("reading").textContent = reading($("text").value); });
 $("text").addEventListener("keydown", (event) => {

@@ -6,18 +6,7 @@ const WORDS = 10;
 const NEIGHBOURS = 3;
 const NEAR = 110;
 
-const LABELS = {
-  bm25: "Words (BM25)",
-  sentences: "Citing sentences",
-  neighbours: "Citations of neighbours",
-  vectors: "Meaning (vectors)",
-  nnselect: "Meaning (NNSelect)",
-  nnrank: "NNRank",
-  fusion: "Learned fusion",
-  fused: "Fused ranking",
-  retrieve: "First stage",
-  rerank: "Second stage",
-};
+const LABELS = { nnselect: "NNSelect", nnrank: "NNRank", fusion: "Learned fusion" };
 
 const label = (name) => {
   const plain = name.replaceAll(/[_-]+/g, " ");
