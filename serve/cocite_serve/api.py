@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Query, Response
 from fastapi.responses import PlainTextResponse
 
 import cocite
@@ -77,8 +77,9 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
         tags=["recommend"],
         summary="Recommend papers to cite",
         responses=responses(413, 422, 429, 503, 504),
+        response_model=RecommendResponse,
     )
-    async def recommend(request: RecommendRequest) -> RecommendResponse:
+    async def recommend(request: RecommendRequest) -> Response:
         problems.check_limits(request, limits)
         parts = manuscript.read(
             title=request.title,
@@ -101,7 +102,9 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
         async with asyncio.timeout(settings.request_timeout_s):
             answer = await backend.recommend(query, options)
         unknown = [id_ for id_, row in zip(request.exclude, rows, strict=True) if row < 0]
-        return answers.response(parts, answer, backend.papers, unknown, known)
+        found = answers.response(parts, answer, backend.papers, unknown, known)
+        # Already of its type: writing it here saves a second validation of twenty papers.
+        return Response(found.model_dump_json(), media_type="application/json")
 
     @app.get("/v1/health", tags=["service"], summary="Can it answer?", responses=responses(503))
     async def health() -> Health:
