@@ -90,7 +90,6 @@ def optimizers_for(
     learning_rate: float,
     *,
     sparse: Iterable[nn.Parameter] = (),
-    sparse_rate: float | None = None,
 ) -> list[torch.optim.Optimizer]:
     """Adam for a model, and its lazy form for tables whose gradients are sparse."""
     tables = [parameter for parameter in sparse if parameter.requires_grad]
@@ -100,7 +99,7 @@ def optimizers_for(
     if dense:
         result.append(torch.optim.Adam(dense, lr=learning_rate))
     if tables:
-        result.append(torch.optim.SparseAdam(tables, lr=sparse_rate or learning_rate))
+        result.append(torch.optim.SparseAdam(tables, lr=learning_rate))
     return result
 
 

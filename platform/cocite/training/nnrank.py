@@ -22,7 +22,7 @@ from cocite.sampling.citeomatic_negatives import CiteomaticNegatives, NegativeSe
 from cocite.sampling.neighbours import nearest, with_citations
 from cocite.text.fields import FieldEncoder, FieldSettings, take
 from cocite.training.crossfit import FoldVectors
-from cocite.training.loop import LoopSettings, optimizers_for
+from cocite.training.loop import LoopSettings
 from cocite.training.measure import ranking_metrics
 from cocite.training.nnselect import union
 from cocite.training.periods import Periods, PeriodSettings
@@ -59,7 +59,8 @@ class NNRankObjectiveSettings(Settings):
     """Whether a training query sees in-citations and links of the years before it only, as a real one does."""
     word_dropout: float = 0.1
     table_rate: float | None = None
-    """Learning rate of the tables of vectors, which overfit long before the layers have learned; unset: as all."""
+    """Learning rate of what belongs to a word (its vector, its shared weight): at that of the layers it overfits long
+    before they have learned. Unset: one rate for all."""
     l1: float = 0.0
     l2: float = 0.0
 
@@ -323,8 +324,15 @@ class NNRankTask:
 
 def nnrank_optimizers(task: NNRankTask) -> list[torch.optim.Optimizer]:
     """Lazy Adam for the tables of vectors, Adam for shared-word weights and layers."""
+    rate = task.recipe.loop.learning_rate
+    slow = task.recipe.objective.table_rate or rate
+    layers: list[torch.optim.Optimizer] = [
+        torch.optim.Adam(
+            [
+                {"params": list(task.model.layers.parameters()), "lr": rate},
+                {"params": [task.model.shared_weight], "lr": slow},
+            ]
+        )
+    ]
     tables = [p for table in task.model.tables.values() for p in table.parameters()]
-    settings = task.recipe
-    return optimizers_for(
-        task.model, settings.loop.learning_rate, sparse=tables, sparse_rate=settings.objective.table_rate
-    )
+    return [*layers, torch.optim.SparseAdam(tables, lr=slow)] if tables else layers
