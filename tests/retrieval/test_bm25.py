@@ -47,6 +47,37 @@ def test_scores_equal_those_of_bm25s(
     )
 
 
+@given(texts, st.sampled_from([(1.2, 0.75), (0.9, 0.4), (0.0, 1.0)]), st.data())
+def test_the_weights_are_the_librarys_to_the_bit(
+    documents: list[str], settings: tuple[float, float], data: st.DataObject
+) -> None:
+    k1, b = settings
+    index = Bm25Index.build(documents, k1=k1, b=b)
+    chosen = data.draw(st.lists(st.integers(0, len(documents) - 1), unique=True).map(sorted))
+    for part in (index, index.select(np.array(chosen, np.int64))):
+        words = [np.repeat(row.indices, row.data).tolist() for row in part.counts]
+        if not any(words):
+            assert not part.postings.nnz
+            continue
+        engine = bm25s.BM25(method="lucene", k1=k1, b=b)
+        engine.index((words, dict(index.vocabulary)), show_progress=False, create_empty_token=False)
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(part.postings, name), engine.scores[name])
+
+
+def test_words_and_documents_that_hold_nothing() -> None:
+    index = Bm25Index.build(["graph model", "", "neural", "the of"])
+    part = index.select([1, 2])
+    assert part.postings.shape == (3, 2)
+    assert part.scores(["graph model"]).tolist() == [[0.0, 0.0]]
+    assert part.scores(["neural"])[0, 1] > 0
+    assert index.select(np.array([], np.int64)).scores(["graph"]).shape == (1, 0)
+    grouped = index.grouped([0, 2], [3, 3], 5)
+    assert np.flatnonzero(grouped.scores(["graph"])[0]).tolist() == [3]
+    assert "" not in index.vocabulary
+    assert not np.isnan(index.select([1, 3]).scores(["graph"])).any()
+
+
 def test_stop_words_are_those_of_lucene_as_bm25s_has_them() -> None:
     assert STOP_WORDS["english"] == frozenset(STOPWORDS_EN)
 

@@ -1,13 +1,14 @@
 """BM25 over any list of texts, scored for whole blocks of queries at once.
 
-The scheme is that of eager sparse scoring, as in the bm25s library, whose scores it gives: the weight of a word in
-a document does not depend on the query, so all weights are computed once and kept as a sparse matrix. A block of
-queries is then one product, word counts (Q, V) times weights (V, N). What is added here is that documents can be
-appended, chosen and looked at one by one without splitting their text into words again.
+The engine is the bm25s library, with eager sparse scoring: the weight of a word in a document does not depend on the
+query, so the library computes all weights once, as a sparse matrix. A block of queries is then one product, word
+counts (Q, V) times the library's weights (V, N). What is added here is what the library lacks: documents can be
+appended, chosen, grouped and looked at one by one without splitting their text into words again.
 
 Lucene's formula, of a word t that occurs f times in a document of length l, given n of N documents that hold it:
 ``log(1 + (N - n + 0.5) / (n + 0.5)) * f / (f + k1 * (1 - b + b * l / mean length))``; a word counts as often
-as it occurs in the query.
+as it occurs in the query. It is written out here only for documents that no build of the library covers: appended
+ones, single candidates, and evidence.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import bm25s
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +43,7 @@ class Bm25Index:
         counts: (N, V) how often each word occurs in each document.
         idf: (V,) inverse document frequencies.
         mean_length: mean number of words of a document, as of the last full build.
+        postings: (V, N) the weight of each word in each document: what the scores are sums of.
     """
 
     def __init__(
@@ -100,7 +104,7 @@ class Bm25Index:
         numbers, indptr = self.tokenizer.learn(texts, vocabulary)
         new = matrices.counted(numbers, indptr, columns=len(vocabulary))
         holding = np.bincount(new.indices, minlength=len(vocabulary))[len(self.vocabulary) :]
-        return Bm25Index(
+        grown = Bm25Index(
             self.tokenizer,
             vocabulary,
             sp.vstack([matrices.widened(self.counts, len(vocabulary)), new], format="csr"),
@@ -109,6 +113,9 @@ class Bm25Index:
             k1=self.k1,
             b=self.b,
         )
+        old = matrices.heightened(self.postings, len(vocabulary))
+        grown.postings = sp.hstack([old, grown._weighed(new).T.tocsr()], format="csr")
+        return grown
 
     def select(self, documents: ArrayLike) -> Bm25Index:
         """An index of some documents alone, with exact statistics of its own; no text is split again.
@@ -200,10 +207,7 @@ class Bm25Index:
 
     def scores_of(self, text: str, counts: sp.csr_matrix) -> NDArray[np.float32]:
         """(m,) scores of documents that are not indexed, given by their word counts (m, V)."""
-        lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        counts = counts.tocsr()
-        weights = self._weight(counts.indices, counts.data, np.repeat(lengths, np.diff(counts.indptr)))
-        held = sp.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape)
+        held = self._weighed(counts.tocsr())
         return np.asarray((held @ self._query_counts([text]).T).toarray(), np.float32).ravel()
 
     def shared_terms(self, text: str, row: int, limit: int = 10) -> list[tuple[str, float]]:
@@ -258,18 +262,16 @@ class Bm25Index:
         weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
         return weight
 
+    def _weighed(self, counts: sp.csr_matrix) -> sp.csr_matrix:
+        """(m, V) weights of documents given by their word counts, under this index' statistics."""
+        lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
+        weights = self._weight(counts.indices, counts.data, np.repeat(lengths, np.diff(counts.indptr)))
+        return sp.csr_matrix((weights.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)
+
     @cached_property
     def postings(self) -> sp.csr_matrix:
-        """(V, N) the weight of each word in each document that holds it: what the scores are sums of."""
-        data = np.empty(self.counts.nnz, np.float32)
-        # In parts: the float64 intermediates of a large corpus at once would be the most memory of all.
-        for first in range(0, len(self), 100_000):
-            ends = self.counts.indptr[first : first + 100_001]
-            entries = slice(int(ends[0]), int(ends[-1]))
-            lengths = np.repeat(self.lengths[first : first + 100_000], np.diff(ends))
-            data[entries] = self._weight(self.counts.indices[entries], self.counts.data[entries], lengths)
-        by_document = sp.csr_matrix((data, self.counts.indices, self.counts.indptr), shape=self.counts.shape)
-        return by_document.T.tocsr()
+        """What bm25s makes of the counts; on first use, since an index may serve only to derive others from."""
+        return _weights(self.counts, self.vocabulary, self.k1, self.b)
 
     # -- keeping --------------------------------------------------------------------------------------------
 
@@ -322,6 +324,43 @@ class Bm25Index:
             raise IntegrityError(
                 f"not a readable BM25 index: {error}", where=str(folder), hint="build the index again"
             ) from error
+
+
+class _Documents:
+    """Documents as bm25s reads them, from their word counts: ``ids``, ``vocab`` and lists of word numbers.
+
+    It reads them several times from first to last. The lists are made anew each time, a block at once: kept, they
+    would take some forty bytes a word.
+    """
+
+    def __init__(self, counts: sp.csr_matrix, vocabulary: dict[str, int]) -> None:
+        self.ids, self.vocab, self.counts = self, vocabulary, counts
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for first in range(0, len(self), 4096):
+            ends = self.counts.indptr[first : first + 4097]
+            entries = slice(int(ends[0]), int(ends[-1]))
+            times = self.counts.data[entries]
+            words = np.repeat(self.counts.indices[entries], times).tolist()
+            cuts = np.concatenate([[0], np.cumsum(times, dtype=np.int64)])[ends - ends[0]].tolist()
+            for begin, end in pairwise(cuts):
+                yield words[begin:end]
+
+
+def _weights(counts: sp.csr_matrix, vocabulary: dict[str, int], k1: float, b: float) -> sp.csr_matrix:
+    """(V, N) the weights that bm25s gives the words of documents."""
+    shape = (len(vocabulary), counts.shape[0])
+    if not counts.nnz:
+        return sp.csr_matrix(shape, dtype=np.float32)  # The library divides by the mean length, 0 here.
+    # SciPy makes the matrix by counting, in a third of the memory that the library's own sort takes.
+    engine = bm25s.BM25(method="lucene", k1=k1, b=b, dtype="float32", csc_backend="scipy")
+    engine.index(_Documents(counts, vocabulary), create_empty_token=False, show_progress=False)
+    # Its columns of documents, compressed by word, are rows of words.
+    parts = (engine.scores["data"], engine.scores["indices"], engine.scores["indptr"])
+    return sp.csr_matrix(parts, shape=shape, copy=False)
 
 
 def _idf(holding: NDArray[np.int64], documents: int) -> NDArray[np.float64]:

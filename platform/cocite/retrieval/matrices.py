@@ -40,6 +40,12 @@ def widened(matrix: sp.csr_matrix, columns: int) -> sp.csr_matrix:
     return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
 
 
+def heightened(matrix: sp.csr_matrix, rows: int) -> sp.csr_matrix:
+    """The same matrix with empty rows behind; shares its data."""
+    indptr = np.concatenate([matrix.indptr, np.full(rows - matrix.shape[0], matrix.indptr[-1])])
+    return sp.csr_matrix((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))
+
+
 def save(folder: Path, name: str, matrix: sp.csr_matrix) -> None:
     """Write ``{name}.data.npy``, ``{name}.indices.npy`` and ``{name}.indptr.npy``."""
     for part in _PARTS:
