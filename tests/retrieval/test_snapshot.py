@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+import shutil
 import threading
 from pathlib import Path
 
@@ -15,14 +17,17 @@ from cocite.corpus.records import ContextRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.protocols import Query
+from cocite.retrieval.anchors import Anchors, window_texts
+from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.citing_sentences import CitingSentences
 from cocite.retrieval.dense import VectorRetriever
 from cocite.retrieval.index import Index
 from cocite.retrieval.lexical import Bm25Retriever
 from cocite.retrieval.neighbours import Neighbours
+from cocite.retrieval.own_links import OwnLinks
 from cocite.retrieval.snapshot import IndexSnapshot, list_versions, verify_index
 from cocite.retrieval.versions import Versions
-from cocite.text.gaps import strip_marks
+from cocite.text.gaps import around_gap, strip_marks
 
 from .conftest import HashEncoder, make_records, queries_of
 
@@ -33,6 +38,15 @@ def same(one: Index, other: Index, queries: list[Query]) -> None:
         a, b = retriever(one).search(queries, 10), retriever(other).search(queries, 10)
         np.testing.assert_array_equal(a.rows, b.rows)
         np.testing.assert_array_equal(a.scores, b.scores)
+    np.testing.assert_array_equal(anchor_scores(one, queries), anchor_scores(other, queries))
+    np.testing.assert_array_equal(Anchors(one).contexts, Anchors(other).contexts)
+
+
+def anchor_scores(index: Index, queries: list[Query]) -> np.ndarray:
+    """(2, Q, N) scores of the contexts and of the words next to the gap."""
+    anchors, own = Anchors(index), OwnLinks(index, queries)
+    contexts = [strip_marks(query.context) for query in queries]
+    return np.stack([anchors.scores(contexts, own), anchors.scores(window_texts(queries), own, near=True)])
 
 
 def test_a_snapshot_answers_as_the_index_in_memory(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
@@ -80,6 +94,19 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
         text = new.corpus.contexts.take("text", [new.history.contexts[document]])[0]
         held = {word for word, _ in new.contexts.shared_terms(text, document, 99)}
         assert held == set(new.contexts.tokenizer.words(strip_marks(text)))
+        near = {word for word, _ in new.anchors.windows.shared_terms(text, document, 99)}
+        assert near == set(new.contexts.tokenizer.words(around_gap(text)))
+    # A paper's anchor text is all that cites it, old and new; what nothing new cites keeps its scores.
+    citing = new.corpus.context_cited.transpose(86)
+    for texts, form in ((new.anchors.whole, strip_marks), (new.anchors.near, around_gap)):
+        assert len(texts) == 86
+        assert np.isclose(texts.scores(["quokka"])[0, 4], texts.shared_terms("quokka", 4)[0][1])
+        for row in range(86):
+            said = new.corpus.contexts.take("text", citing[row])
+            assert texts.lengths[row] == sum(len(texts.tokenizer.words(form(text))) for text in said)
+    untouched = np.setdiff1d(np.arange(80), new.ballots.indices[len(old.ballots.indices) :])
+    before, after = (anchor_scores(index, queries)[:, :, untouched] for index in (old, new))
+    np.testing.assert_allclose(after, before, rtol=1e-6)
     np.testing.assert_array_equal(new.vectors.raw[:80], old.vectors.raw)
     np.testing.assert_allclose(
         new.vectors.raw[80:], encoder.encode_papers(new.corpus, np.arange(80, 86)), rtol=1e-6
@@ -114,6 +141,9 @@ def test_removed_papers_are_not_found_and_do_not_speak(
         assert not np.isin([4, 60], rows).any(), retriever.name
     assert (rows >= 0).sum() == 77
     assert not np.isin(60, gone.context_papers)
+    fresh = Index.build(corpus, gone.history)
+    asked = queries_of(corpus, range(100, 110))
+    np.testing.assert_allclose(anchor_scores(gone, asked), anchor_scores(fresh, asked), rtol=1e-6)
     assert not len(gone.history.cites[60])
     assert 60 not in Neighbours(gone).voters(queries).rows
     again = IndexSnapshot.add(root, make_records(2, start=80), encoder=encoder)
@@ -245,6 +275,21 @@ def test_damage_is_named(corpus: Corpus, root: Path) -> None:
     (root / "CURRENT").write_text("nonsense")
     with pytest.raises(IntegrityError, match="nonsense"):
         IndexSnapshot.open(root)
+
+
+def test_an_index_without_anchor_texts_is_to_be_built_again(corpus: Corpus, root: Path) -> None:
+    path = IndexSnapshot.create(corpus, root).path
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["files"] = {
+        name: of for name, of in manifest["files"].items() if not name.startswith("anchors/")
+    }
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    shutil.rmtree(path / "anchors")
+    with pytest.raises(InputError, match=r"no anchor texts.*\n?.*build it again"):
+        IndexSnapshot.open(root)
+    bare = Index(corpus, History.all(corpus), np.ones(80, bool), {}, Bm25Index.build([]))
+    with pytest.raises(InputError, match=r"Index\.build"):
+        Anchors(bare)
 
 
 def test_a_folder_of_something_else_is_not_taken(corpus: Corpus, tmp_path: Path) -> None:

@@ -49,6 +49,11 @@ class CSR:
         """All (row, entry) pairs as two arrays."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.degrees), np.asarray(self.indices)
 
+    def keep(self, entries: NDArray[np.bool_]) -> CSR:
+        """The entries that are marked, aligned with ``indices``; as many rows as before."""
+        ends = np.concatenate([[0], np.cumsum(entries, dtype=np.int64)])
+        return CSR(ends[self.indptr], self.indices[entries])
+
     def transpose(self, columns: int | None = None) -> CSR:
         """Rows become entries; ``columns`` is the number of rows of the result (default: square)."""
         rows, entries = self.pairs()

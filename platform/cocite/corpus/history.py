@@ -48,14 +48,14 @@ class History:
     @cached_property
     def cites(self) -> CSR:
         """For each paper, the papers it is known to cite."""
-        rows, entries = self.corpus.cites.pairs()
-        keep = self.citing[rows]
-        return CSR.build(rows[keep], entries[keep], len(self.corpus))
+        cites = self.corpus.cites
+        return cites if self.citing.all() else cites.keep(np.repeat(self.citing, cites.degrees))
 
     @cached_property
     def cited_by(self) -> CSR:
         """For each paper, the papers known to cite it."""
-        return self.cites.transpose()
+        cited_by = self.corpus.cited_by
+        return cited_by if self.citing.all() else cited_by.keep(self.citing[cited_by.indices])
 
     @cached_property
     def in_citations(self) -> NDArray[np.int32]:

@@ -1,46 +1,35 @@
-"""Anchor text: a paper as those who cited it describe it.
-
-All historical contexts that cite a paper make one document, as the texts of links to a page do in web search. It
-names what a paper is cited *for*, in the words of its readers, which its own abstract often lacks.
-"""
+"""Scores of texts against anchor texts: a paper as those who cited it describe it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cocite.errors import InputError
 from cocite.protocols import Query
-from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.index import Index
 from cocite.retrieval.own_links import OwnLinks
 from cocite.text.gaps import around_gap
 
 
 class Anchors:
-    """Two BM25 indexes whose document i is all that the history says when it cites paper i.
+    """Scores papers by all that the history says when it cites them.
 
     Attributes:
-        whole: of whole contexts.
-        near: of the words next to the gap alone.
-        windows: those words, a document a context, in the order of ``index.contexts``.
+        whole, near, windows: the BM25 indexes of :class:`~cocite.retrieval.anchor_texts.AnchorTexts`.
         contexts: (N,) how many contexts cite each paper.
     """
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        owner, cited = index.ballots.pairs()
-        texts = chain.from_iterable(index.corpus.contexts.batches("text"))
-        known = np.zeros(len(index.corpus.contexts), bool)
-        known[index.history.contexts] = True
-        self.windows = Bm25Index.build(
-            around_gap(text) for text, kept in zip(texts, known, strict=True) if kept
-        )
-        self.whole = index.contexts.grouped(owner, cited, len(index))
-        self.near = self.windows.grouped(owner, cited, len(index))
+        texts = index.anchors
+        self.windows, self.whole, self.near = texts.windows, texts.whole, texts.near
+        if len(self.whole) != len(index):
+            raise InputError("the index was made without anchor texts", hint="make it with Index.build")
+        cited = index.ballots.indices
         self.contexts: NDArray[np.int32] = np.bincount(cited, minlength=len(index)).astype(np.int32)
 
     def scores(self, texts: Sequence[str], own: OwnLinks, *, near: bool = False) -> NDArray[np.float32]:

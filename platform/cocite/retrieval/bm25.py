@@ -126,20 +126,32 @@ class Bm25Index:
             self.tokenizer, self.vocabulary, self.counts[np.asarray(documents)], self.k1, self.b
         )
 
-    def grouped(self, documents: ArrayLike, groups: ArrayLike, count: int) -> Bm25Index:
+    def grouped(
+        self, documents: ArrayLike, groups: ArrayLike, count: int, *, like: Bm25Index | None = None
+    ) -> Bm25Index:
         """An index of ``count`` groups of documents, each scored as one long text; with exact statistics of its own.
 
         Args:
             documents: members, by pairs with ``groups``; a document may be in several groups, or in none.
             groups: the group of each member.
             count: how many groups there are.
+            like: an earlier grouping, before this index was appended to: its statistics are kept, as
+                :meth:`append` keeps them, and nothing is built anew.
         """
         members = np.asarray(documents, np.int64)
         places = (np.asarray(groups, np.int64), members)
         membership = sp.csr_matrix((np.ones(len(members), np.int32), places), shape=(count, len(self)))
         counts = sp.csr_matrix(membership @ self.counts)
         counts.sort_indices()
-        return self._exact(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
+        if like is None:
+            return self._exact(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
+        holding = np.bincount(counts.indices, minlength=len(self.vocabulary))[len(like.vocabulary) :]
+        idf = np.concatenate([like.idf, _idf(holding, count)])
+        result = Bm25Index(
+            self.tokenizer, self.vocabulary, counts, idf, like.mean_length, k1=self.k1, b=self.b
+        )
+        result.postings = result._weighed(counts).T.tocsr()
+        return result
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])
@@ -265,8 +277,14 @@ class Bm25Index:
     def _weighed(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """(m, V) weights of documents given by their word counts, under this index' statistics."""
         lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        weights = self._weight(counts.indices, counts.data, np.repeat(lengths, np.diff(counts.indptr)))
-        return sp.csr_matrix((weights.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)
+        data = np.empty(counts.nnz, np.float32)
+        # In parts: the float64 intermediates of a large corpus at once would be the most memory of all.
+        for first in range(0, counts.shape[0], 100_000):
+            ends = counts.indptr[first : first + 100_001]
+            entries = slice(int(ends[0]), int(ends[-1]))
+            repeated = np.repeat(lengths[first : first + 100_000], np.diff(ends))
+            data[entries] = self._weight(counts.indices[entries], counts.data[entries], repeated)
+        return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
 
     @cached_property
     def postings(self) -> sp.csr_matrix:

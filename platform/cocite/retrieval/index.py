@@ -19,9 +19,10 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
+from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.vectors import VectorIndex
-from cocite.text.gaps import strip_marks
+from cocite.text.gaps import around_gap, strip_marks
 
 FIELDS = ("text", "title", "abstract")
 """Fields of a paper with a BM25 index of their own; ``text`` is title and abstract."""
@@ -46,6 +47,7 @@ class Index:
         vectors: (N, d) unit vectors, or None.
         encoder_id: which encoder made them.
         version: name of the snapshot; empty in memory.
+        anchors: BM25 over what contexts say of each paper; of nothing where nothing but the papers' words counts.
     """
 
     corpus: Corpus
@@ -56,6 +58,7 @@ class Index:
     vectors: VectorIndex | None = None
     encoder_id: str | None = None
     version: str = field(default="")
+    anchors: AnchorTexts = field(default_factory=AnchorTexts, repr=False)
 
     @classmethod
     def build(
@@ -71,11 +74,21 @@ class Index:
         step = advance or (lambda _: None)
         papers = {name: Bm25Index.build(told(paper_texts(corpus, name), step)) for name in FIELDS}
         contexts = Bm25Index.build(told(context_texts(corpus, history.contexts), step))
+        windows = Bm25Index.build(context_texts(corpus, history.contexts, around_gap))
+        anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus))
         vectors = None
         if encoder is not None:
             vectors = VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind)
-        alive = np.ones(len(corpus), bool)
-        return cls(corpus, history, alive, papers, contexts, vectors, encoder.id if encoder else None)
+        return cls(
+            corpus=corpus,
+            history=history,
+            alive=np.ones(len(corpus), bool),
+            papers=papers,
+            contexts=contexts,
+            vectors=vectors,
+            encoder_id=encoder.id if encoder else None,
+            anchors=anchors,
+        )
 
     def rewind(self, year: int) -> Index:
         """The index as it would be if nothing later than ``year`` had been cited: same papers, shorter history.
@@ -90,7 +103,9 @@ class Index:
         if (history.citing & ~self.history.citing).any():
             raise ValueError("the history holds papers that this index does not know the contexts of")
         kept = np.searchsorted(self.history.contexts, history.contexts)
-        return replace(self, history=history, contexts=self.contexts.select(kept))
+        contexts, windows = self.contexts.select(kept), self.anchors.windows.select(kept)
+        anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(self))
+        return replace(self, history=history, contexts=contexts, anchors=anchors)
 
     def with_vectors(self, encoder: Encoder, kind: str = "auto", *, advance: Advance | None = None) -> Index:
         """The same index with the vectors of an encoder."""
@@ -103,9 +118,7 @@ class Index:
     @cached_property
     def ballots(self) -> CSR:
         """For each document of ``contexts``, the papers that context cites."""
-        positions = self.history.contexts
-        owner, cited = self.corpus.context_cited.gather(positions)
-        return CSR.build(owner, cited, len(positions))
+        return ballots_of(self.history)
 
     @cached_property
     def context_papers(self) -> NDArray[np.int32]:
@@ -152,12 +165,14 @@ def paper_texts(corpus: Corpus, name: str, start: int = 0) -> Iterator[str]:
     return (text or "" for chunk in column.chunks for text in chunk.to_pylist())
 
 
-def context_texts(corpus: Corpus, positions: NDArray[np.int64]) -> Iterator[str]:
-    """The texts of some contexts, in order, citation marks taken out."""
+def context_texts(
+    corpus: Corpus, positions: NDArray[np.int64], form: Callable[[str], str] = strip_marks
+) -> Iterator[str]:
+    """Some contexts in order; ``form`` makes of each what is indexed, by default all of it but citation marks."""
     chosen = np.zeros(len(corpus.contexts), bool)
     chosen[positions] = True
     texts = chain.from_iterable(corpus.contexts.batches("text"))
-    return (strip_marks(text) for text, wanted in zip(texts, chosen, strict=True) if wanted)
+    return (form(text) for text, wanted in zip(texts, chosen, strict=True) if wanted)
 
 
 def encode(

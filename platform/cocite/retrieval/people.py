@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -25,21 +27,20 @@ class People:
 
     def __init__(self, index: Index) -> None:
         table = index.corpus.papers.table
-        names = [[author.strip().lower() for author in authors] for authors in table["authors"].to_pylist()]
-        self.authors, self._author_ids = _incidence(names)
-        self.surnames, self._surname_ids = _incidence(
-            [
-                [parts[-1] for name in authors if (parts := name.split()) and len(parts[-1]) > 2]
-                for authors in names
-            ]
-        )
-        venues = [[venue] if venue else [] for venue in table["venue"].to_pylist()]
-        self._venue_of, self._venue_ids = _incidence(venues)
+        papers, names, written = _names(table["authors"])
+        self._author_ids, author_of = _numbered([name.strip().lower() for name in written])
+        self.authors = _incidence(papers, author_of[names], (len(index), len(self._author_ids)))
+        last = [parts[-1] if (parts := name.split()) else "" for name in self._author_ids]
+        self._surname_ids, surname_of = _numbered([name if len(name) > 2 else "" for name in last])
+        papers, authors = self.authors.nonzero()
+        self.surnames = _incidence(papers, surname_of[authors], (len(index), len(self._surname_ids)))
+        papers, venues, written = _names(table["venue"])
+        self._venue_ids, venue_of = _numbered(written)
+        self._venue_of = _incidence(papers, venue_of[venues], (len(index), len(self._venue_ids)))
         self._papers_of_author = self.authors.T.tocsr()
         self._papers_of_surname = self.surnames.T.tocsr()
-        cites = _matrix(index.history.cites, len(index))
-        self.author_citations = (self._papers_of_author @ cites).tocsr()
-        self.venue_citations = (self._venue_of.T.tocsr() @ cites).tocsr()
+        self._papers_of_venue = self._venue_of.T.tocsr()
+        self._cites = _matrix(index.history.cites, len(index))
         bearers = np.maximum(np.asarray(self.surnames.sum(axis=0)).ravel(), 1)
         self._surname_weight = np.log(max(len(index), 2) / bearers).astype(np.float32)
 
@@ -51,13 +52,15 @@ class People:
         """(Q, N) how often the query's authors have cited a paper, elsewhere than in the query's own paper."""
         authors = self._authors_of(queries)
         mine = np.asarray(authors.multiply(self.authors[own.papers]).sum(axis=1)).ravel()
-        return (authors @ self.author_citations - sp.diags(mine) @ own.links).tocsr()
+        theirs = authors @ self._papers_of_author @ self._cites
+        return (theirs - sp.diags(mine) @ own.links).tocsr()
 
     def venue_interest(self, queries: Sequence[Query], own: OwnLinks) -> sp.csr_matrix:
         """(Q, N) how often other papers of the query's venue have cited a paper."""
         venues = _rows([[query.venue] for query in queries], self._venue_ids)
         mine = np.asarray(venues.multiply(self._venue_of[own.papers]).sum(axis=1)).ravel()
-        return (venues @ self.venue_citations - sp.diags(mine) @ own.links).tocsr()
+        theirs = venues @ self._papers_of_venue @ self._cites
+        return (theirs - sp.diags(mine) @ own.links).tocsr()
 
     def names_in(self, texts: Sequence[str]) -> sp.csr_matrix:
         """(Q, N) weight of a paper's author surnames that a text mentions, rarer names weighing more."""
@@ -85,19 +88,36 @@ def _matrix(csr: CSR, columns: int) -> sp.csr_matrix:
     return sp.csr_matrix((ones, csr.indices, csr.indptr), shape=(len(csr), columns))
 
 
-def _incidence(names: Iterable[Iterable[str]]) -> tuple[sp.csr_matrix, dict[str, int]]:
-    """(rows, names) 1 where a row has a name, and the columns of the names."""
+def _names(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """The strings of a column of strings, or of lists of them, each distinct one read once.
+
+    Returns:
+        ``(papers, names, written)``: paper ``papers[i]`` has the string ``written[names[i]]``.
+    """
+    if pa.types.is_list(column.type):
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+        papers, column = np.repeat(np.arange(len(column)), lengths), pc.list_flatten(column)
+    else:
+        papers = np.arange(len(column))
+    codes = pc.dictionary_encode(column).combine_chunks()
+    if isinstance(codes, pa.ChunkedArray):
+        codes = codes.chunk(0) if codes.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    present = codes.is_valid().to_numpy(zero_copy_only=False)
+    names = codes.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return papers[present], names[present], codes.dictionary.to_pylist()
+
+
+def _numbered(names: Sequence[str]) -> tuple[dict[str, int], NDArray[np.int64]]:
+    """Numbers of the distinct names, and the number of each of ``names``; -1 for empty ones, which are none."""
     ids: dict[str, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    count = 0
-    for row, own in enumerate(names):
-        distinct = sorted({name for name in own if name})
-        columns.extend(ids.setdefault(name, len(ids)) for name in distinct)
-        rows.extend([row] * len(distinct))
-        count = row + 1
-    ones = np.ones(len(rows), np.float32)
-    return sp.csr_matrix((ones, (rows, columns)), shape=(count, len(ids))), ids
+    numbers = [ids.setdefault(name, len(ids)) if name else -1 for name in names]
+    return ids, np.array(numbers, np.int64)
+
+
+def _incidence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sp.csr_matrix:
+    """1 where a row has a column; negative columns are left out."""
+    kept = columns >= 0
+    return _matrix(CSR.build(rows[kept], columns[kept], shape[0]), shape[1])
 
 
 def _rows(names: Sequence[Iterable[str]], ids: dict[str, int]) -> sp.csr_matrix:

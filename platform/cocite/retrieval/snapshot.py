@@ -7,6 +7,7 @@ A version is an artifact that never changes:
 | ``corpus/`` | the corpus store |
 | ``bm25-text/``, ``bm25-title/``, ``bm25-abstract/`` | BM25 over the papers' fields |
 | ``contexts-bm25/`` | BM25 over the known citation contexts |
+| ``anchors/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
 | ``vectors/`` | the papers' vectors, when an encoder was given |
 | ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
 
@@ -35,10 +36,12 @@ from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.protocols import Encoder
+from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.index import FIELDS, Advance, Index, context_texts, encode, paper_texts, told
 from cocite.retrieval.vectors import VectorIndex
 from cocite.retrieval.versions import KEEP, Pin, Versions
+from cocite.text.gaps import around_gap
 
 KIND = "index"
 
@@ -68,6 +71,12 @@ class IndexSnapshot(Index):
         name, pin = Versions(root).pin(version)
         path = Versions(root).folder(name)
         manifest = _present(path)
+        if not (path / "anchors").is_dir():
+            raise InputError(
+                "the index holds no anchor texts: an earlier version of cocite made it",
+                where=str(path),
+                hint="build it again with cocite index build",
+            )
         corpus = Corpus.open(path / "corpus")
         citing, alive = _mask(path / "history.npy", len(corpus)), _mask(path / "alive.npy", len(corpus))
         papers = {name: Bm25Index.load(path / f"bm25-{name}") for name in FIELDS}
@@ -78,6 +87,7 @@ class IndexSnapshot(Index):
             alive=alive,
             papers=papers,
             contexts=Bm25Index.load(path / "contexts-bm25"),
+            anchors=AnchorTexts.load(path / "anchors"),
             vectors=vectors,
             encoder_id=manifest.meta["encoder_id"],
             version=name,
@@ -118,12 +128,16 @@ class IndexSnapshot(Index):
             # One at a time, saved and let go: the largest of them bounds the memory.
             for name in FIELDS:
                 Bm25Index.build(told(paper_texts(corpus, name), step)).save(folder / f"bm25-{name}")
-            positions = History(corpus, citing).contexts
-            Bm25Index.build(told(context_texts(corpus, positions), step)).save(folder / "contexts-bm25")
+            history = History(corpus, citing)
+            contexts = Bm25Index.build(told(context_texts(corpus, history.contexts), step))
+            contexts.save(folder / "contexts-bm25")
+            windows = Bm25Index.build(context_texts(corpus, history.contexts, around_gap))
+            AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus)).save(folder / "anchors")
+            del contexts, windows
             if encoder is not None:
                 VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind).save(folder / "vectors")
             _save_masks(folder, citing, np.ones(len(corpus), bool))
-            _describe(folder, meta, corpus, positions)
+            _describe(folder, meta, corpus, history.contexts)
         return cls.open(root)
 
     @classmethod
@@ -174,7 +188,11 @@ class IndexSnapshot(Index):
             history = History(corpus, citing)
             # Contexts are in order of their paper and old papers get no new ones: the new stand behind the old.
             late = history.contexts[len(old.contexts) :]
-            old.contexts.append(told(context_texts(corpus, late), step)).save(folder / "contexts-bm25")
+            contexts = old.contexts.append(told(context_texts(corpus, late), step))
+            contexts.save(folder / "contexts-bm25")
+            windows = old.anchors.windows.append(context_texts(corpus, late, around_gap))
+            anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus), like=old.anchors)
+            anchors.save(folder / "anchors")
             if vectors is not None and encoder is not None:
                 vectors.append(encode(corpus, encoder, start=start, advance=step)).save(folder / "vectors")
             _save_masks(folder, citing, alive)
@@ -205,6 +223,7 @@ class IndexSnapshot(Index):
             alive[rows] = citing[rows] = False
             shorter = old.with_history(History(old.corpus, citing))
             shorter.contexts.save(folder / "contexts-bm25")
+            shorter.anchors.save(folder / "anchors")
             _save_masks(folder, citing, alive)
             _describe(folder, meta, old.corpus, shorter.history.contexts)
             old.close()
