@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import signal
+import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +36,8 @@ def demo(
     from cocite_jobs import demo as steps
 
     began = time.monotonic()
+    # Ended from outside, it still ends the endpoint it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     _clear(to)
     folders = steps.Folders.under(to)
     source = folders.corpus
@@ -54,7 +58,7 @@ def demo(
     for kind in ("global", "local") if len(store.contexts) else ("global",):
         _cocite(
             *("evaluate", "pipeline", "--corpus", source, "--model", folders.model, "--task", kind),
-            *("--sample", sample, "--to", folders.report / kind),
+            *("--sample", sample, "--to", folders.report / kind, "--brief"),
         )
     # What test papers cite is kept from the index, so that the answer below is a prediction and not a memory.
     known = steps.known_until(store)

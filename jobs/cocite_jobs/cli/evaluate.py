@@ -88,6 +88,7 @@ def pipeline(
     ] = 64,
     to: Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")] = None,
     markdown: MarkdownOption = None,
+    brief: Annotated[bool, typer.Option("--brief", help="Print metrics and times alone, no slices.")] = False,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     json: JsonFlag = False,
@@ -126,7 +127,7 @@ def pipeline(
             bar=progress,
         )
         _keep(kept, report, save)
-    _tell(report, json, markdown)
+    _tell(report, json, markdown, brief=brief)
 
 
 @app.command("tables")
@@ -189,7 +190,7 @@ def _keep(kept: Any, report: Report, save: Any) -> None:
         kept.artifact(folder, folder="report")
 
 
-def _tell(report: Report, json: bool, markdown: Path | None) -> None:
+def _tell(report: Report, json: bool, markdown: Path | None, *, brief: bool = False) -> None:
     from cocite.artifacts import write_atomic
 
     if markdown is not None:
@@ -203,7 +204,8 @@ def _tell(report: Report, json: bool, markdown: Path | None) -> None:
         f"{report.title}: "
         + ", ".join(f"{key.replace('_', ' ')} {shown(v)}" for key, v in report.facts.items())
     )
-    for part in report.tables:
+    # Metrics and times come first, then the slices.
+    for part in report.tables[:2] if brief else report.tables:
         table(part.title, part.columns, [[shown(cell) for cell in row] for row in part.rows])
         if part.note:
             out.print(part.note, style="dim")

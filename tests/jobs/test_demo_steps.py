@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cocite.corpus.builder import build
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.starter import build_starter
+from cocite.errors import InputError
+from cocite_jobs import demo
+
+
+def test_a_corpus_without_a_split_gets_years_that_leave_dev_and_test(tmp_path: Path) -> None:
+    papers = [
+        PaperRecord(f"p{i}", f"title {i}", year=1990 + i // 20, citations=(f"p{i // 2}",) if i else ())
+        for i in range(300)
+    ]
+    corpus = build(papers, tmp_path / "c")
+    years = demo.split_years(corpus)
+    assert years is not None
+    train, dev = years
+    citing = corpus.years[corpus.cites.degrees > 0]
+    shares = [np.mean(citing <= train), np.mean((citing > train) & (citing <= dev)), np.mean(citing > dev)]
+    assert min(shares) > 0
+    assert shares[0] > 0.5
+
+
+def test_a_given_split_is_kept_and_the_question_is_of_the_test_split(tmp_path: Path) -> None:
+    corpus = build_starter(tmp_path / "c")
+    assert demo.split_years(corpus) is None
+    assert demo.known_until(corpus) == 2019
+    asked = demo.manuscript(corpus)
+    assert asked["paper"].year >= 2020
+    assert asked["request"]["exclude"] == [asked["paper"].id]
+    assert asked["cites"] == set(asked["paper"].citations) != set()
+
+
+def test_years_that_cannot_be_split_are_told(tmp_path: Path) -> None:
+    papers = [PaperRecord(f"p{i}", f"title {i}", year=2000, citations=("p0",) if i else ()) for i in range(5)]
+    corpus = build(papers, tmp_path / "c")
+    with pytest.raises(InputError, match="needs three"):
+        demo.split_years(corpus)
+
+
+def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(InputError, match=f"port {port} is taken"),
+            demo.endpoint(demo.Folders.under(tmp_path), port),
+        ):
+            pass
