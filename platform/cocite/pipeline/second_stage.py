@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from bm25s.stopwords import STOPWORDS_EN_PLUS
 from numpy.typing import NDArray
 
 from cocite.pipeline.members import load_fusions, load_nnrank
@@ -21,6 +22,8 @@ WORDS = 8
 NEIGHBOURS = 5
 SENTENCES = 3
 """How many shared words, neighbours and sentences an author is shown of each paper."""
+FUNCTION_WORDS = frozenset(STOPWORDS_EN_PLUS)
+"""Words that are matched but no reason to cite anything: "we", "which", "from"."""
 
 
 class SecondStage:
@@ -138,14 +141,14 @@ class SecondStage:
     ) -> list[Evidence]:
         text = manuscript_texts([query])[0]
         sentences, neighbours = CitingSentences(self.index), Neighbours(self.index)
+        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, FUNCTION_WORDS)
         result = []
-        for row in rows.tolist():
-            words = tuple(self.index.papers["text"].shared_terms(text, row, WORDS))
+        for row, shared in zip(rows.tolist(), words, strict=True):
             citing: tuple[int, ...] = ()
             quoted: tuple[tuple[int, str], ...] = ()
             if candidates.neighbour_voters is not None:
                 citing = neighbours.evidence(candidates.neighbour_voters, position, row, NEIGHBOURS)
             if candidates.sentence_voters is not None:
                 quoted = sentences.evidence(candidates.sentence_voters, position, row, SENTENCES)
-            result.append(Evidence(words, citing, quoted))
+            result.append(Evidence(tuple(shared), citing, quoted))
         return result

@@ -25,12 +25,14 @@ from cocite.protocols import Ranking
 
 KIND = "learned-fusion"
 QUERY_KINDS = ("local", "global")
+SMALL = 10_000_000
+"""Values of a training table up to which one thread grows the trees."""
 
 
 class FusionSettings(Settings):
     """How the trees are grown."""
 
-    trees: int = Field(400, ge=1, le=10_000)
+    trees: int = Field(250, ge=1, le=10_000)
     """Boosting rounds."""
     learning_rate: float = Field(0.05, gt=0, le=1)
     """Weight of each tree."""
@@ -44,6 +46,8 @@ class FusionSettings(Settings):
     """Share of the signals that each tree may use."""
     query_share: float = Field(0.8, gt=0, le=1)
     """Share of the candidates that each tree sees."""
+    bins: int = Field(63, ge=3, le=65_535)
+    """Distinct values that a signal is rounded to."""
     l2: float = Field(1.0, ge=0)
     """L2 regularisation of the leaves' values."""
     seed: int = 0
@@ -147,7 +151,9 @@ def train(
         "bagging_freq": 1,
         "lambda_l2": settings.l2,
         "seed": settings.seed,
-        "num_threads": settings.threads,
+        # A small table gains nothing from a second thread, and much is lost waiting for one on a busy machine.
+        "num_threads": settings.threads if table.size > SMALL else 1,
+        "max_bin": settings.bins,
         "deterministic": True,
         "force_row_wise": True,
         "verbose": -1,

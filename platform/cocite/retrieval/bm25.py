@@ -14,7 +14,7 @@ ones, single candidates, and evidence.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -224,17 +224,27 @@ class Bm25Index:
 
     def shared_terms(self, text: str, row: int, limit: int = 10) -> list[tuple[str, float]]:
         """The words that a query and a document share, with what each adds to the score, heaviest first."""
+        return self.shared_terms_of(text, [row], limit)[0]
+
+    def shared_terms_of(
+        self, text: str, rows: Sequence[int], limit: int = 10, ignore: Collection[str] = ()
+    ) -> list[list[tuple[str, float]]]:
+        """As :meth:`shared_terms` for several documents, the words of ``ignore`` left out."""
+        names = {number: word for word, number in self._split(text) if word not in ignore}
         query = self._query_counts([text])
-        begin, end = self.counts.indptr[row : row + 2]
-        held, times = self.counts.indices[begin:end], self.counts.data[begin:end]
-        words, in_query, in_document = np.intersect1d(query.indices, held, return_indices=True)
-        weights = query.data[in_query] * self._weight(words, times[in_document], self.lengths[row])
-        order = np.argsort(-weights, kind="stable")[:limit]
-        wanted = dict.fromkeys(words[order].tolist(), "")
-        for word, number in self._split(text):
-            if number in wanted:
-                wanted[number] = word
-        return [(wanted[int(words[i])], float(weights[i])) for i in order]
+        times = np.zeros(len(self.vocabulary), np.int64)
+        times[query.indices] = query.data
+        chosen = np.asarray(rows, np.int64)
+        owner, at = matrices.entries(self.counts, chosen)
+        words = self.counts.indices[at]
+        shared = np.isin(words, np.fromiter(names, np.int64, len(names)))
+        owner, at, words = owner[shared], at[shared], words[shared]
+        weights = times[words] * self._weight(words, self.counts.data[at], self.lengths[chosen[owner]])
+        result: list[list[tuple[str, float]]] = [[] for _ in rows]
+        for i in np.lexsort((words, -weights, owner)).tolist():
+            if len(result[owner[i]]) < limit:
+                result[owner[i]].append((names[int(words[i])], float(weights[i])))
+        return result
 
     def key_terms(self, texts: Sequence[str], limit: int) -> list[list[str]]:
         """The words of each text that are more frequent there than in the index, weightiest first, each once.
