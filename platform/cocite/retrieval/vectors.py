@@ -28,6 +28,9 @@ FLAT_LIMIT = 100_000
 IVF_LIMIT = 4_000_000
 """Up to here whole vectors stay in memory; beyond, they are compressed."""
 CHUNK = 65_536
+TRAINING = 64
+"""Vectors that inverted lists are trained on, for each list: FAISS asks for at least 39, and k-means takes most of
+the time that a large index takes to build."""
 REFINE = 8
 """A compressed index is asked for this many times more candidates, whose exact scores then decide."""
 
@@ -66,7 +69,7 @@ class VectorIndex:
         faiss.omp_set_num_threads(threads)
         engine = _new(kind, len(raw), raw.shape[1])
         if not engine.is_trained and len(raw):
-            engine.train(_sample(raw, int(max(256 * engine.nlist, 65_536))))
+            engine.train(_sample(raw, int(max(TRAINING * engine.nlist, 65_536))))
         _add(engine, raw)
         return cls(kind, raw, engine, threads=threads)
 
