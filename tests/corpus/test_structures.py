@@ -151,3 +151,14 @@ def test_array_of_unknown_length(tmp_path: Path) -> None:
     values = np.load(tmp_path / "a.npy", mmap_mode="r")
     assert values.dtype == np.int32
     assert values.tolist() == [0, 1, 2, 3, 4, 7]
+
+
+@given(PAIRS, st.integers(0, 2**32 - 1))
+def test_marked_entries_are_kept_in_their_rows(pairs: list[tuple[int, int]], seed: int) -> None:
+    csr = CSR.build([a for a, _ in pairs], [b for _, b in pairs], 10)
+    marks = np.random.default_rng(seed).random(len(csr.indices)) < 0.5
+    owner, entries = csr.pairs()
+    expected = CSR.build(owner[marks], entries[marks], 10)
+    kept = csr.keep(marks)
+    np.testing.assert_array_equal(kept.indptr, expected.indptr)
+    np.testing.assert_array_equal(kept.indices, expected.indices)
