@@ -27,7 +27,7 @@ class FusionRecipe(Settings):
     kind: Literal["fusion"] = "fusion"
     tasks: tuple[Literal["local", "global"], ...] = ("local", "global")
     """Kinds of query; one that the corpus has no examples of is left out, and said so."""
-    queries: int = Field(6000, ge=1)
+    queries: int = Field(4000, ge=1)
     """Most queries of a kind, drawn with the seed."""
     local_depth: int = Field(300, ge=2, le=2000)
     """Candidates of a local query."""
