@@ -71,7 +71,7 @@ def thinned(data: Examples, hardest: int, drawn: int) -> Examples:
     priority[data.relevant] += 4
     kept = np.sort(np.argsort(-priority, axis=1)[:, : hardest + drawn], axis=1)
     signals = {name: np.take_along_axis(values, kept, axis=1) for name, values in data.signals.items()}
-    return Examples(signals, np.take_along_axis(data.relevant, kept, axis=1), data.counts)
+    return Examples(signals, np.take_along_axis(data.relevant, kept, axis=1), data.counts, data.papers)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cocite.pipeline import Options, Recommender
 from cocite.pipeline.members import check
-from cocite.pipeline.recommender import Recommender
+from cocite_jobs import demo
 
 pytestmark = pytest.mark.integration
 
@@ -29,11 +30,22 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert "cocite train nnselect" in done.stdout
     assert f"The page: http://127.0.0.1:{port}" in done.stdout
     assert check(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion"]
-    # What it left behind answers in process as well, with every stage's score.
-    recommender = Recommender.load(tmp_path / "demo" / "model", tmp_path / "demo" / "index")
-    query = recommender.query(title="Passage retrieval with dense vectors", abstract="We train a bi-encoder.")
-    best = recommender.recommend(query)[0]
-    assert list(best.stages) == ["first-stage", "nnrank", "fusion"]
     assert (tmp_path / "demo" / "evaluation" / "global" / "report.json").is_file()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0, "the endpoint still answers"
+
+    # What it left behind answers in process as the endpoint does, with every stage's score.
+    folders = demo.Folders.under(tmp_path / "demo")
+    recommender = Recommender.load(folders.model, folders.index)
+    text = {
+        "title": "Passage retrieval with dense vectors",
+        "abstract": "We train a bi-encoder with hard negatives.",
+    }
+    alone = recommender.recommend(recommender.query(**text), Options(top_k=15))
+    assert list(alone[0].stages) == ["first-stage", "nnrank", "fusion"]
+    with demo.endpoint(folders, port) as url:
+        served = demo.ask(url, {**text, "top_k": 15})
+    assert [paper["id"] for paper in served["papers"]] == [paper.id for paper in alone]
+    for other, paper in zip(served["papers"], alone, strict=True):
+        assert other["stages"] == pytest.approx(paper.stages, rel=1e-4, abs=1e-5)
+    assert served["model_version"] == recommender.model_version

@@ -53,16 +53,18 @@ class Examples:
         signals: name -> (Q, k).
         relevant: (Q, k) whether the query cites the candidate.
         counts: (Q,) how many papers the query cites, found or not.
+        papers: (Q,) the manuscript each query comes from.
     """
 
     signals: dict[str, NDArray[np.float32]]
     relevant: NDArray[np.bool_]
     counts: NDArray[np.int32]
+    papers: NDArray[np.int32]
 
     def take(self, chosen: NDArray[np.int64]) -> Examples:
         """Some of the queries."""
         signals = {name: values[chosen] for name, values in self.signals.items()}
-        return Examples(signals, self.relevant[chosen], self.counts[chosen])
+        return Examples(signals, self.relevant[chosen], self.counts[chosen], self.papers[chosen])
 
 
 def examples(
@@ -103,18 +105,19 @@ def examples(
         found.append(labels(candidates.ranking, indptr - indptr[0], entries))
         advance(len(block))
     joined = {name: np.concatenate(parts) for name, parts in signals.items()}
-    return Examples(joined, np.concatenate(found), relevant.degrees[: len(queries)])
+    papers = np.array([query.paper for query in queries], np.int32)
+    return Examples(joined, np.concatenate(found), relevant.degrees[: len(queries)], papers)
 
 
 def learn(data: Examples, recipe: FusionRecipe) -> tuple[LearnedFusion, Mapping[str, float]]:
     """Train on all examples; the metrics are those of a fusion that did not see the held-out share."""
-    order = np.random.default_rng(recipe.seed).permutation(len(data.counts))
-    held = order[: int(len(order) * recipe.held_out)]
+    # Held out by manuscript: two gaps of one paper are too alike to tell anything of each other.
+    papers = np.random.default_rng(recipe.seed).permutation(np.unique(data.papers))
+    held = np.isin(data.papers, papers[: int(len(papers) * recipe.held_out)])
     metrics: dict[str, float] = {}
-    if len(held):
-        kept = np.setdiff1d(order, held)
-        fusion = train(data.take(kept).signals, data.take(kept).relevant, recipe.trees)
-        test = data.take(held)
+    if held.any():
+        kept, test = data.take(np.flatnonzero(~held)), data.take(np.flatnonzero(held))
+        fusion = train(kept.signals, kept.relevant, recipe.trees)
         metrics = {
             **_measured("first-stage ", test, test.signals["first-stage"]),
             **_measured("", test, fusion.scores(test.signals, threads=recipe.trees.threads)),
