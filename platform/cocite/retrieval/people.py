@@ -19,7 +19,7 @@ from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index import Index
 from cocite.retrieval.own_links import OwnLinks
 
-_CAPITALISED = re.compile(r"\b[A-Z]\w\w+")
+_WORD = re.compile(r"\w{3,}")
 
 
 class People:
@@ -64,7 +64,7 @@ class People:
 
     def names_in(self, texts: Sequence[str]) -> sp.csr_matrix:
         """(Q, N) weight of a paper's author surnames that a text mentions, rarer names weighing more."""
-        words = [[word.lower() for word in _CAPITALISED.findall(text)] for text in texts]
+        words = [[word.lower() for word in _WORD.findall(text) if word[0].isupper()] for text in texts]
         mentioned = _rows(words, self._surname_ids) @ sp.diags(self._surname_weight)
         return (mentioned @ self._papers_of_surname).tocsr()
 
