@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,21 +98,27 @@ def endpoint(folders: Folders, port: int) -> Iterator[str]:
         if probe.connect_ex(("127.0.0.1", port)) == 0:
             raise InputError(f"port {port} is taken", where="--port", hint="name another one, as PORT=8001")
     command = [sys.executable, "-m", "cocite", *serve_arguments(folders, port)]
-    # A session of its own, so that Ctrl-C reaches the demo alone, which then ends the endpoint.
-    process = subprocess.Popen(
-        command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        _await(process, url)
-        yield url
-    finally:
-        process.send_signal(signal.SIGTERM)
+    with tempfile.TemporaryFile() as told:
+        # A session of its own, so that Ctrl-C reaches the demo alone, which then ends the endpoint.
+        process = subprocess.Popen(
+            command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told
+        )
+        url = f"http://127.0.0.1:{port}"
         try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            if (problem := _await(process, url)) is not None:
+                told.seek(0)
+                lines = told.read().decode(errors="replace").strip().splitlines()
+                raise CociteError(
+                    f"{problem}: {lines[-1] if lines else 'it said nothing'}", where="cocite serve"
+                )
+            yield url
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def serve_arguments(folders: Folders, port: int) -> list[str]:
@@ -130,19 +137,18 @@ def ask(url: str, request: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _await(process: subprocess.Popen[bytes], url: str) -> None:
+def _await(process: subprocess.Popen[bytes], url: str) -> str | None:
+    """Wait for both stages to be loaded; returns what went wrong, or None."""
     import httpx
 
     deadline = time.monotonic() + STARTUP_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise CociteError(
-                f"ended with exit code {process.returncode} before it was ready", where="cocite serve"
-            )
+            return f"ended with exit code {process.returncode} before it was ready"
         try:
             if httpx.get(f"{url}/v1/health", timeout=5).status_code == 200:
-                return
+                return None
         except httpx.HTTPError:
             pass
         time.sleep(0.5)
-    raise CociteError(f"not ready after {STARTUP_SECONDS} s", where="cocite serve")
+    return f"not ready after {STARTUP_SECONDS} s"

@@ -9,7 +9,7 @@ import pytest
 from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import build_starter
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
 from cocite_jobs import demo
 
 
@@ -55,3 +55,14 @@ def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
             demo.endpoint(demo.Folders.under(tmp_path), port),
         ):
             pass
+
+
+def test_an_endpoint_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (
+        pytest.raises(CociteError, match=r"exit code 2 before it was ready: cocite: .*holds no index"),
+        demo.endpoint(demo.Folders.under(tmp_path), port),
+    ):
+        pass
