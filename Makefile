@@ -76,11 +76,30 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(BENCH) ## the measurements under benchmarks/ (BENCHMARKS=path for some of them)
-	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+# What the benchmarks that need a corpus are run on: CORPUS=store, or a synthetic one.
+BENCH_CORPUS := $(or $(CORPUS),.cache/bench/corpus)
+BENCH_INDEX  := .cache/bench/index
+BENCH_PAPERS ?= 100000
+# make bench BENCH_PAPERS=1000000: how many papers the scale benchmarks go up to
+ARGS_bm25_engines      = $(BENCH_CORPUS)
+ARGS_first_stage       = $(BENCH_CORPUS)
+ARGS_fusion_training   = $(BENCH_CORPUS)
+ARGS_nnselect_training = --corpus $(BENCH_CORPUS)
+ARGS_serve_latency     = --index $(BENCH_INDEX)
+ARGS_corpus_scale      = --sizes 10000,$(BENCH_PAPERS)
+ARGS_scale             = --papers $(BENCH_PAPERS)
+ARGS_vector_index      =
+
+.cache/bench/corpus: | $(BENCH)
+	$(BIN)/cocite corpus synth --papers 3000 --to $@
+
+bench: $(BENCH) | $(BENCH_CORPUS) ## the measurements under benchmarks/ (BENCHMARKS=path for some, CORPUS=store)
+	$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX)
+	@$(foreach script,$(BENCHMARKS),echo "== $(script)"; \
+		$(BIN)/python -m benchmarks.$(basename $(notdir $(script))) $(ARGS_$(basename $(notdir $(script)))) || exit 1;)
 
 clean: ## remove caches and what demo made
-	rm -rf demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db
+	rm -rf demo .cache/bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db
 	find platform jobs tuning serve tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environment too
