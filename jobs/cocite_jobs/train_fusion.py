@@ -13,7 +13,7 @@ from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
-from cocite.pipeline.members import load_encoder
+from cocite.pipeline.members import load_encoder, load_nnrank
 from cocite.pipeline.second_stage import SecondStage
 from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
@@ -48,7 +48,7 @@ def train_fusion(
     else:
         index = index.with_history(history)
     first = FirstStage(index, encoder if index.vectors is not None else None)
-    second = SecondStage(index, nnrank=SecondStage.load(to, index).nnrank if to.is_dir() else None)
+    second = SecondStage(index, nnrank=load_nnrank(to, index))
     fusions: dict[str, LearnedFusion] = {}
     metrics: dict[str, float] = {}
     details: dict[str, object] = {}

@@ -44,7 +44,7 @@ def test_gathered_signals_are_the_dense_ones(
     for name in at:
         try:
             dense = block._over_all(name)
-        except (KeyError, ValueError):
+        except (InputError, ValueError):
             continue  # derived from others
         np.testing.assert_allclose(
             at[name], np.take_along_axis(dense, rows, 1), rtol=1e-5, atol=1e-6, err_msg=name
@@ -135,3 +135,9 @@ def test_impossible_options_are_refused() -> None:
 
 def test_it_is_a_retriever(first: FirstStage) -> None:
     assert isinstance(first, Retriever)
+
+
+def test_a_weight_of_an_unknown_signal_is_told(whole: Index, corpus: Corpus, later: list[int]) -> None:
+    stage = FirstStage(whole, weights={"global": {"whole>txt": 1.0}, "local": {}})
+    with pytest.raises(InputError, match="did you mean 'whole>text'"):
+        stage.search(queries_of(corpus, later[:1], context=False), 5)

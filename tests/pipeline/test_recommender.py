@@ -119,3 +119,12 @@ def test_without_a_model_the_blend_decides(corpus: Corpus, first: FirstStage, la
     query = queries_of(corpus, later[:1], context=False)
     assert untrained.rank(query, 30).rows.tolist() == first.search(query, 30).rows.tolist()
     assert list(untrained.recommend(query[0])[0].stages) == ["first-stage"]
+
+
+def test_a_fusion_is_not_loaded_without_what_it_reads(tmp_path: Path, model: Path, first: FirstStage) -> None:
+    fusion = LearnedFusion.load_all(model / "fusion")["global"]
+    for name, message in (("vectors", "holds no vectors"), ("nnrank", "holds no nnrank")):
+        other = LearnedFusion(fusion.booster, (name, *fusion.names[1:]))
+        LearnedFusion.save_all(tmp_path / name / "fusion", {"global": other}, {})
+        with pytest.raises(InputError, match=message):
+            Recommender.over(tmp_path / name, first.index)

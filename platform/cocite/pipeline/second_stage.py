@@ -9,6 +9,7 @@ import numpy as np
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 from numpy.typing import NDArray
 
+from cocite.errors import InputError
 from cocite.pipeline.members import load_fusions, load_nnrank
 from cocite.pipeline.options import Candidates, Options, Recommendation
 from cocite.protocols import NO_ROW, Evidence, Query, Ranking, Reranker
@@ -45,7 +46,21 @@ class SecondStage:
         """The stage of a model folder over an index."""
         if model is None:
             return cls(index)
-        return cls(index, nnrank=load_nnrank(model, index), fusions=load_fusions(model))
+        nnrank, fusions = load_nnrank(model, index), load_fusions(model)
+        read = {name for fusion in fusions.values() for name in fusion.names}
+        if "vectors" in read and index.vectors is None:
+            raise InputError(
+                "the learned fusion reads NNSelect's similarity, and the index holds no vectors",
+                where=str(model / "fusion"),
+                hint="build the index with --model",
+            )
+        if "nnrank" in read and nnrank is None:
+            raise InputError(
+                "the learned fusion reads NNRank's score, and the model folder holds no nnrank",
+                where=str(model / "fusion"),
+                hint="train nnrank into it, or train the fusion again",
+            )
+        return cls(index, nnrank=nnrank, fusions=fusions)
 
     def scores(self, queries: Sequence[Query], candidates: Candidates) -> dict[str, NDArray[np.float32]]:
         """Score of every stage, each (Q, depth); the last one in the dictionary decides."""

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.anchors import Anchors, window_texts
 from cocite.retrieval.citing_sentences import CitingSentences
@@ -163,6 +164,9 @@ class BlockSignals:
         if name in self.people:
             return np.asarray(self.people[name].toarray(), np.float32)
         source, _, kind = name.partition(":")
+        if source not in self.votes:
+            known = [*self.dense, *self.signals.counts, *self.people, *self.votes]
+            raise InputError(f"no signal is called {name!r}", where="weights", hint=nearest(name, known))
         return self.votes[source].dense(kind or "sum")
 
     def _own_counts(self, name: str) -> sp.csr_matrix:
