@@ -22,7 +22,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.models.nnrank import NNRank, NNRankModelSettings, Pairs, shared_words
-from cocite.models.nnselect import NNSelect
+from cocite.models.nnselect import NNSelect, WordVectors
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.text.fields import TEXT, FieldEncoder, FieldSettings, shared, take
 
@@ -290,6 +290,9 @@ def _weights(folder: Path, model: nn.Module) -> None:
     except (SafetensorError, RuntimeError) as error:
         message = str(error).splitlines()[0]
         raise IntegrityError(f"does not fit config and vocabulary: {message}", where=str(path)) from error
+    for part in model.modules():
+        if isinstance(part, WordVectors):
+            part.freeze()  # a loaded model is only read: half of a single query's time was making this table
 
 
 def load_encoder(folder: str | Path) -> NNSelectEncoder:

@@ -60,6 +60,7 @@ class WordVectors(nn.Module):
     def __init__(self, types: int, dimension: int, *, lazy: bool = True) -> None:
         super().__init__()
         self.lazy = lazy
+        self._frozen: Tensor | None = None
         self.magnitude = nn.Parameter(torch.ones(types, 1))
         self.direction = nn.Parameter(torch.randn(types, dimension) / dimension**0.5)
 
@@ -71,8 +72,14 @@ class WordVectors(nn.Module):
 
     def table(self) -> Tensor:
         """All vectors (V, d), with no gradient: for encoding many bags."""
+        if self._frozen is not None:
+            return self._frozen
         with torch.no_grad():
             return self.magnitude * functional.normalize(self.direction, dim=1)
+
+    def freeze(self) -> None:
+        """Keep the table from now on: weights that are only read give the same one for every query."""
+        self._frozen = self.table()
 
     def sums(self, bags: TokenBags) -> tuple[Tensor, Tensor]:
         """The sum of each bag's vectors (Eq. 1), and the distinct vectors it took.
