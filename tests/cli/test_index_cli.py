@@ -7,18 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cocite.cli import main
-
-
-def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
-    try:
-        main([str(arg) for arg in args])
-        code = 0
-    except SystemExit as exit_:
-        code = int(exit_.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
+from calling import call
 
 
 @pytest.fixture(scope="module")

@@ -7,24 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calling import call
 
-from cocite.cli import main
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation.queries import QueryFile
 from cocite.evaluation.trec import Vocabulary, read_run
 from cocite.retrieval.snapshot import IndexSnapshot
-
-
-def call(capsys, *args) -> tuple[int, str, str]:
-    try:
-        main([str(arg) for arg in args])
-        code = 0
-    except SystemExit as exit_:
-        code = int(exit_.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from calling import call
 
-from cocite.cli import main
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
@@ -18,16 +18,6 @@ from cocite.training.nnselect import NNSelectRecipe
 from cocite_jobs import tables
 from cocite_jobs.evaluate import evaluate_pipeline
 from cocite_jobs.train import train
-
-
-def call(capsys, *args) -> tuple[int, str, str]:
-    try:
-        main([str(arg) for arg in args])
-        code = 0
-    except SystemExit as exit_:
-        code = int(exit_.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 @pytest.fixture(scope="module")
