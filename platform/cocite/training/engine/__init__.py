@@ -1,0 +1,1 @@
+"""The loop that trains every neural model, on one process or many."""

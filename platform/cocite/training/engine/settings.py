@@ -1,0 +1,97 @@
+"""How a neural model is trained: the numbers of the loop, and the workers that share it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from cocite.config import Settings
+
+
+class ScheduleSettings(Settings):
+    """The learning rate over the optimizer steps."""
+
+    shape: Literal["constant", "linear", "cosine", "inverse-square-root"] = "linear"
+    """After the warm-up: stays; falls on a line to ``final``; on half a cosine to ``final``; or as 1 / sqrt(step)."""
+    warmup: int | float = 0.1
+    """Steps of linear rise from 0: a number of steps, or (below 1) a share of all steps."""
+    final: float = Field(0.0, ge=0, le=1)
+    """Where ``linear`` and ``cosine`` end, as a share of the peak."""
+
+
+class OptimizerSettings(Settings):
+    """AdamW."""
+
+    learning_rate: float = Field(1e-4, gt=0)
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    weight_decay: float = Field(0.01, ge=0)
+    """Decoupled; biases and one-dimensional weights (norms) are exempt."""
+    clip: float = Field(1.0, ge=0)
+    """Largest norm of the whole gradient; 0: never clipped."""
+
+
+class WorkerSettings(Settings):
+    """Who trains."""
+
+    count: int | tuple[int, int] = 1
+    """Workers under Ray Train; a pair is the range of an elastic run."""
+    gpus: float = Field(0, ge=0)
+    """GPUs of each worker."""
+    cpus: float = Field(1, gt=0)
+    """Logical CPUs of each worker; also its torch threads where it has no GPU."""
+    storage: str | None = None
+    """Where checkpoints are kept: a folder that all nodes see, or a URI such as ``s3://bucket/prefix``."""
+    retries: int = Field(3, ge=-1)
+    """How often a run is taken up again after a worker died; -1: always."""
+    timeout: float = Field(600, gt=0)
+    """Seconds that workers wait for one another before the run fails."""
+
+
+class TrainingSettings(Settings):
+    """One training of a neural model."""
+
+    epochs: int = Field(1, ge=1)
+    """Passes over the examples."""
+    steps: int | None = Field(None, ge=1)
+    """Optimizer steps after which training ends, whatever ``epochs`` says; the schedule's length too."""
+    minutes: float | None = Field(None, gt=0)
+    """No further step begins after so many minutes; the schedule is not shortened."""
+    batch: int = Field(64, ge=1)
+    """Examples of an optimizer step, over all workers."""
+    tokens: int = Field(8192, ge=1)
+    """Tokens of one forward pass on one worker: a step whose share is larger is split and accumulated."""
+    sort_within: int = Field(64, ge=1)
+    """Examples are drawn at random, then sorted by length within so many steps, whose order is drawn again."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    backend: Literal["plain", "ddp", "deepspeed"] = "plain"
+    zero: Literal[0, 1, 2, 3] = 2
+    """DeepSpeed's ZeRO stage."""
+    offload: bool = False
+    """DeepSpeed: optimizer state (and parameters, ZeRO 3) in the memory of the host."""
+    gradient_checkpointing: bool = False
+    compile: bool = False
+    optimizer: OptimizerSettings = OptimizerSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
+    evaluate_every: int = Field(0, ge=0)
+    """Steps between two looks at the dev metric; 0: at the end of each epoch."""
+    checkpoint_every: int = Field(0, ge=0)
+    """Steps between two checkpoints; 0: after each evaluation."""
+    refresh_every: int = Field(0, ge=0)
+    """Steps after which the task mines anew with the present weights (N_iter); 0: at the start of each epoch."""
+    keep: int = Field(2, ge=1)
+    """Checkpoints kept: the best by the dev metric, and always the last."""
+    patience: int = Field(0, ge=0)
+    """Stop after so many evaluations without a better dev metric; 0: never."""
+    loader_threads: int = Field(1, ge=0)
+    """Threads that prepare batches ahead; 0: none. The batches are the same."""
+    log_every: int = Field(10, ge=1)
+    """Steps between two logged losses."""
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _possible(self) -> TrainingSettings:
+        if self.offload and self.backend != "deepspeed":
+            raise ValueError("offload needs backend: deepspeed")
+        return self

@@ -1,0 +1,102 @@
+"""What a neural model brings to the training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from cocite.training.engine.world import World
+
+B = TypeVar("B")
+
+Examples = NDArray[np.int64]
+"""Numbers of some examples of an epoch, in 0 ... n - 1."""
+
+
+class Task(Protocol[B]):
+    """A training: examples, batches, loss, dev metric.
+
+    An epoch's examples are numbered. Whatever an example draws (negatives, sentences) is a function of the seed, the
+    epoch, its number and what was last mined, never of the batch, the worker or the thread that asks for it: so the
+    same training comes out of one process and of many.
+    """
+
+    @property
+    def model(self) -> nn.Module:
+        """What is trained; its weights are those of the seed when the task is made."""
+        ...
+
+    @property
+    def metric(self) -> str:
+        """The dev metric that decides which checkpoint is best; greater is better."""
+        ...
+
+    def lengths(self, epoch: int) -> NDArray[np.int64]:
+        """(n,) cost of each example of an epoch (from 0), in tokens."""
+        ...
+
+    def collate(self, examples: Examples, epoch: int) -> B:
+        """The batch of some examples, on the CPU. Called from loader threads."""
+        ...
+
+    def loss(self, model: nn.Module, batch: B) -> Tensor:
+        """(b,) loss of each example of a batch, which is on the model's device.
+
+        Args:
+            model: the trained module, as the backend wraps it: call it, not ``self.model``.
+            batch: from :meth:`collate`.
+        """
+        ...
+
+    def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
+        """Dev metrics of the present weights; every rank is called and must return the same numbers."""
+        ...
+
+    def refresh(self, model: nn.Module, world: World, step: int) -> None:
+        """Mine anew with the present weights. Every rank is called; does nothing where there is nothing to mine."""
+        ...
+
+    def state(self) -> Mapping[str, Tensor]:
+        """What :meth:`refresh` made, as plain tensors: kept in checkpoints. The same on every rank."""
+        ...
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`state` gave."""
+        ...
+
+    def flops(self, batch: B) -> float:
+        """Floating-point operations of a forward and a backward pass over a batch, as the model needs them."""
+        ...
+
+    def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        """Write the model folder (an artifact) from ``self.model``'s weights."""
+        ...
+
+
+@runtime_checkable
+class ContrastiveTask(Protocol[B]):
+    """A task whose loss sets all examples of a step against one another (in-batch negatives).
+
+    The loop embeds the step in pieces that fit into memory, gathers the vectors of all workers, takes the gradient of
+    the loss at the vectors, and then runs each piece again to carry that gradient into the weights (cached gradients,
+    Gao et al. 2021): the batch is as large as one likes. A step that is one piece on one process is run once.
+    """
+
+    def embed(self, model: nn.Module, batch: B) -> Tensor:
+        """(r, d) vectors of a piece's queries and candidates; r and their order follow from the examples alone."""
+        ...
+
+    def contrast(self, vectors: Tensor, pieces: Sequence[Examples], epoch: int) -> Tensor:
+        """(b,) loss of each example of a step.
+
+        Args:
+            vectors: (R, d) what :meth:`embed` gave for each piece, one below the other.
+            pieces: the examples of each piece, in that order.
+            epoch: the epoch they belong to.
+        """
+        ...

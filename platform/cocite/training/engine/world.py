@@ -1,0 +1,89 @@
+"""The processes that train together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among those that train together.
+
+    Attributes:
+        rank: its number.
+        size: how many there are.
+        device: where its tensors live.
+    """
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device = torch.device("cpu")
+
+    @classmethod
+    def join(cls, *, timeout: float = 600) -> World:
+        """The world that the environment describes: torchrun's, Ray Train's (already joined), or this process alone.
+
+        Args:
+            timeout: seconds to wait for the others before giving up.
+        """
+        gpu = torch.cuda.is_available()
+        local = int(os.environ.get("LOCAL_RANK", "0"))
+        device = torch.device("cuda", local % torch.cuda.device_count()) if gpu else torch.device("cpu")
+        if gpu:
+            torch.cuda.set_device(device)
+        if not dist.is_initialized():
+            if "WORLD_SIZE" not in os.environ:
+                return cls(device=device)
+            dist.init_process_group("nccl" if gpu else "gloo", timeout=timedelta(seconds=timeout))
+        return cls(dist.get_rank(), dist.get_world_size(), device)
+
+    @property
+    def first(self) -> bool:
+        """Whether this process speaks for all."""
+        return self.rank == 0
+
+    def barrier(self) -> None:
+        """Wait for the others."""
+        if self.size > 1:
+            dist.barrier()
+
+    def share(self, count: int) -> slice:
+        """This rank's contiguous part of ``count`` things; parts differ in size by at most one."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
+    def sum(self, value: Tensor) -> Tensor:
+        """The sum over all ranks."""
+        if self.size > 1:
+            value = value.clone()
+            dist.all_reduce(value)
+        return value
+
+    def concatenate(self, rows: Tensor) -> Tensor:
+        """(R, ...) the rows of rank 0, then of rank 1, and so on; ranks may hold different numbers of rows."""
+        if self.size == 1:
+            return rows
+        counts = torch.zeros(self.size, dtype=torch.int64, device=rows.device)
+        counts[self.rank] = len(rows)
+        sizes: Sequence[int] = self.sum(counts).tolist()
+        most = max(sizes)
+        padded = rows.new_zeros((most, *rows.shape[1:]))
+        padded[: len(rows)] = rows
+        parts = [torch.empty_like(padded) for _ in sizes]
+        dist.all_gather(parts, padded.contiguous())
+        return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
+
+    def agree(self, value: Any) -> Any:
+        """What rank 0 says: for decisions that clocks or file systems could make differently."""
+        if self.size == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0)
+        return box[0]
