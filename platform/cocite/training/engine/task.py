@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from cocite.training.engine.world import World
 
 B = TypeVar("B")
+C = TypeVar("C", contravariant=True)
 
 Examples = NDArray[np.int64]
 """Numbers of some examples of an epoch, in 0 ... n - 1."""
@@ -79,7 +80,7 @@ class Task(Protocol[B]):
 
 
 @runtime_checkable
-class ContrastiveTask(Protocol[B]):
+class ContrastiveTask(Protocol[C]):
     """A task whose loss sets all examples of a step against one another (in-batch negatives).
 
     The loop embeds the step in pieces that fit into memory, gathers the vectors of all workers, takes the gradient of
@@ -87,7 +88,7 @@ class ContrastiveTask(Protocol[B]):
     Gao et al. 2021): the batch is as large as one likes. A step that is one piece on one process is run once.
     """
 
-    def embed(self, model: nn.Module, batch: B) -> Tensor:
+    def embed(self, model: nn.Module, batch: C) -> Tensor:
         """(r, d) vectors of a piece's queries and candidates; r and their order follow from the examples alone."""
         ...
 
