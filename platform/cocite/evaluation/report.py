@@ -19,8 +19,22 @@ SLICED = ("MRR", "R@10", "R@100", "MAP@10")
 """Metrics of each part of the queries."""
 SELF_CITATION_DEPTHS = (1, 5, 10, 20, 50, 100)
 """Cut-offs of the self-citation table."""
+SIGNIFICANT = 0.05
+"""p below which a difference is marked."""
 VENUES = 10
 """How many venues are told, those of the most queries (Citeomatic, Figure 3)."""
+
+
+class Marked(float):
+    """A number with a mark behind it where people read it, as ``0.603*``; a plain number in JSON."""
+
+    mark: str = ""
+
+    def __new__(cls, value: float, mark: str = "") -> Marked:
+        """A value with its mark."""
+        self = super().__new__(cls, value)
+        self.mark = mark
+        return self
 
 
 @dataclass(frozen=True)
@@ -87,7 +101,8 @@ def shown(cell: Any) -> str:
     if isinstance(cell, float):
         if math.isnan(cell):
             return "–"
-        return f"{cell:.3f}" if abs(cell) < 100 else f"{cell:.0f}"
+        text = f"{cell:.3f}" if abs(cell) < 100 else f"{cell:.0f}"
+        return text + cell.mark if isinstance(cell, Marked) else text
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
 
 
@@ -96,6 +111,44 @@ def metrics_table(measured: Mapping[str, Measurement], title: str = "metrics") -
     first = next(iter(measured.values()))
     rows = [[name, m.queries, *m.means.values()] for name, m in measured.items()]
     return Table(title, ["system", "queries", *first.means], rows)
+
+
+def marked_table(
+    title: str,
+    measured: Mapping[str, Measurement],
+    baseline: str,
+    *,
+    more: Mapping[str, Sequence[Any]] | None = None,
+    note: str = "",
+) -> Table:
+    """One row a system; ``*`` marks what is better than the baseline, ``-`` what is worse (paired t-test, p < 0.05).
+
+    Args:
+        title: of the table.
+        measured: systems, judged on the same queries.
+        baseline: the system that the others are tested against.
+        more: further columns, a cell for each system in order.
+        note: added to the one that explains the marks.
+    """
+    base = measured[baseline]
+    rows = [
+        [name, *(_against(m, base, metric, name != baseline) for metric in base.means)]
+        for name, m in measured.items()
+    ]
+    for column in (more or {}).values():
+        for row, cell in zip(rows, column, strict=True):
+            row.append(cell)
+    legend = f"* better, - worse than {baseline} (paired t-test, p < 0.05)."
+    return Table(title, ["system", *base.means, *(more or {})], rows, f"{legend} {note}".strip())
+
+
+def _against(measured: Measurement, base: Measurement, metric: str, tested: bool) -> Marked:
+    value = measured.means[metric]
+    if not tested or measured.queries < 2:
+        return Marked(value)
+    difference = compare(measured.per_query[metric], base.per_query[metric])
+    significant = difference.p < SIGNIFICANT
+    return Marked(value, ("*" if difference.difference > 0 else "-") if significant else "")
 
 
 def slices_table(title: str, slices: Sequence[Slice], metrics: Sequence[str], note: str = "") -> Table:
