@@ -14,10 +14,10 @@ from pydantic import Field, field_validator
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
-from cocite.evaluation.tasks import manuscript_queries
 from cocite.evaluation.trec import check_id
 from cocite.protocols import NO_ROW, Query
 from cocite.text.gaps import strip_marks
+from cocite.text.queries import manuscript_queries
 
 LINE_LIMIT = 1 << 20
 """Longest line, in bytes."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from cocite.corpus.records import SPLITS
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import Query
+from cocite.text.queries import context_queries, manuscript_queries
 
 TASKS = ("local", "global")
 
@@ -76,19 +76,11 @@ def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, see
             hint="the global task needs links alone",
         )
     chosen = drawn(chosen, sample, seed)
-    citing = corpus.context_citing[chosen]
-    papers, which = np.unique(citing, return_inverse=True)
-    manuscripts = manuscript_queries(corpus, papers)
-    contexts = corpus.contexts
-    ids, texts = contexts.take("id", chosen), contexts.take("text", chosen)
-    sentences = contexts.column("sentence")[chosen].tolist()
-    queries = [
-        _with_context(manuscripts[paper], id_, text, sentence)
-        for paper, id_, text, sentence in zip(which.tolist(), ids, texts, sentences, strict=True)
-    ]
     owner, rows = cited.gather(chosen)
-    keep = rows != citing[owner]
-    return Task("local", corpus, queries, CSR.build(owner[keep], rows[keep], len(chosen)))
+    keep = rows != corpus.context_citing[chosen][owner]
+    return Task(
+        "local", corpus, context_queries(corpus, chosen), CSR.build(owner[keep], rows[keep], len(chosen))
+    )
 
 
 def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> Task:
@@ -137,27 +129,6 @@ def first_year(corpus: Corpus, split: str) -> int:
     return int(years[years > 0].min()) if (years > 0).any() else 0
 
 
-def manuscript_queries(corpus: Corpus, rows: NDArray[np.integer[Any]]) -> list[Query]:
-    """A global query for each of some papers, named by its id."""
-    columns = (corpus.papers.take(name, rows) for name in ("id", "title", "abstract", "year"))
-    lists = (corpus.papers.take(name, rows) for name in ("authors", "venue", "keyphrases"))
-    return [
-        Query(
-            id=id_,
-            title=title,
-            abstract=abstract,
-            year=year or None,
-            authors=tuple(authors),
-            venue=venue,
-            keyphrases=tuple(keyphrases),
-            paper=row,
-        )
-        for row, id_, title, abstract, year, authors, venue, keyphrases in zip(
-            rows.tolist(), *columns, *lists, strict=True
-        )
-    ]
-
-
 def drawn(positions: NDArray[np.int64], sample: int | None, seed: int) -> NDArray[np.int64]:
     """Some of the positions, in their order, the same for the same seed."""
     if sample is None or sample >= len(positions):
@@ -172,18 +143,3 @@ def paper_ids(corpus: Corpus, rows: NDArray[np.int32]) -> list[str]:
     # ``take`` of Arrow copies the chosen strings without making one Python object a row first.
     column = corpus.papers.table.column("id")
     return list(column.take(pa.array(np.asarray(rows).ravel())).to_pylist())
-
-
-def _with_context(manuscript: Query, id_: str, context: str, sentence: int) -> Query:
-    return Query(
-        id=id_,
-        context=context,
-        title=manuscript.title,
-        abstract=manuscript.abstract,
-        year=manuscript.year,
-        authors=manuscript.authors,
-        venue=manuscript.venue,
-        keyphrases=manuscript.keyphrases,
-        paper=manuscript.paper,
-        sentence=sentence,
-    )

@@ -1,0 +1,46 @@
+"""Queries made of what a corpus holds: a manuscript for each paper, a gap for each context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.store import Corpus
+from cocite.protocols import Query
+
+
+def manuscript_queries(corpus: Corpus, rows: NDArray[np.integer[Any]]) -> list[Query]:
+    """A global query for each of some papers, named by its id."""
+    columns = (corpus.papers.take(name, rows) for name in ("id", "title", "abstract", "year"))
+    lists = (corpus.papers.take(name, rows) for name in ("authors", "venue", "keyphrases"))
+    return [
+        Query(
+            id=id_,
+            title=title,
+            abstract=abstract,
+            year=year or None,
+            authors=tuple(authors),
+            venue=venue,
+            keyphrases=tuple(keyphrases),
+            paper=row,
+        )
+        for row, id_, title, abstract, year, authors, venue, keyphrases in zip(
+            rows.tolist(), *columns, *lists, strict=True
+        )
+    ]
+
+
+def context_queries(corpus: Corpus, positions: NDArray[np.integer[Any]]) -> list[Query]:
+    """A local query for each of some contexts, named by its id, with the citing paper's title and abstract."""
+    papers, which = np.unique(corpus.context_citing[positions], return_inverse=True)
+    manuscripts = manuscript_queries(corpus, papers)
+    contexts = corpus.contexts
+    ids, texts = contexts.take("id", positions), contexts.take("text", positions)
+    sentences = contexts.column("sentence")[positions].tolist()
+    return [
+        replace(manuscripts[paper], id=id_, context=text, sentence=sentence)
+        for paper, id_, text, sentence in zip(which.tolist(), ids, texts, sentences, strict=True)
+    ]
