@@ -86,7 +86,6 @@ def asked(index: Path, model: Path, count: int, kind: str) -> dict[str, Any]:
     """Open an index and answer queries of one kind one by one, in this process."""
     from cocite.pipeline.recommender import Recommender
     from cocite.protocols import Query
-    from cocite.retrieval.dense import VectorRetriever
 
     recommender = Recommender.load(model, index)
     corpus = recommender.index.corpus
@@ -126,11 +125,11 @@ def asked(index: Path, model: Path, count: int, kind: str) -> dict[str, Any]:
         "cpu_ms": round(cpu / count * 1e3, 1),
         "R@20": round(float(np.mean(found)), 3),
     }
-    encoder = recommender.first.signals.vectors
-    if isinstance(encoder, VectorRetriever):
+    retriever = recommender.first.signals.retrievers.get("nnselect")
+    if retriever is not None:
         start = time.perf_counter()
         for query in queries:
-            encoder.search([query], 1000)
+            retriever.search([query], 1000)
         result["vectors_1000_ms"] = round((time.perf_counter() - start) / count * 1e3, 1)
     return result
 

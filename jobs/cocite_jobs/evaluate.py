@@ -22,6 +22,7 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.pipeline.members import load_encoders
 from cocite.retrieval.index import Index
 
 Advance = Callable[[int], object]
@@ -163,9 +164,9 @@ def evaluate_pipeline(
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.chosen(model, stages, where="--stages")
-    encoder = systems.encoder_of(model) if set(names) - {"bm25"} else None
+    encoders = load_encoders(model) if set(names) - {"bm25"} else []
     with progress("indexing", None) as advance:
-        index = Index.build(corpus, tasks.history_before(corpus, split), encoder=encoder, advance=advance)
+        index = Index.build(corpus, tasks.history_before(corpus, split), encoders=encoders, advance=advance)
     if to is not None:
         to.mkdir(parents=True, exist_ok=True)
         experiment.write_task(queries, to / "qrels.trec")

@@ -87,7 +87,7 @@ class _Tables:
         }
         with bar("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
-            self.index = Index.build(corpus, history, encoder=members.load_encoder(model), advance=advance)
+            self.index = Index.build(corpus, history, encoders=members.load_encoders(model), advance=advance)
         self._outcomes: dict[str, Outcome] = {}
 
     def report(self, only: Sequence[str]) -> Report:
@@ -140,7 +140,7 @@ class _Tables:
     def _citeomatic(
         self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100
     ) -> Rank:
-        encoder = members.load_encoder(folder)
+        encoder = members.load_encoder(folder, "nnselect")
         if encoder is None:
             raise InputError("holds no nnselect", where=str(folder))
         reranker = members.load_nnrank(folder, index) if reranked else None
@@ -153,8 +153,8 @@ class _Tables:
 
     def _index_of(self, folder: Path) -> Index:
         """The index with a variant's own vectors, where its NNSelect is another."""
-        encoder = members.load_encoder(folder)
-        if encoder is None or encoder.id == self.index.encoder_id:
+        encoder = members.load_encoder(folder, "nnselect")
+        if encoder is None or encoder.id == self.index.encoder_ids["nnselect"]:
             return self.index
         return self.index.with_vectors(encoder)
 

@@ -13,7 +13,7 @@ from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
-from cocite.pipeline.members import load_encoder, load_nnrank
+from cocite.pipeline.members import load_encoders, load_nnrank
 from cocite.pipeline.second_stage import SecondStage
 from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
@@ -41,13 +41,13 @@ def train_fusion(
     """
     began = time.monotonic()
     history = tasks.history_before(corpus, "dev")
-    encoder = load_encoder(to) if recipe.vectors else None
+    encoders = load_encoders(to) if recipe.vectors else []
     if index is None:
         report.stage("indexing", 0)
-        index = Index.build(corpus, History(corpus, np.asarray(history.citing)), encoder=encoder)
+        index = Index.build(corpus, History(corpus, np.asarray(history.citing)), encoders=encoders)
     else:
         index = index.with_history(history)
-    first = FirstStage(index, encoder if index.vectors is not None else None)
+    first = FirstStage(index, [encoder for encoder in encoders if encoder.name in index.vectors])
     second = SecondStage(index, nnrank=load_nnrank(to, index))
     fusions: dict[str, LearnedFusion] = {}
     metrics: dict[str, float] = {}

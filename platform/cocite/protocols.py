@@ -135,6 +135,11 @@ class Encoder(Protocol):
     """Puts papers and queries into one space, where the inner product of unit vectors says how near they are."""
 
     @property
+    def name(self) -> str:
+        """What its vectors are called in an index, and its similarity among the signals."""
+        ...
+
+    @property
     def id(self) -> str:
         """Fingerprint of the weights: vectors of another encoder are never compared with this one's."""
         ...
@@ -150,6 +155,15 @@ class Encoder(Protocol):
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of queries."""
+        ...
+
+
+@runtime_checkable
+class ManuscriptEncoder(Encoder, Protocol):
+    """An encoder for which a local query has a second vector: the manuscript's beside the context's."""
+
+    def encode_manuscripts(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """(Q, d) unit vectors of the queries' titles and abstracts, as papers are encoded."""
         ...
 
 

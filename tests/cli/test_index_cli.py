@@ -37,7 +37,7 @@ def test_build_add_remove_list_verify(
     code, out, _ = call(capsys, "index", "build", store, "--to", index, "--known-until", "2015", "--json")
     built = json.loads(out)
     assert (code, built["version"], built["papers"], built["known_until"]) == (0, "000001", 60, 2015)
-    assert built["vectors"] is None
+    assert built["vectors"] == {}
     code, out, _ = call(capsys, "index", "add", index, new_papers, "--json")
     added = json.loads(out)
     assert (code, added["version"], added["added"], added["papers"]) == (0, "000002", 2, 62)

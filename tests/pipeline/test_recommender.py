@@ -123,7 +123,11 @@ def test_without_a_model_the_blend_decides(corpus: Corpus, first: FirstStage, la
 
 def test_a_fusion_is_not_loaded_without_what_it_reads(tmp_path: Path, model: Path, first: FirstStage) -> None:
     fusion = LearnedFusion.load_all(model / "fusion")["global"]
-    for name, message in (("vectors", "holds no vectors"), ("nnrank", "holds no nnrank")):
+    for name, message in (
+        ("vectors", "earlier version"),
+        ("sentence:manuscript", "no vectors of it"),
+        ("nnrank", "holds no nnrank"),
+    ):
         other = LearnedFusion(fusion.booster, (name, *fusion.names[1:]))
         LearnedFusion.save_all(tmp_path / name / "fusion", {"global": other}, {})
         with pytest.raises(InputError, match=message):

@@ -53,8 +53,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 class HashEncoder:
     """Adds up one fixed random direction a word: near texts get near vectors."""
 
-    def __init__(self, id: str = "hash-1", dimension: int = 16) -> None:
-        self.id, self.dimension = id, dimension
+    def __init__(self, id: str = "hash-1", dimension: int = 16, *, name: str = "hash") -> None:
+        self.id, self.dimension, self.name = id, dimension, name
         self.encoded = 0
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -21,7 +21,7 @@ from .conftest import HashEncoder, queries_of
 
 @pytest.fixture(scope="module")
 def index(corpus: Corpus) -> Index:
-    return Index.build(corpus, History.all(corpus), encoder=HashEncoder())
+    return Index.build(corpus, History.all(corpus), encoders=[HashEncoder()])
 
 
 def every(index: Index) -> list[Retriever]:

@@ -50,14 +50,14 @@ def anchor_scores(index: Index, queries: list[Query]) -> np.ndarray:
 
 
 def test_a_snapshot_answers_as_the_index_in_memory(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
-    IndexSnapshot.create(corpus, root, known_until=2007, encoder=encoder)
+    IndexSnapshot.create(corpus, root, known_until=2007, encoders=[encoder])
     snapshot = IndexSnapshot.open(root)
-    memory = Index.build(corpus, History.until(corpus, 2007), encoder=encoder)
+    memory = Index.build(corpus, History.until(corpus, 2007), encoders=[encoder])
     queries = queries_of(corpus, range(len(corpus.contexts) - 20, len(corpus.contexts)))
     same(snapshot, memory, queries)
     a, b = (VectorRetriever(index, encoder).search(queries, 10) for index in (snapshot, memory))
     np.testing.assert_array_equal(a.rows, b.rows)
-    assert isinstance(snapshot.vectors.raw, np.memmap)
+    assert isinstance(snapshot.vectors["hash"].raw, np.memmap)
     assert list_versions(root)[0]["known_until"] == 2007
     same(snapshot.rewind(2005), Index.build(corpus, History.until(corpus, 2005)), queries)
 
@@ -74,12 +74,12 @@ def test_rewinding_leaves_no_trace_of_later_sentences(corpus: Corpus) -> None:
 def test_adding_papers_keeps_the_old_and_finds_the_new(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:
-    old = IndexSnapshot.create(corpus, root, encoder=encoder)
+    old = IndexSnapshot.create(corpus, root, encoders=[encoder])
     queries = queries_of(corpus, range(60, 80))
     before = Bm25Retriever(old, "context+title").scores(queries)
     encoder.encoded = 0
     late = ContextRecord("late", "p82", ("p4",), "parsing grammar quokka TARGETCIT")
-    new = IndexSnapshot.add(root, [*make_records(6, start=80, seed=9), late], encoder=encoder)
+    new = IndexSnapshot.add(root, [*make_records(6, start=80, seed=9), late], encoders=[encoder])
     assert (len(old), len(new), encoder.encoded) == (80, 86, 6)
     assert (old.version, new.version) == ("000001", "000002")
     np.testing.assert_array_equal(Bm25Retriever(new, "context+title").scores(queries)[:, :80], before)
@@ -107,9 +107,9 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
     untouched = np.setdiff1d(np.arange(80), new.ballots.indices[len(old.ballots.indices) :])
     before, after = (anchor_scores(index, queries)[:, :, untouched] for index in (old, new))
     np.testing.assert_allclose(after, before, rtol=1e-6)
-    np.testing.assert_array_equal(new.vectors.raw[:80], old.vectors.raw)
+    np.testing.assert_array_equal(new.vectors["hash"].raw[:80], old.vectors["hash"].raw)
     np.testing.assert_allclose(
-        new.vectors.raw[80:], encoder.encode_papers(new.corpus, np.arange(80, 86)), rtol=1e-6
+        new.vectors["hash"].raw[80:], encoder.encode_papers(new.corpus, np.arange(80, 86)), rtol=1e-6
     )
     assert (
         VectorRetriever(new, encoder).search([Query("q", title=new.corpus.paper(84).title)], 3).rows.max()
@@ -127,7 +127,7 @@ def test_additions_keep_to_the_known_years(corpus: Corpus, root: Path) -> None:
 def test_removed_papers_are_not_found_and_do_not_speak(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:
-    IndexSnapshot.create(corpus, root, encoder=encoder)
+    IndexSnapshot.create(corpus, root, encoders=[encoder])
     queries = queries_of(corpus, [len(corpus.contexts) - 1])
     gone = IndexSnapshot.remove(root, ["p4", "p60"])
     assert gone.manifest.meta["alive"] == 78
@@ -146,7 +146,7 @@ def test_removed_papers_are_not_found_and_do_not_speak(
     np.testing.assert_allclose(anchor_scores(gone, asked), anchor_scores(fresh, asked), rtol=1e-6)
     assert not len(gone.history.cites[60])
     assert 60 not in Neighbours(gone).voters(queries).rows
-    again = IndexSnapshot.add(root, make_records(2, start=80), encoder=encoder)
+    again = IndexSnapshot.add(root, make_records(2, start=80), encoders=[encoder])
     assert not again.alive[[4, 60]].any()
     assert not np.isin(60, again.context_papers)
     with pytest.raises(NotFoundError, match="'nobody'"):
@@ -245,17 +245,53 @@ def test_a_reader_sees_one_version_whole_while_others_are_made(corpus: Corpus, r
 
 
 def test_vectors_of_another_encoder_are_refused(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
-    index = IndexSnapshot.create(corpus, root, encoder=encoder)
+    index = IndexSnapshot.create(corpus, root, encoders=[encoder])
     with pytest.raises(InputError, match="made by encoder hash-1, not hash-2"):
         VectorRetriever(index, HashEncoder("hash-2"))
     with pytest.raises(InputError, match="hash-2"):
-        IndexSnapshot.add(root, make_records(1, start=80), encoder=HashEncoder("hash-2"))
+        IndexSnapshot.add(root, make_records(1, start=80), encoders=[HashEncoder("hash-2")])
     with pytest.raises(InputError, match="--model"):
         IndexSnapshot.add(root, make_records(1, start=80))
     assert IndexSnapshot.open(root).version == "000001"
     bare = Index.build(corpus, History.all(corpus))
     with pytest.raises(InputError, match="no vectors"):
         VectorRetriever(bare, encoder)
+
+
+def test_vectors_of_several_encoders_live_side_by_side(
+    corpus: Corpus, root: Path, encoder: HashEncoder
+) -> None:
+    other = HashEncoder("other-1", 8, name="other")
+    index = IndexSnapshot.create(corpus, root, encoders=[encoder, other])
+    assert {name: vectors.dimension for name, vectors in index.vectors.items()} == {"hash": 16, "other": 8}
+    assert index.manifest.meta["vectors"] == {"hash": "flat", "other": "flat"}
+    assert index.encoder_ids == {"hash": "hash-1", "other": "other-1"}
+    with pytest.raises(InputError, match="vectors of other"):
+        IndexSnapshot.add(root, make_records(3, start=80), encoders=[encoder])
+    grown = IndexSnapshot.add(root, make_records(3, start=80), encoders=[encoder, other])
+    gone = IndexSnapshot.remove(root, ["p3"])
+    for name, maker in (("hash", encoder), ("other", other)):
+        assert len(grown.vectors[name]) == 83
+        rows = VectorRetriever(gone, maker).search([Query("q", title=corpus.paper(3).title)], 82).rows
+        assert set(rows[0].tolist()) == set(range(83)) - {3}
+    alone = index.with_vectors(HashEncoder("other-2", 4, name="other"))
+    assert alone.vectors["hash"] is index.vectors["hash"]
+    with pytest.raises(InputError, match="made by encoder other-2, not other-1"):
+        VectorRetriever(alone, other)
+
+
+def test_an_index_whose_vectors_have_no_name_is_to_be_built_again(
+    corpus: Corpus, root: Path, encoder: HashEncoder
+) -> None:
+    path = IndexSnapshot.create(corpus, root, encoders=[encoder]).path
+    for file in (path / "vectors" / "hash").iterdir():
+        file.rename(path / "vectors" / file.name)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["files"] = {name.replace("/hash/", "/"): of for name, of in manifest["files"].items()}
+    manifest["meta"] |= {"encoder_id": manifest["meta"].pop("encoder_ids")["hash"], "vectors": "flat"}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=r"earlier version of cocite.*\n?.*build it again"):
+        IndexSnapshot.open(root)
 
 
 def test_damage_is_named(corpus: Corpus, root: Path) -> None:
@@ -300,8 +336,8 @@ def test_a_folder_of_something_else_is_not_taken(corpus: Corpus, tmp_path: Path)
 
 def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, encoder: HashEncoder) -> None:
     empty = build([], tmp_path / "empty")
-    index = IndexSnapshot.create(empty, root, encoder=encoder)
+    index = IndexSnapshot.create(empty, root, encoders=[encoder])
     assert Bm25Retriever(index, "title").search([Query("q", title="parsing")], 5).rows.shape == (1, 0)
-    grown = IndexSnapshot.add(root, make_records(9), encoder=encoder)
+    grown = IndexSnapshot.add(root, make_records(9), encoders=[encoder])
     assert VectorRetriever(grown, encoder).search([Query("q", title="parsing")], 5).rows.shape == (1, 5)
     assert (Bm25Retriever(grown, "title").search([Query("q", title="parsing")], 5).scores[0] > 0).any()

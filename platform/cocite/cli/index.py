@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True)
 
 Root = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder.")]
-Model = Annotated[Path | None, typer.Option(help="Model folder whose NNSelect makes the vectors.")]
+Model = Annotated[Path | None, typer.Option(help="Model folder whose encoders make the vectors.")]
 Keep = Annotated[
     int, typer.Option(min=1, help="Versions that stay; older ones are deleted when nobody has them open.")
 ]
@@ -44,15 +44,15 @@ def build(
     from cocite.retrieval.index import FIELDS
     from cocite.retrieval.snapshot import IndexSnapshot
 
-    store, encoder = Corpus.open(corpus), _encoder(model)
+    store, encoders = Corpus.open(corpus), _encoders(model)
     known = History.all(store) if known_until is None else History.until(store, known_until)
-    texts = len(store) * (len(FIELDS) + (encoder is not None)) + len(known.contexts)
+    texts = len(store) * (len(FIELDS) + len(encoders)) + len(known.contexts)
     with progress("indexing texts", total=texts) as advance:
         index = IndexSnapshot.create(
             store,
             to,
             known_until=known_until,
-            encoder=encoder,
+            encoders=encoders,
             vector_kind=vectors,
             keep=keep,
             advance=advance,
@@ -86,7 +86,7 @@ def add(
     before = len(IndexSnapshot.open(index))
     with progress("indexing new texts") as advance:
         new = IndexSnapshot.add(
-            index, stream, encoder=_encoder(model), rejects=rejects, keep=keep, advance=advance
+            index, stream, encoders=_encoders(model), rejects=rejects, keep=keep, advance=advance
         )
     _report(new, index, as_json, added=len(new) - before, rules=new.corpus.counts.get("rules", {}))
 
@@ -139,7 +139,7 @@ def list_(index: Root, as_json: JsonFlag = False) -> None:
             f"{entry['alive']:,} of {entry['papers']:,}",
             f"{entry['contexts']:,}",
             entry["known_until"] or "all",
-            entry["vectors"] or "none",
+            _vectors(entry) or "none",
             f"{entry['bytes'] / 1e6:,.1f}",
         )
         for entry in versions
@@ -148,17 +148,25 @@ def list_(index: Root, as_json: JsonFlag = False) -> None:
     table(str(index), columns, rows)
 
 
-def _encoder(model: Path | None) -> Encoder | None:
+def _encoders(model: Path | None) -> list[Encoder]:
     if model is None:
-        return None
-    from cocite.pipeline.members import load_encoder
+        return []
+    from cocite.pipeline.members import ENCODERS, load_encoders
 
-    encoder = load_encoder(model)
-    if encoder is None:
+    encoders = load_encoders(model)
+    if not encoders:
         raise NotFoundError(
-            "holds no nnselect, so it makes no vectors", where=str(model), hint="leave out --model"
+            f"holds none of {', '.join(ENCODERS)}, so it makes no vectors",
+            where=str(model),
+            hint="leave out --model",
         )
-    return encoder
+    return encoders
+
+
+def _vectors(facts: dict[str, Any]) -> str:
+    """The kinds of a version's vectors by encoder, as ``nnselect flat, sentence flat``."""
+    kinds = facts["vectors"] or {}  # a version that an earlier cocite made names one kind, or none
+    return kinds if isinstance(kinds, str) else ", ".join(f"{name} {kind}" for name, kind in kinds.items())
 
 
 def _report(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> None:
@@ -168,7 +176,7 @@ def _report(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> Non
         return
     done = [f"{name} {more[name]:,}" for name in ("added", "removed") if name in more]
     hits = [f"{name} {count:,}" for name, count in more.get("rules", {}).items() if count]
-    vectors = f", {facts['vectors']} vectors" if facts["vectors"] else ""
+    vectors = f", vectors: {_vectors(facts)}" if facts["vectors"] else ""
     counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{vectors}"
     out.print(f"{root}: version {index.version} is current: {counts}")
     if done or hits:

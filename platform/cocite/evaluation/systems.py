@@ -12,7 +12,6 @@ from cocite.evaluation.experiment import Rank
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.recommender import Recommender
-from cocite.protocols import Encoder
 from cocite.retrieval.dense import VectorRetriever
 from cocite.retrieval.index import Index
 from cocite.retrieval.query_forms import QueryForm
@@ -25,8 +24,6 @@ SYSTEMS = {
     "full": "both stages: what `recommend` and the endpoint answer with",
 }
 """Name -> what it is, in the order in which they are measured."""
-VECTORS = frozenset({"nnselect", "nnrank"})
-"""Systems that search the encoder's vectors."""
 
 
 def offered(model: Path | None) -> list[str]:
@@ -58,11 +55,6 @@ def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> li
     return list(names) if names else possible
 
 
-def encoder_of(model: Path | None) -> Encoder | None:
-    """The encoder whose vectors an index for this model must hold; None when it has none."""
-    return members.load_encoder(model) if model is not None else None
-
-
 def open_system(name: str, model: Path | None, index: Index, *, form: QueryForm | None = None) -> Rank:
     """A system over an index; ``form`` is BM25's alone."""
     if name == "bm25":
@@ -71,7 +63,7 @@ def open_system(name: str, model: Path | None, index: Index, *, form: QueryForm 
         return FirstStage.load(model, index).search
     if name == "full":
         return Recommender.over(model, index).rank
-    encoder = encoder_of(model)
+    encoder = members.load_encoder(model, "nnselect") if model is not None else None
     if encoder is None or model is None:
         raise InputError(f"the system {name!r} needs NNSelect", where=str(model))
     if name == "nnselect":

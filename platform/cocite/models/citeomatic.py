@@ -57,6 +57,8 @@ class NNSelectEncoder:
         dimension: d.
     """
 
+    name = "nnselect"
+
     def __init__(self, model: NNSelect, fields: FieldEncoder, id_: str) -> None:
         self.model, self.fields, self.id = model.eval(), fields, id_
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.pipeline.members import load_encoder
+from cocite.pipeline.members import ENCODERS, load_encoders
 from cocite.pipeline.options import Candidates, Options
 from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
@@ -57,8 +57,9 @@ class FirstStage:
 
     Args:
         index: what is searched.
-        encoder: the encoder of the index' vectors, if it holds any.
-        weights: signal -> weight for ``local`` and ``global`` queries.
+        encoders: made vectors that the index holds.
+        weights: signal -> weight for ``local`` and ``global`` queries; signals of encoders that are not there are
+            left out.
     """
 
     name = "first-stage"
@@ -66,18 +67,21 @@ class FirstStage:
     def __init__(
         self,
         index: Index,
-        encoder: Encoder | None = None,
+        encoders: Sequence[Encoder] = (),
         *,
         weights: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
         self.index = index
         self.weights = weights or {"local": LOCAL_WEIGHTS, "global": GLOBAL_WEIGHTS}
-        self.signals = Signals(index, encoder)
+        self.signals = Signals(index, encoders)
 
     @classmethod
     def load(cls, model: Path | None, index: Index) -> FirstStage:
-        """The stage of a model folder over an index; refuses vectors that another encoder made."""
-        return cls(index, load_encoder(model) if model is not None and index.vectors is not None else None)
+        """The stage of a model folder over an index, with the encoders that both have.
+
+        Vectors that another encoder made are refused.
+        """
+        return cls(index, load_encoders(model, among=tuple(index.vectors)))
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query by the blend alone."""
@@ -118,7 +122,8 @@ class FirstStage:
         weights = self.weights["local" if signals.local else "global"]
         blend = np.zeros((len(queries), len(self.index)), np.float32)
         for name, weight in weights.items():
-            blend += weight * signals.over_all(name)
+            if name in signals.vectors or name.partition(":")[0] not in ENCODERS:
+                blend += weight * signals.over_all(name)
         if allowed is not None:
             blend[:, ~allowed] = -np.inf
         ranking = Ranking.best(self.index.forbid(blend, queries), width)

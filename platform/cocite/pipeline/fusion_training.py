@@ -38,7 +38,7 @@ class FusionRecipe(Settings):
     without: tuple[str, ...] = ()
     """Signals left out, by their beginning: ``nnrank``, ``shared-authors``, ``neighbours`` …"""
     vectors: bool = True
-    """Whether NNSelect's similarity is a signal, when the model folder has it."""
+    """Whether the similarities of the model folder's encoders are signals."""
     trees: FusionSettings = FusionSettings()
     """How the trees are grown."""
     seed: int = 0

@@ -10,7 +10,7 @@ from bm25s.stopwords import STOPWORDS_EN_PLUS
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
-from cocite.pipeline.members import load_fusions, load_nnrank
+from cocite.pipeline.members import ENCODERS, load_fusions, load_nnrank
 from cocite.pipeline.options import Candidates, Options, Recommendation
 from cocite.protocols import NO_ROW, Evidence, Query, Ranking, Reranker
 from cocite.reranking.learned_fusion import LearnedFusion
@@ -48,12 +48,19 @@ class SecondStage:
             return cls(index)
         nnrank, fusions = load_nnrank(model, index), load_fusions(model)
         read = {name for fusion in fusions.values() for name in fusion.names}
-        if "vectors" in read and index.vectors is None:
+        if "vectors" in read:
             raise InputError(
-                "the learned fusion reads NNSelect's similarity, and the index holds no vectors",
+                "the learned fusion was trained by an earlier version of cocite",
                 where=str(model / "fusion"),
-                hint="build the index with --model",
+                hint="train the fusion again",
             )
+        for name in ENCODERS:
+            if name not in index.vectors and any(signal.partition(":")[0] == name for signal in read):
+                raise InputError(
+                    f"the learned fusion reads the similarity of {name}, and the index holds no vectors of it",
+                    where=str(model / "fusion"),
+                    hint="build the index with --model",
+                )
         if "nnrank" in read and nnrank is None:
             raise InputError(
                 "the learned fusion reads NNRank's score, and the model folder holds no nnrank",

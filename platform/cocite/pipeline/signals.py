@@ -1,9 +1,10 @@
 """What is known of every (query, candidate) pair before any costly model looks at it.
 
 A signal is a name with a score of each candidate. Some say how well texts match (``form>field``: BM25 of one form of
-the query against one field), some what the past says (votes of similar sentences and of neighbours, anchor text),
-some who is involved (authors, venue), some how much a paper is cited at all. The first stage blends a few of them over
-the whole corpus; the learned fusion reads all of them for the candidates that are left.
+the query against one field), some how near an encoder's vectors are (its name), some what the past says (votes of
+similar sentences and of neighbours, anchor text), some who is involved (authors, venue), some how much a paper is cited
+at all. The first stage blends a few of them over the whole corpus; the learned fusion reads all of them for the
+candidates that are left.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ Matrix = NDArray[np.float32]
 
 RECENT_YEARS = 2
 WINDOW_VOTERS = 100
-VECTOR_POOL = 1000
-"""Nearest vectors that count in the blend."""
 NEIGHBOURS = {True: (50,), False: (20, 50, 150)}
 """How many neighbours vote, for local and for global queries: one signal each."""
 
@@ -42,12 +41,12 @@ class Signals:
 
     Args:
         index: papers and history.
-        encoder: made the index' vectors; None leaves the vector signals out.
+        encoders: made vectors that the index holds; each gives signals of its name.
     """
 
-    def __init__(self, index: Index, encoder: Encoder | None = None) -> None:
+    def __init__(self, index: Index, encoders: Sequence[Encoder] = ()) -> None:
         self.index = index
-        self.vectors = VectorRetriever(index, encoder) if encoder is not None else None
+        self.retrievers = {encoder.name: VectorRetriever(index, encoder) for encoder in encoders}
         self.anchors = Anchors(index)
         self.people = People(index)
         self.sentences = CitingSentences(index)
@@ -79,6 +78,7 @@ class BlockSignals:
         self.own = OwnLinks(self.index, queries)
         self.near = window_texts(queries) if self.local else []
         self.dense = self._match()
+        self.vectors = self._encode()
         self.people = self._involve()
         self.votes = self._vote()
 
@@ -108,6 +108,14 @@ class BlockSignals:
                 "near>anchors": anchors.scores(self.near, self.own, near=True),
             }
         return result
+
+    def _encode(self) -> dict[str, Matrix]:
+        """(Q, d) the queries' vectors by signal."""
+        return {
+            name: vectors
+            for retriever in self.signals.retrievers.values()
+            for name, vectors in retriever.encode(self.queries).items()
+        }
 
     def _involve(self) -> dict[str, sp.csr_matrix]:
         people = self.signals.people
@@ -159,13 +167,13 @@ class BlockSignals:
         if name in self.signals.counts:
             counts: Matrix = self.signals.counts[name] - self._own_counts(name).toarray()
             return np.log1p(counts)
-        if name == "vectors" and self.signals.vectors is not None:
-            return self._vectors(self.signals.vectors)
+        if name in self.vectors:
+            return self._retriever(name).over_all(self.queries, self.vectors[name])
         if name in self.people:
             return np.asarray(self.people[name].toarray(), np.float32)
         source, _, kind = name.partition(":")
         if source not in self.votes:
-            known = [*self.dense, *self.signals.counts, *self.people, *self.votes]
+            known = [*self.dense, *self.vectors, *self.signals.counts, *self.people, *self.votes]
             raise InputError(f"no signal is called {name!r}", where="weights", hint=nearest(name, known))
         return self.votes[source].dense(kind or "sum")
 
@@ -178,12 +186,9 @@ class BlockSignals:
             return (sp.diags(recent.astype(np.float32)) @ self.own.links).tocsr()
         return self.own.links
 
-    def _vectors(self, retriever: VectorRetriever) -> Matrix:
-        found = retriever.search(self.queries, min(VECTOR_POOL, self.papers))
-        result = np.zeros((len(self.queries), self.papers), np.float32)
-        query, slot = np.nonzero(found.rows != NO_ROW)
-        result[query, found.rows[query, slot]] = np.maximum(found.scores[query, slot], 0)
-        return result
+    def _retriever(self, name: str) -> VectorRetriever:
+        """Where the vectors of a signal are found."""
+        return self.signals.retrievers[name.partition(":")[0]]
 
     def at(self, candidates: Ranking) -> dict[str, Matrix]:
         """All signals of the candidates (Q, k), by name; 0 at padding."""
@@ -210,8 +215,8 @@ class BlockSignals:
         result["age"] = np.where(years > 0, now - years, np.nan)
         result["citations-per-year"] = counts["in-citations"] / np.maximum(signals.year + 1 - years, 1)
         result |= {name: gather(matrix, rows) for name, matrix in self.people.items()}
-        if signals.vectors is not None:
-            result["vectors"] = signals.vectors.at(self.queries, rows)
+        for name, vectors in self.vectors.items():
+            result[name] = self._retriever(name).vectors.similarities(vectors, rows)
         return {name: np.where(rows == NO_ROW, 0, value).astype(np.float32) for name, value in result.items()}
 
 

@@ -7,21 +7,64 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.protocols import NO_ROW, Encoder, Query, Ranking
+from cocite.protocols import NO_ROW, Encoder, ManuscriptEncoder, Query, Ranking
 from cocite.retrieval.index import Index
+from cocite.retrieval.vectors import FLAT_LIMIT
+
+POOL = 1000
+"""Nearest vectors whose similarity counts among those of all papers, where there are too many to compare with each."""
 
 
 class VectorRetriever:
-    """Finds papers whose vectors are near the query's; refuses vectors that another encoder made."""
+    """Finds papers whose vectors are near the query's; refuses vectors that another encoder made.
+
+    Attributes:
+        name: the encoder's.
+        vectors: (N, d) of the papers.
+    """
 
     def __init__(self, index: Index, encoder: Encoder) -> None:
         self.index, self.encoder = index, encoder
         self.vectors = index.check_encoder(encoder)
-        self.name = "vectors"
+        self.name = encoder.name
 
-    def at(self, queries: Sequence[Query], rows: NDArray[np.int32]) -> NDArray[np.float32]:
-        """(Q, k) similarities of given candidates."""
-        return self.vectors.similarities(self.encoder.encode_queries(queries), rows)
+    def encode(self, queries: Sequence[Query]) -> dict[str, NDArray[np.float32]]:
+        """(Q, d) vectors of queries of one kind, local or global, by the name of the signal they give.
+
+        That is the encoder's name; for local queries, where the encoder tells a manuscript from a context,
+        ``<name>:manuscript`` too.
+        """
+        result = {self.name: self.encoder.encode_queries(queries)}
+        if isinstance(self.encoder, ManuscriptEncoder) and queries and queries[0].is_local:
+            result[f"{self.name}:manuscript"] = self._manuscripts(self.encoder, queries)
+        return result
+
+    def _manuscripts(self, encoder: ManuscriptEncoder, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """The manuscripts' vectors: those in the corpus have theirs in the index, others are encoded, each once."""
+        result = self.vectors.vectors([query.paper for query in queries])
+        texts = [(query.title, query.abstract) for query in queries]
+        unknown = {text: query for text, query in zip(texts, queries, strict=True) if query.paper == NO_ROW}
+        if unknown:
+            encoded = dict(zip(unknown, encoder.encode_manuscripts(list(unknown.values())), strict=True))
+            for i, query in enumerate(queries):
+                if query.paper == NO_ROW:
+                    result[i] = encoded[texts[i]]
+        return result
+
+    def over_all(self, queries: Sequence[Query], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(Q, N) similarities of every paper, where one is above 0; of a large corpus those of the nearest alone."""
+        papers = len(self.index)
+        if papers <= FLAT_LIMIT:
+            near: NDArray[np.float32] = np.maximum(vectors @ self.vectors.raw.T, 0)
+            # A manuscript is nearest to itself, which must not be the measure of what is near.
+            own = np.array([query.paper for query in queries])
+            near[own != NO_ROW, own[own != NO_ROW]] = 0
+            return near
+        found = self.search_vectors(queries, vectors, POOL)
+        result = np.zeros((len(queries), papers), np.float32)
+        query, slot = np.nonzero(found.rows != NO_ROW)
+        result[query, found.rows[query, slot]] = np.maximum(found.scores[query, slot], 0)
+        return result
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` nearest papers of each query."""

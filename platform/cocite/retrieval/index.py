@@ -44,8 +44,8 @@ class Index:
         alive: (N,) False for removed papers, which are never found.
         papers: a BM25 index of each of :data:`FIELDS`, a document a paper.
         contexts: BM25 over ``history.contexts``, in that order, citation marks taken out.
-        vectors: (N, d) unit vectors, or None.
-        encoder_id: which encoder made them.
+        vectors: (N, d) unit vectors by the name of the encoder that made them; of any number of encoders.
+        encoder_ids: the id of each of those encoders.
         version: name of the snapshot; empty in memory.
         anchors: BM25 over what contexts say of each paper; of nothing where nothing but the papers' words counts.
     """
@@ -55,8 +55,8 @@ class Index:
     alive: NDArray[np.bool_]
     papers: Mapping[str, Bm25Index]
     contexts: Bm25Index
-    vectors: VectorIndex | None = None
-    encoder_id: str | None = None
+    vectors: Mapping[str, VectorIndex] = field(default_factory=dict)
+    encoder_ids: Mapping[str, str] = field(default_factory=dict)
     version: str = field(default="")
     anchors: AnchorTexts = field(default_factory=AnchorTexts, repr=False)
 
@@ -66,7 +66,7 @@ class Index:
         corpus: Corpus,
         history: History,
         *,
-        encoder: Encoder | None = None,
+        encoders: Sequence[Encoder] = (),
         vector_kind: str = "auto",
         advance: Advance | None = None,
     ) -> Index:
@@ -76,19 +76,17 @@ class Index:
         contexts = Bm25Index.build(told(context_texts(corpus, history.contexts), step))
         windows = Bm25Index.build(context_texts(corpus, history.contexts, around_gap))
         anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus))
-        vectors = None
-        if encoder is not None:
-            vectors = VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind)
-        return cls(
+        index = cls(
             corpus=corpus,
             history=history,
             alive=np.ones(len(corpus), bool),
             papers=papers,
             contexts=contexts,
-            vectors=vectors,
-            encoder_id=encoder.id if encoder else None,
             anchors=anchors,
         )
+        for encoder in encoders:
+            index = index.with_vectors(encoder, vector_kind, advance=step)
+        return index
 
     def rewind(self, year: int) -> Index:
         """The index as it would be if nothing later than ``year`` had been cited: same papers, shorter history.
@@ -108,9 +106,13 @@ class Index:
         return replace(self, history=history, contexts=contexts, anchors=anchors)
 
     def with_vectors(self, encoder: Encoder, kind: str = "auto", *, advance: Advance | None = None) -> Index:
-        """The same index with the vectors of an encoder."""
+        """The same index with the vectors of one more encoder; those of another one of its name give way."""
         vectors = VectorIndex.build(encode(self.corpus, encoder, advance=advance), kind)
-        return replace(self, vectors=vectors, encoder_id=encoder.id)
+        return replace(
+            self,
+            vectors={**self.vectors, encoder.name: vectors},
+            encoder_ids={**self.encoder_ids, encoder.name: encoder.id},
+        )
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -126,18 +128,21 @@ class Index:
         return self.corpus.context_citing[self.history.contexts]
 
     def check_encoder(self, encoder: Encoder) -> VectorIndex:
-        """The vectors, if this encoder made them; raises otherwise."""
-        if self.vectors is None:
+        """The vectors of the encoder's name, if this very encoder made them; raises otherwise."""
+        if encoder.name not in self.vectors:
             raise InputError(
-                "the index holds no vectors", where=self.version or None, hint="build it with --model"
+                f"the index holds no vectors of {encoder.name}",
+                where=self.version or None,
+                hint="build it with --model",
             )
-        if encoder.id != self.encoder_id:
+        if encoder.id != self.encoder_ids[encoder.name]:
             raise InputError(
-                f"the vectors were made by encoder {self.encoder_id}, not {encoder.id}",
+                f"the vectors of {encoder.name} were made by encoder {self.encoder_ids[encoder.name]}, "
+                f"not {encoder.id}",
                 where=self.version or None,
                 hint="build the index again with this model, or load the model it was built with",
             )
-        return self.vectors
+        return self.vectors[encoder.name]
 
     def forbid(self, scores: NDArray[np.float32], queries: Sequence[Query]) -> NDArray[np.float32]:
         """Set to ``-inf``, in place, what no query may find: removed papers, its own paper, excluded ones.

@@ -8,7 +8,7 @@ A version is an artifact that never changes:
 | ``bm25-text/``, ``bm25-title/``, ``bm25-abstract/`` | BM25 over the papers' fields |
 | ``contexts-bm25/`` | BM25 over the known citation contexts |
 | ``anchors/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
-| ``vectors/`` | the papers' vectors, when an encoder was given |
+| ``vectors/<name>/`` | the papers' vectors by each encoder that was given |
 | ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
 
 Adding or removing papers makes a new version beside the old one and then names it current, so that a query
@@ -77,10 +77,18 @@ class IndexSnapshot(Index):
                 where=str(path),
                 hint="build it again with cocite index build",
             )
+        if (path / "vectors" / "vectors.npy").exists():
+            raise InputError(
+                "the vectors in the index do not say which kind of encoder made them: "
+                "an earlier version of cocite did",
+                where=str(path),
+                hint="build it again with cocite index build",
+            )
         corpus = Corpus.open(path / "corpus")
         citing, alive = _mask(path / "history.npy", len(corpus)), _mask(path / "alive.npy", len(corpus))
         papers = {name: Bm25Index.load(path / f"bm25-{name}") for name in FIELDS}
-        vectors = VectorIndex.load(path / "vectors", threads=threads) if (path / "vectors").is_dir() else None
+        encoder_ids = manifest.meta.get("encoder_ids", {})
+        vectors = {name: VectorIndex.load(path / "vectors" / name, threads=threads) for name in encoder_ids}
         return cls(
             corpus=corpus,
             history=History(corpus, citing),
@@ -89,7 +97,7 @@ class IndexSnapshot(Index):
             contexts=Bm25Index.load(path / "contexts-bm25"),
             anchors=AnchorTexts.load(path / "anchors"),
             vectors=vectors,
-            encoder_id=manifest.meta["encoder_id"],
+            encoder_ids=encoder_ids,
             version=name,
             path=path,
             manifest=manifest,
@@ -103,7 +111,7 @@ class IndexSnapshot(Index):
         root: str | Path,
         *,
         known_until: int | None = None,
-        encoder: Encoder | None = None,
+        encoders: Sequence[Encoder] = (),
         vector_kind: str = "auto",
         keep: int = KEEP,
         advance: Advance | None = None,
@@ -114,7 +122,7 @@ class IndexSnapshot(Index):
             corpus: the store; it is linked or copied into the version.
             root: the index folder.
             known_until: papers of a later year do not vote, nor do papers of an unknown one; None for all to vote.
-            encoder: makes the vectors; without one there are none.
+            encoders: each makes its vectors; without one there are none.
             vector_kind: ``auto`` or one of :data:`cocite.retrieval.vectors.KINDS`.
             keep: how many versions stay.
             advance: told of every text and vector done.
@@ -122,7 +130,8 @@ class IndexSnapshot(Index):
         _refuse_foreign(Path(root))
         step = advance or (lambda _: None)
         citing = _citing(corpus, known_until)
-        meta = {"known_until": known_until, "encoder_id": encoder.id if encoder else None}
+        ids = {encoder.name: encoder.id for encoder in encoders}
+        meta: dict[str, Any] = {"known_until": known_until, "encoder_ids": ids}
         with _new_version(Path(root), meta, keep) as folder:
             _link(corpus.path, folder / "corpus")
             # One at a time, saved and let go: the largest of them bounds the memory.
@@ -134,8 +143,9 @@ class IndexSnapshot(Index):
             windows = Bm25Index.build(context_texts(corpus, history.contexts, around_gap))
             AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus)).save(folder / "anchors")
             del contexts, windows
-            if encoder is not None:
-                VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind).save(folder / "vectors")
+            for encoder in encoders:
+                vectors = VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind)
+                vectors.save(folder / "vectors" / encoder.name)
             _save_masks(folder, citing, np.ones(len(corpus), bool))
             _describe(folder, meta, corpus, history.contexts)
         return cls.open(root)
@@ -146,7 +156,7 @@ class IndexSnapshot(Index):
         root: str | Path,
         records: Iterable[Record],
         *,
-        encoder: Encoder | None = None,
+        encoders: Sequence[Encoder] = (),
         rejects: str | Path | None = None,
         keep: int = KEEP,
         advance: Advance | None = None,
@@ -159,7 +169,7 @@ class IndexSnapshot(Index):
         Args:
             root: the index folder.
             records: new papers with their links and contexts, as importers yield them.
-            encoder: the one that made the present vectors; needed when there are any.
+            encoders: those that made the present vectors; others are left alone.
             rejects: file for records that break a rule.
             keep: how many versions stay.
             advance: told of every text and vector done.
@@ -170,14 +180,8 @@ class IndexSnapshot(Index):
         # Opened inside the lock: no other writer may come between what is read and what is written.
         with _new_version(Path(root), meta, keep) as folder:
             old = cls.open(root)
-            if old.vectors is not None and encoder is None:
-                raise InputError(
-                    "the index holds vectors, so new papers need the model that made them",
-                    where=str(root),
-                    hint="pass --model",
-                )
-            vectors = old.check_encoder(encoder) if encoder is not None else None
-            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_id": old.encoder_id}
+            makers = _makers(old, encoders, root)
+            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_ids": old.encoder_ids}
             start = len(old.corpus)
             corpus = build_store(records, folder / "corpus", base=old.corpus, rejects=rejects)
             for name in FIELDS:
@@ -193,8 +197,9 @@ class IndexSnapshot(Index):
             windows = old.anchors.windows.append(context_texts(corpus, late, around_gap))
             anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus), like=old.anchors)
             anchors.save(folder / "anchors")
-            if vectors is not None and encoder is not None:
-                vectors.append(encode(corpus, encoder, start=start, advance=step)).save(folder / "vectors")
+            for name, encoder in makers.items():
+                new = old.vectors[name].append(encode(corpus, encoder, start=start, advance=step))
+                new.save(folder / "vectors" / name)
             _save_masks(folder, citing, alive)
             _describe(folder, meta, corpus, history.contexts)
             old.close()
@@ -215,7 +220,7 @@ class IndexSnapshot(Index):
             if unknown:
                 more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
                 raise NotFoundError(f"no paper has the id {unknown[0]!r}{more}", where=str(root))
-            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_id": old.encoder_id}
+            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_ids": old.encoder_ids}
             for entry in ("corpus", "vectors", *(f"bm25-{name}" for name in FIELDS)):
                 if (old.path / entry).is_dir():
                     _link(old.path / entry, folder / entry)
@@ -267,18 +272,32 @@ def _new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
         versions.collect(keep)
 
 
+def _makers(index: Index, encoders: Sequence[Encoder], root: str | Path) -> dict[str, Encoder]:
+    """For each kind of vectors the encoder that made them; raises when one is missing or none is wanted."""
+    if encoders and not index.vectors:
+        index.check_encoder(encoders[0])
+    given = {encoder.name: encoder for encoder in encoders}
+    for name in index.vectors:
+        if name not in given:
+            raise InputError(
+                f"the index holds vectors of {name}, so new papers need the model that made them",
+                where=str(root),
+                hint="pass --model",
+            )
+        index.check_encoder(given[name])
+    return {name: given[name] for name in index.vectors}
+
+
 def _describe(folder: Path, meta: dict[str, Any], corpus: Corpus, positions: NDArray[np.int64]) -> None:
     alive = load_array(folder / "alive.npy")
-    kind = None
-    if (folder / "vectors").is_dir():
-        kind = VectorIndex.load(folder / "vectors").kind
+    kinds = {name: VectorIndex.load(folder / "vectors" / name).kind for name in meta["encoder_ids"]}
     meta |= {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "corpus": corpus.version,
         "papers": len(corpus),
         "alive": int(alive.sum()),
         "contexts": len(positions),
-        "vectors": kind,
+        "vectors": kinds,
     }
 
 
