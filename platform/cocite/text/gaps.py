@@ -37,3 +37,11 @@ def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
         return ""
     left, right = strip_marks(text[: gap.start()]).split(), strip_marks(text[gap.end() :]).split()
     return " ".join(left[-before:] + right[:after])
+
+
+def split_at_gap(text: str) -> tuple[str, str]:
+    """The text before the (first) gap and behind it, without marks; without a gap all of it is behind."""
+    gap = _GAP.search(text)
+    if gap is None:
+        return "", strip_marks(text)
+    return strip_marks(text[: gap.start()]), strip_marks(text[gap.end() :])

@@ -1,0 +1,212 @@
+"""The cross-encoder: a pretrained encoder reads query and candidate together; its first token says how they fit.
+
+HAtten + SciBERT (section 4.2) and Nogueira et al. (section 3): the state of ``[CLS]`` goes through one linear layer to
+a logit; its sigmoid is the relevance in [0, 1]. Any Hugging Face encoder serves as the trunk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from cocite.artifacts import MANIFEST, publish, read_json, read_manifest
+from cocite.config import Settings
+from cocite.errors import ConfigError, InputError, IntegrityError
+from cocite.models import packed_bert, trunks
+from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
+
+KIND = "cross-encoder"
+WEIGHTS = "model.safetensors"
+SCIBERT = "allenai/scibert_scivocab_uncased"
+OWN = "cocite"
+"""Key of ``config.json`` under which :class:`CrossEncoderConfig` stands."""
+
+
+class CrossEncoderConfig(Settings):
+    """What an artifact's ``config.json`` says beside the trunk's own configuration."""
+
+    pairs: PairSettings
+    pooled: bool = False
+    """Whether the trunk's pooler (a dense layer and tanh) stands between [CLS] and the linear layer."""
+
+
+class CrossEncoder(nn.Module):
+    """Scores pairs of a query and a candidate.
+
+    Attributes:
+        trunk: the Hugging Face encoder.
+        head: (d -> 1).
+        pairs: makes token pairs for it, with the layout and budgets it was made for.
+        pooled: whether the trunk's pooler stands before the head, as in published rerankers of BERT's family.
+        id: fingerprint of a saved or loaded model; empty for one that only lives in memory.
+
+    Raises:
+        ConfigError: the budgets exceed what the trunk reads.
+        InputError: the tokenizer sets no token before a pair, or ``pooled`` with a trunk that has no pooler.
+    """
+
+    def __init__(self, trunk: Any, pairs: PairTokenizer, *, pooled: bool = False) -> None:
+        super().__init__()
+        config = trunk.config
+        if pooled and getattr(trunk, "pooler", None) is None:
+            raise InputError(f"a {config.model_type} has no pooler to read [CLS] through")
+        if not pooled and getattr(trunk, "pooler", None) is not None:
+            trunk.pooler = None  # else it would be saved, and DDP would wait for its gradients
+        self.trunk, self.pooled = trunk, pooled
+        self.set_pairs(pairs)
+        self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", None) or 0.0)
+        self.head = nn.Linear(config.hidden_size, 1)
+        nn.init.normal_(self.head.weight, std=0.02)
+        nn.init.zeros_(self.head.bias)
+        self.id = ""
+
+    def set_pairs(self, pairs: PairTokenizer) -> None:
+        """Read pairs in another layout, or with other budgets, from now on; a new gap token gets its embedding."""
+        config: Any = self.trunk.config
+        if not pairs.leads:
+            raise InputError(f"the tokenizer of this {config.model_type} sets no [CLS] before a pair")
+        limit = getattr(config, "max_position_embeddings", None)
+        if limit is not None and config.model_type in packed_bert.SHIFTED:
+            limit -= config.pad_token_id + 1
+        if limit is not None and pairs.settings.total > limit:
+            raise ConfigError(
+                f"query_tokens + candidate_tokens is {pairs.settings.total}, and the model reads {limit} tokens",
+                hint="lower one of the two",
+            )
+        if pairs.vocabulary_size > config.vocab_size:
+            self.trunk.resize_token_embeddings(pairs.vocabulary_size)
+        self.pairs = pairs
+
+    # -- scoring ------------------------------------------------------------------------------------------------
+
+    def forward(self, batch: PairBatch) -> Tensor:
+        """(b,) logits of b pairs on the model's device; the sigmoid of one is the relevance in [0, 1].
+
+        Trunks of BERT's family are run packed, others over pairs padded to the longest.
+        """
+        if packed_bert.supports(self.trunk):
+            first = packed_bert.first_states(self.trunk, batch)
+        else:
+            first = self.first_padded(batch)
+        return self.logits(first)
+
+    def first_padded(self, batch: PairBatch) -> Tensor:
+        """(b, d) last state of each pair's first token, by the trunk's own forward over padded pairs."""
+        ids, types, mask = batch.padded(self.pairs.pad)
+        inputs = {"input_ids": ids, "attention_mask": mask.long()}
+        if (getattr(self.trunk.config, "type_vocab_size", None) or 0) > 1:
+            inputs["token_type_ids"] = types
+        first: Tensor = self.trunk(**inputs).last_hidden_state[:, 0]
+        return first
+
+    def logits(self, first: Tensor) -> Tensor:
+        """(b,) logits from the (b, d) last states of first tokens."""
+        if self.pooled:
+            first = self.trunk.pooler(first[:, None])
+        logits: Tensor = self.head(self.dropout(first)).squeeze(-1)
+        return logits
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Compute the layers' states again in the backward pass instead of keeping them (options: of the trunk)."""
+        self.trunk.gradient_checkpointing_enable(**options)
+
+    # -- loading and saving -------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_folder: str | Path = SCIBERT,
+        pairs: PairSettings | None = None,
+        *,
+        layers: trunks.Layers = None,
+        attention_dropout: float | None = None,
+    ) -> CrossEncoder:
+        """A cross-encoder to train, on pretrained weights: fp32, on the CPU.
+
+        The head is new, drawn from torch's generator, unless the folder brings one: a cocite cross-encoder, or a
+        published reranker of BERT's family with one label (pooler and classifier).
+
+        Args:
+            name_or_folder: a name on the Hugging Face hub, or a folder with config, tokenizer and safetensors.
+            pairs: layout and budgets; None: those of a cocite cross-encoder, else the defaults.
+            layers: layers to keep.
+            attention_dropout: instead of the trunk's own; 0 lets attention run in its fast form in training.
+
+        Raises:
+            NotFoundError: no such folder, and no hub that can be reached knows the name.
+            InputError: weights that are no safetensors, or a trunk that cannot serve.
+        """
+        if (Path(name_or_folder) / MANIFEST).is_file():
+            model = cls.load(name_or_folder)
+            model.id = ""
+            if pairs is not None:
+                model.set_pairs(PairTokenizer(model.pairs.tokenizer, pairs))
+        else:
+            found = trunks.load(str(name_or_folder))
+            tokenizer = PairTokenizer(found.tokenizer, pairs or PairSettings())
+            model = cls(found.trunk, tokenizer, pooled=found.head is not None)
+            if found.head is not None:
+                model.head = found.head
+        trunks.keep_layers(model.trunk, layers)
+        if attention_dropout is not None:
+            trunks.set_attention_dropout(model.trunk, attention_dropout)
+        return model
+
+    def save(self, folder: str | Path, meta: Mapping[str, Any] | None = None) -> str:
+        """Write the artifact; one that exists is replaced when this one is whole.
+
+        ``config.json`` is the trunk's and the weights have the trunk's names (the head's apart), so that
+        ``AutoModel.from_pretrained`` takes the trunk out of it.
+
+        Returns:
+            The model's id.
+        """
+        folder = Path(folder)
+        with publish(folder, kind=KIND, meta=dict(meta or {}), replace=True) as temporary:
+            own = CrossEncoderConfig(pairs=self.pairs.settings, pooled=self.pooled)
+            config = {**self.trunk.config.to_dict(), OWN: own.model_dump(mode="json")}
+            text = json.dumps(config, indent=1, sort_keys=True)
+            (temporary / "config.json").write_text(text + "\n", encoding="utf-8")
+            self.pairs.tokenizer.save_pretrained(temporary)
+            weights = {**self.trunk.state_dict(), **self.head.state_dict(prefix="head.")}
+            weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+            save_file(weights, temporary / WEIGHTS, {"format": "pt"})
+        self.id = read_manifest(folder).digest
+        return self.id
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CrossEncoder:
+        """Load an artifact, or the ``cross-encoder/`` of a model folder; in ``eval`` mode, on the CPU.
+
+        Raises:
+            NotFoundError: no such artifact.
+            IntegrityError: files that are missing, damaged, or do not fit each other.
+        """
+        folder = Path(folder)
+        folder = folder / KIND if (folder / KIND).is_dir() else folder
+        manifest = read_manifest(folder, kind=KIND)
+        where = folder / "config.json"
+        data = read_json(where)
+        if not isinstance(data, dict) or OWN not in data:
+            raise IntegrityError(f"says nothing under {OWN!r}", where=str(where))
+        own = CrossEncoderConfig.parse(data[OWN], where=str(where))
+        found = trunks.load(str(folder))
+        model = cls(found.trunk, PairTokenizer(found.tokenizer, own.pairs), pooled=own.pooled)
+        try:
+            with safe_open(folder / WEIGHTS, "pt") as weights:
+                model.head.load_state_dict(
+                    {name: weights.get_tensor(f"head.{name}") for name in ("weight", "bias")}
+                )
+        except (OSError, SafetensorError, RuntimeError) as error:
+            message = str(error).splitlines()[0]
+            raise IntegrityError(
+                f"holds no head that fits: {message}", where=str(folder / WEIGHTS)
+            ) from error
+        model.id = manifest.digest
+        return model.eval()

@@ -1,0 +1,71 @@
+"""Lists of tokens as views of one long array: cut, joined and gathered without a Python loop over tokens."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The positions ``starts[i] ... starts[i] + counts[i] - 1`` of every i, one after the other."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    places: NDArray[np.int64] = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
+    return places
+
+
+@dataclass(frozen=True)
+class TokenLists:
+    """n lists of token ids: list i is ``ids[starts[i] : starts[i] + counts[i]]``.
+
+    Attributes:
+        ids: int32, of any length; lists may overlap in it or leave gaps.
+        starts: (n,) int64.
+        counts: (n,) int64.
+    """
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> TokenLists:
+        """From Python lists."""
+        counts = np.fromiter(map(len, lists), np.int64, len(lists))
+        ids = np.fromiter(itertools.chain.from_iterable(lists), np.int32, int(counts.sum()))
+        return cls(ids, np.cumsum(counts) - counts, counts)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, i: int) -> NDArray[np.int32]:
+        return self.ids[self.starts[i] : self.starts[i] + self.counts[i]]
+
+    def take(self, places: NDArray[np.integer]) -> TokenLists:
+        """The lists at some places, in their order; no token is copied."""
+        return TokenLists(self.ids, self.starts[places], self.counts[places])
+
+    def head(self, limit: int | NDArray[np.int64]) -> TokenLists:
+        """At most the first ``limit`` tokens of each list."""
+        return TokenLists(self.ids, self.starts, np.minimum(self.counts, limit))
+
+    def tail(self, limit: int | NDArray[np.int64]) -> TokenLists:
+        """At most the last ``limit`` tokens of each list."""
+        counts = np.minimum(self.counts, limit)
+        return TokenLists(self.ids, self.starts + self.counts - counts, counts)
+
+    @staticmethod
+    def joined(parts: Sequence[TokenLists]) -> TokenLists:
+        """List i of every part, one behind the other; all parts have n lists."""
+        counts: NDArray[np.int64] = np.stack([part.counts for part in parts]).sum(axis=0)
+        starts = np.cumsum(counts) - counts
+        ids = np.empty(int(counts.sum()), np.int32)
+        place = starts
+        for part in parts:
+            ids[spans(place, part.counts)] = part.ids[spans(part.starts, part.counts)]
+            place = place + part.counts
+        return TokenLists(ids, starts, counts)
