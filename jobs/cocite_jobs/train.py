@@ -76,13 +76,19 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in RECIPES.glob("*.yaml"))
 
 
-def load_recipe(name: str, overrides: Sequence[str] = ()) -> Settings:
-    """A recipe by the name of a shipped one or by its path, with ``key.path=value`` overrides."""
+def recipe_path(name: str) -> Path:
+    """The file of a recipe, given the name of a shipped one or a path."""
     path = Path(name)
     if not path.suffix and (RECIPES / f"{name}.yaml").is_file():
         path = RECIPES / f"{name}.yaml"
     if not path.is_file():
         raise NotFoundError(f"no recipe {name!r}", where="RECIPE", hint=nearest(name, shipped()))
+    return path
+
+
+def load_recipe(name: str, overrides: Sequence[str] = ()) -> Settings:
+    """A recipe by the name of a shipped one or by its path, with ``key.path=value`` overrides."""
+    path = recipe_path(name)
     data = read_yaml(path)
     kind = data.get("kind")
     if kind not in KINDS:

@@ -1,0 +1,183 @@
+"""``cocite job``: trainings on a Ray cluster, sent there and followed from here."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, err, table
+from cocite.errors import InputError
+
+if TYPE_CHECKING:
+    from cocite_jobs.submit import Cluster, Job
+
+app = typer.Typer(help="Train on a Ray cluster: submit, list, logs, stop.", add_completion=False)
+
+Address = Annotated[
+    str,
+    typer.Option(
+        "--address",
+        envvar=["RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"],
+        help="The cluster's dashboard, http://host:8265.",
+    ),
+]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The job, as `cocite job list` names it.")]
+LOCAL = "http://127.0.0.1:8265"
+
+
+@app.command()
+def submit(
+    recipe: Annotated[str, typer.Argument(help="Name of a shipped recipe or a YAML file, which travels along.")],
+    overrides: Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")] = None,
+    corpus: Annotated[
+        str, typer.Option("--corpus", help="Corpus store: a path on the cluster, or a URI (s3://, gs://, ...).")
+    ] = "",
+    to: Annotated[str, typer.Option("--to", help="Model folder: a path on the cluster, or a URI.")] = "",
+    address: Address = LOCAL,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished training.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Throw an unfinished training away.")] = False,
+    register: Annotated[
+        str | None, typer.Option("--register", metavar="NAME[@ALIAS]", help="Register the model in MLflow.")
+    ] = None,
+    track: Annotated[
+        bool | None,
+        typer.Option(
+            "--track/--no-track", help="Keep the run in MLflow [default: where MLFLOW_TRACKING_URI is set]."
+        ),
+    ] = None,
+    installed: Annotated[
+        bool, typer.Option("--installed", help="The cluster has cocite: send the recipe alone.")
+    ] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Do not wait for the end.")] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Train a recipe on a cluster, follow its log, and end with its exit code. Ctrl-C leaves the job running."""
+    import os
+
+    from cocite_jobs.submit import Cluster
+    from cocite_jobs.train import load_recipe, recipe_path
+
+    settings = load_recipe(recipe, overrides or [])
+    kind = str(getattr(settings, "kind", recipe))
+    file, name = recipe_path(recipe), recipe
+    shipped = name == file.stem and not Path(name).suffix
+    if not shipped:
+        name = file.name
+    for option, place in (("--corpus", corpus), ("--to", to)):
+        _on_the_cluster(option, place)
+    arguments = ["train", name, *(overrides or []), "--corpus", corpus, "--to", to]
+    arguments += ["--resume"] * resume + ["--fresh"] * fresh
+    arguments += ["--register", register] if register else []
+    arguments += ["--track" if track or (track is None and "MLFLOW_TRACKING_URI" in os.environ) else "--no-track"]
+    cluster = Cluster(address)
+    id_ = cluster.submit(
+        arguments, recipe=name, kind=kind, file=None if shipped else file, installed=installed
+    )
+    if detach:
+        if json_:
+            emit(cluster.job(id_))
+        else:
+            err.print(f"Job {id_} was submitted. Follow it: cocite job logs {id_} --follow --address {address}")
+        return
+    err.print(f"Job {id_}")
+    job = _followed(cluster, id_, sys.stderr if json_ else sys.stdout)
+    if json_:
+        emit(job)
+    _end(job)
+
+
+@app.command("list")
+def list_(
+    address: Address = LOCAL,
+    everyone: Annotated[bool, typer.Option("--all", help="Jobs that are not cocite's, too.")] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """List the trainings of a cluster, the newest first."""
+    from cocite_jobs.submit import Cluster
+
+    jobs = Cluster(address).list(everyone=everyone)
+    if json_:
+        emit(jobs)
+        return
+    rows: list[list[Any]] = [
+        [job.id, job.recipe or job.command, job.status.lower(), _when(job), _length(job)] for job in jobs
+    ]
+    table(f"Jobs at {address}", ["job", "recipe", "status", "started", "ran for"], rows)
+
+
+@app.command()
+def logs(
+    id_: Id,
+    address: Address = LOCAL,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Until the job ends.")] = False,
+) -> None:
+    """Print what a job has printed; with --follow until it ends, and end with its exit code."""
+    from cocite_jobs.submit import Cluster
+
+    cluster = Cluster(address)
+    if follow:
+        _end(_followed(cluster, id_, sys.stdout))
+    else:
+        sys.stdout.write(cluster.log(id_))
+
+
+@app.command()
+def stop(id_: Id, address: Address = LOCAL, json_: JsonFlag = False) -> None:
+    """Stop a job; its checkpoints stay, and --resume goes on from the last one."""
+    from cocite_jobs.submit import Cluster
+
+    job = Cluster(address).stop(id_)
+    if json_:
+        emit(job)
+    else:
+        err.print(f"Job {job.id}: {job.status.lower()} after {_length(job)}")
+
+
+def _on_the_cluster(option: str, place: str) -> None:
+    """A job runs elsewhere, in a folder that is thrown away: a relative path would lead nowhere."""
+    if not place:
+        raise InputError("is needed: a path on the cluster, or a URI", where=option)
+    if not place.startswith("/") and "://" not in place:
+        raise InputError(
+            f"{place!r} is relative, and a job has no folder of its own",
+            where=option,
+            hint="give an absolute path on the cluster, or a URI",
+        )
+
+
+def _followed(cluster: Cluster, id_: str, to: TextIO) -> Job:
+    def write(text: str) -> None:
+        to.write(text)
+        to.flush()
+
+    try:
+        return cluster.follow(id_, write)
+    except KeyboardInterrupt:
+        err.print(
+            f"\nThe job goes on. Follow it: cocite job logs {id_} --follow --address {cluster.address}   "
+            f"Stop it: cocite job stop {id_} --address {cluster.address}",
+            soft_wrap=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def _end(job: Job) -> None:
+    why = f": {job.message}" if job.code and job.exit_code is None and job.message else ""
+    err.print(f"Job {job.id} {job.status.lower()} after {_length(job)}{why}", soft_wrap=True)
+    if job.code:
+        raise typer.Exit(job.code)
+
+
+def _when(job: Job) -> str:
+    return datetime.fromtimestamp(job.started).strftime("%Y-%m-%d %H:%M:%S") if job.started else "waiting"
+
+
+def _length(job: Job) -> str:
+    if job.seconds is None:
+        return "no time"
+    minutes, seconds = divmod(round(job.seconds), 60)
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

@@ -1,0 +1,109 @@
+"""The Ray that a training runs on: one of its own on this machine, or one that is there already."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from cocite.errors import CociteError, ConfigError, InputError
+from cocite.training.engine.settings import WorkerSettings
+
+LOCAL = "local"
+STORE_BYTES = 128 * 2**20
+"""Ray's shared memory on this machine: what passes through it here is a few metrics."""
+
+
+@contextmanager
+def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[None]:
+    """Connect to Ray while the block runs.
+
+    Args:
+        address: of a cluster that this machine belongs to; ``None``: what ``RAY_ADDRESS`` names (a job finds its
+            cluster there), else a private Ray that ends with the block.
+        verbose: let Ray and its workers write to this terminal.
+
+    Raises:
+        CociteError: no cluster answers.
+    """
+    address = address or os.environ.get("RAY_ADDRESS") or LOCAL
+    if address.startswith(("ray://", "http://", "https://")):
+        raise InputError(
+            f"{address!r} is reached by jobs only", where="--address", hint="use cocite job submit"
+        )
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if ray.is_initialized():  # a caller's Ray, such as a sweep's: it is not ours to end
+        yield
+        return
+    options: dict[str, Any] = {"log_to_driver": verbose, "logging_level": "info" if verbose else "error"}
+    private = None
+    if address == LOCAL:
+        options |= {"include_dashboard": False, "object_store_memory": STORE_BYTES}
+        if "RAY_TMPDIR" not in os.environ:
+            private = options["_temp_dir"] = tempfile.mkdtemp(prefix="cocite-ray-")
+    try:
+        try:
+            ray.init(address, **options)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            line = (str(error).strip().splitlines() or ["no answer"])[0]
+            raise CociteError(f"no Ray: {line}", where=address) from error
+        yield
+    finally:
+        ray.shutdown()
+        if private is not None:
+            shutil.rmtree(private, ignore_errors=True)
+
+
+def workers_range(workers: WorkerSettings) -> tuple[int, int]:
+    """The least and the greatest number of workers.
+
+    Raises:
+        ConfigError: there would be none, or the range is upside down.
+    """
+    least, most = workers.count if isinstance(workers.count, tuple) else (workers.count, workers.count)
+    if least < 1 or most < least:
+        raise ConfigError(
+            f"workers.count: {workers.count!r} is no number of workers",
+            where="recipe",
+            hint="at least 1, or a range such as [2, 4]",
+        )
+    return least, most
+
+
+def resources(workers: WorkerSettings) -> dict[str, float]:
+    """What Ray sets aside for one worker."""
+    return {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
+
+
+def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:
+    """Refuse a training whose smallest number of workers cannot be placed.
+
+    Args:
+        workers: what is asked for.
+        nodes: the resources of each living node: a worker lies on one node, whole.
+
+    Raises:
+        InputError: a cluster that does not grow would wait for ever.
+    """
+    least, _ = workers_range(workers)
+    asked = resources(workers)
+    for name, amount in asked.items():
+        total = sum(node.get(name, 0.0) for node in nodes)
+        if total < amount * least:
+            raise InputError(
+                f"{least} x {amount:g} {name} are asked for, and the cluster has {total:g}",
+                where="workers",
+                hint="lower workers.count" + (", workers.gpus" if name == "GPU" else ", workers.cpus"),
+            )
+    room = sum(min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes)
+    if room < least:
+        raise InputError(
+            f"{least} workers are asked for, and the cluster's nodes have room for {room}",
+            where="workers",
+            hint="lower workers.count, workers.cpus or workers.gpus",
+        )

@@ -1,0 +1,94 @@
+"""A real Ray cluster of one node for the tests of this folder, with ports and a token of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from integration.endpoint import free_port
+
+START_S = 120
+STOP_S = 60
+
+
+@dataclass(frozen=True)
+class Head:
+    """A cluster's head node.
+
+    Attributes:
+        dashboard: its HTTP address, where jobs are sent.
+        environment: what a client of it needs.
+    """
+
+    dashboard: str
+    environment: dict[str, str]
+
+    def cocite(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+        """Run a command line as a user of this cluster."""
+        return subprocess.run(
+            [sys.executable, "-m", "cocite", *map(str, arguments), "--address", self.dashboard],
+            capture_output=True, text=True, timeout=timeout, env=self.environment, check=False,
+        )  # fmt: skip
+
+
+@contextmanager
+def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
+    """Start a head node; it and all it started end with the block.
+
+    Args:
+        folder: for its token and its log; Ray's own files go to a short path, for the sake of its sockets.
+        cpus: that it offers.
+    """
+    token = folder / "token"
+    token.write_text("0123456789abcdef" * 4)
+    binaries = Path(sys.executable).parent
+    environment = os.environ | {
+        "RAY_AUTH_TOKEN_PATH": str(token),
+        "RAY_AUTH_MODE": "token",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+    }
+    port = free_port()
+    ports = {"port": free_port(), "dashboard-port": port, "ray-client-server-port": free_port()}
+    ports |= {"dashboard-agent-listen-port": free_port(), "dashboard-agent-grpc-port": free_port()}
+    command = [str(binaries / "ray"), "start", "--head", "--block", "--include-dashboard=true", f"--num-cpus={cpus}"]
+    command += ["--dashboard-host=127.0.0.1", "--node-ip-address=127.0.0.1", "--object-store-memory=100000000"]
+    command += [f"--{name}={value}" for name, value in ports.items()]
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="cocite-head-", ignore_cleanup_errors=True) as short:
+        log = folder / "head.log"
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                [*command, f"--temp-dir={short}"], stdout=file, stderr=subprocess.STDOUT, env=environment
+            )
+        try:
+            _wait(process, f"http://127.0.0.1:{port}", token.read_text(), log)
+            # A user's shell names the token but not the mode.
+            yield Head(
+                f"http://127.0.0.1:{port}", {k: v for k, v in environment.items() if k != "RAY_AUTH_MODE"}
+            )
+        finally:
+            process.terminate()
+            process.wait(STOP_S)
+
+
+def _wait(process: subprocess.Popen[bytes], url: str, token: str, log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        assert process.poll() is None, f"ray start ended with {process.returncode}:\n{log.read_text()}"
+        try:
+            answer = httpx.get(f"{url}/api/jobs/", timeout=10, headers={"Authorization": f"Bearer {token}"})
+            if answer.status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.5)
+    raise AssertionError(f"no answer from {url} in {START_S} s:\n{log.read_text()}")

@@ -1,0 +1,97 @@
+"""Trainings on a cluster: submitted, followed, listed, stopped, with the exit code of what ran there."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from integration.cluster import Head, head
+
+from cocite.artifacts import verify
+from cocite.corpus.builder import build
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+
+pytestmark = pytest.mark.integration
+
+SMALL = ["model.dimension=8", "objective.batch=256", "loop.epochs=1"]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
+    with head(tmp_path_factory.mktemp("head")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build(Synthetic(300, seed=11), tmp_path_factory.mktemp("synth") / "store")
+
+
+def test_a_recipe_file_travels_and_its_model_is_on_the_cluster(
+    cluster: Head, corpus: Corpus, tmp_path: Path
+) -> None:
+    shipped = Path(sys.modules["cocite"].__file__ or "").parents[2] / "jobs/cocite_jobs/recipes/nnselect.yaml"
+    recipe = tmp_path / "ours.yaml"
+    recipe.write_text(shipped.read_text())
+    done = cluster.cocite(
+        "job", "submit", recipe, *SMALL, "--corpus", corpus.path, "--to", tmp_path / "model"
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "nnselect in" in done.stdout
+    assert "succeeded after" in done.stderr
+    assert verify(tmp_path / "model" / "nnselect").meta["recipe"]["model"]["dimension"] == 8
+    listed = cluster.cocite("job", "list", "--json")
+    [job] = json.loads(listed.stdout)
+    assert (job["recipe"], job["status"], job["exit_code"]) == ("ours.yaml", "SUCCEEDED", 0)
+    assert job["command"].startswith("python -m cocite train ours.yaml")
+    assert "nnselect in" in cluster.cocite("job", "logs", job["id"]).stdout
+
+
+def test_a_job_that_fails_ends_with_its_code_and_its_sentence(
+    cluster: Head, corpus: Corpus, tmp_path: Path
+) -> None:
+    done = cluster.cocite(
+        "job", "submit", "nnrank", "--corpus", corpus.path, "--to", tmp_path / "model", "--json"
+    )
+    assert done.returncode == 2
+    assert "holds no nnselect, which nnrank is trained on" in done.stderr
+    assert json.loads(done.stdout)["status"] == "FAILED"
+
+
+def test_ctrl_c_leaves_a_job_running_and_stop_ends_it(cluster: Head, corpus: Corpus, tmp_path: Path) -> None:
+    long = ["loop.epochs=100000", "loop.patience=100000"]
+    done = cluster.cocite(
+        "job", "submit", "nnselect", *SMALL[:2], *long, "--corpus", corpus.path, "--to", tmp_path / "model",
+        "--detach", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    id_ = json.loads(done.stdout)["id"]
+    command = [sys.executable, "-m", "cocite", "job", "logs", id_, "-f", "--address", cluster.dashboard]
+    following = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=cluster.environment
+    )
+    assert following.stdout is not None
+    assert any(line.startswith("epoch 1:") for line in following.stdout)  # and no further: it is running
+    following.send_signal(signal.SIGINT)
+    _, err = following.communicate(timeout=60)
+    assert following.returncode == 130
+    assert f"The job goes on. Follow it: cocite job logs {id_} --follow" in err
+    stopped = cluster.cocite("job", "stop", id_, "--json")
+    assert stopped.returncode == 0, stopped.stderr
+    assert json.loads(stopped.stdout)["status"] == "STOPPED"
+    again = cluster.cocite("job", "stop", id_)
+    assert again.returncode == 2
+    assert f"job {id_!r} has already ended: stopped" in again.stderr
+
+
+def test_an_unknown_job_is_told(cluster: Head) -> None:
+    done = cluster.cocite("job", "logs", "raysubmit_nothing")
+    assert done.returncode == 2
+    assert "no job 'raysubmit_nothing'" in done.stderr
+    assert "Traceback" not in done.stderr
