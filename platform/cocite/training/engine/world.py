@@ -87,3 +87,17 @@ class World:
         box = [value]
         dist.broadcast_object_list(box, src=0)
         return box[0]
+
+    def collect(self, value: Any) -> list[Any]:
+        """What each rank says, in the order of the ranks."""
+        if self.size == 1:
+            return [value]
+        box: list[Any] = [None] * self.size
+        dist.all_gather_object(box, value)
+        return box
+
+    def spread(self, value: Tensor, source: int) -> Tensor:
+        """A tensor of rank ``source`` on every rank; the others give one of the same shape and type to fill."""
+        if self.size > 1:
+            dist.broadcast(value, src=source)
+        return value

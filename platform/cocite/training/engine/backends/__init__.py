@@ -1,0 +1,32 @@
+"""How gradients are computed and applied: plain PyTorch, DistributedDataParallel, DeepSpeed ZeRO."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from cocite.errors import ConfigError
+from cocite.training.engine.backends.base import Backend
+from cocite.training.engine.backends.torch_backend import TorchBackend
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.world import World
+
+__all__ = ["Backend", "make_backend"]
+
+
+def make_backend(model: nn.Module, settings: TrainingSettings, world: World) -> Backend:
+    """The backend that the settings name.
+
+    Raises:
+        ConfigError: it cannot do what the settings ask for, or with so many processes.
+    """
+    if settings.backend == "plain" and world.size > 1:
+        raise ConfigError(
+            f"backend: plain trains on one process, and there are {world.size}",
+            where="training.backend",
+            hint="set it to ddp or deepspeed",
+        )
+    if settings.backend == "deepspeed":
+        from cocite.training.engine.backends.deepspeed_backend import DeepSpeedBackend
+
+        return DeepSpeedBackend(model, settings, world)
+    return TorchBackend(model, settings, world)

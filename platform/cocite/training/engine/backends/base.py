@@ -1,0 +1,142 @@
+"""What the training loop asks of the machinery that computes gradients and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from cocite.errors import ConfigError
+from cocite.training.engine.settings import OptimizerSettings, TrainingSettings
+
+Work = Callable[[nn.Module], Tensor]
+"""A computation with the trained module, called by the backend where it can gather weights and synchronise."""
+Slots = Mapping[str, Tensor]
+"""What is kept of a parameter: ``weight``, and with it AdamW's ``exp_avg`` and ``exp_avg_sq``."""
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+class Backend(Protocol):
+    """One process's part in training a model, together with the others'.
+
+    Gradients are those of the mean over ranks of what each rank's :meth:`backward` calls return in sum.
+    """
+
+    def forward(self, work: Work) -> Tensor:
+        """Run ``work`` in training mode, without gradients."""
+        ...
+
+    def backward(self, work: Work, *, last: bool) -> Tensor:
+        """Run ``work``, which returns a scalar, and add its gradient to the step's.
+
+        Every rank must call this equally often in a step.
+
+        Args:
+            work: returns a scalar.
+            last: whether this is the step's last; gradients need not be exchanged before.
+
+        Returns:
+            the scalar, detached.
+        """
+        ...
+
+    def step(self, rate: float) -> float:
+        """Clip, step, and clear the gradients.
+
+        Args:
+            rate: the learning rate.
+
+        Returns:
+            the norm of the whole gradient before clipping.
+        """
+        ...
+
+    def whole(self) -> AbstractContextManager[nn.Module]:
+        """The model with all present weights on this rank, in evaluation mode and without gradients.
+
+        Entered by all ranks together; within, each may run as many forward passes as it likes.
+        """
+        ...
+
+    def slots(self, *, moments: bool) -> Iterator[tuple[str, Slots]]:
+        """Each parameter in the model's order, in fp32, whole, on the device. All ranks iterate together.
+
+        Args:
+            moments: whether AdamW's moments are wanted too, of those parameters that have been stepped.
+        """
+        ...
+
+    def buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """What the model keeps beside its parameters."""
+        ...
+
+    def restore(self, read: Callable[[str], Slots], step: int) -> None:
+        """Take weights and moments back.
+
+        Args:
+            read: slots of a parameter by its name.
+            step: optimizer steps that were taken.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the model given at first all present weights, and let go of everything else."""
+        ...
+
+
+def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> list[dict[str, object]]:
+    """The trained parameters, those that decay and those that do not (biases and norms: one dimension or none)."""
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not trained:
+        raise ConfigError("the model has no trainable weights", where="training", hint="unfreeze some")
+    decaying = [parameter for parameter in trained if parameter.ndim > 1]
+    exempt = [parameter for parameter in trained if parameter.ndim <= 1]
+    groups: list[dict[str, object]] = [
+        {"params": decaying, "weight_decay": settings.weight_decay},
+        {"params": exempt, "weight_decay": 0.0},
+    ]
+    return [group for group in groups if group["params"]]
+
+
+def adamw(model: nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
+    """AdamW over a model's parameters, in its fused form."""
+    return torch.optim.AdamW(
+        parameter_groups(model, settings),
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        eps=settings.epsilon,
+        fused=True,
+    )
+
+
+def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """What a model keeps (and would save) beside its parameters."""
+    saved = model.state_dict().keys()
+    return ((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+
+
+def prepare(model: nn.Module, settings: TrainingSettings) -> nn.Module:
+    """Switch on what the settings ask of the model itself: gradient checkpointing, compilation."""
+    if settings.gradient_checkpointing:
+        enable = getattr(model, "gradient_checkpointing_enable", None)
+        if enable is None:
+            raise ConfigError(
+                f"{type(model).__name__} has no gradient checkpointing",
+                where="training.gradient_checkpointing",
+                hint="set it to false",
+            )
+        enable()
+    if settings.compile:
+        model.compile(dynamic=True)
+    return model
+
+
+def autocast(settings: TrainingSettings, device: torch.device) -> AbstractContextManager[object]:
+    """The context in which forward passes run: bf16 where the settings say so."""
+    if settings.precision == "bf16":
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return nullcontext()

@@ -1,0 +1,137 @@
+"""Which examples each optimizer step holds, and how they are shared out among workers and forward passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.errors import InputError
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.task import Examples
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one worker takes through one forward pass.
+
+    Attributes:
+        examples: their numbers.
+        counted: False for a stand-in: workers must all run equally many passes, so one that has nothing left runs an
+            example of the step again, with a loss of weight 0.
+    """
+
+    examples: Examples
+    counted: bool = True
+
+
+class EpochPlan:
+    """The steps of one epoch: a function of lengths, settings, seed and epoch, whoever asks.
+
+    Examples are shuffled, sorted by length within pools of ``sort_within`` steps, cut into steps of ``batch``
+    examples, and the steps shuffled. What is left over makes a smaller last step, drawn at random. A step's examples
+    do not depend on the number of workers; how they are shared out does.
+
+    Attributes:
+        steps: how many there are.
+        lengths: (n,) tokens of each example.
+    """
+
+    def __init__(self, lengths: NDArray[np.int64], settings: TrainingSettings, epoch: int) -> None:
+        if not len(lengths):
+            raise InputError(
+                f"epoch {epoch} has no examples",
+                where="training",
+                hint="check the training years, the split and the filters of the recipe",
+            )
+        self.lengths = np.maximum(np.asarray(lengths, dtype=np.int64), 1)
+        self.tokens, batch = settings.tokens, settings.batch
+        rng = np.random.default_rng([settings.seed, epoch])
+        order = rng.permutation(len(lengths))
+        full = len(order) // batch
+        pool = np.arange(full * batch) // (batch * settings.sort_within)
+        body = order[: full * batch]
+        # By pool, then by length; the permutation decides among equals.
+        body = body[np.lexsort((self.lengths[body], pool))].reshape(full, batch)
+        self._body = body[rng.permutation(full)]
+        self._rest = order[full * batch :]
+        self.steps = full + bool(len(self._rest))
+
+    def examples(self, step: int) -> Examples:
+        """(b,) examples of a step, the longest first."""
+        chosen = self._body[step] if step < len(self._body) else self._rest
+        return chosen[np.argsort(-self.lengths[chosen], kind="stable")]
+
+    def pieces(self, step: int, workers: int) -> list[list[Piece]]:
+        """The forward passes of each worker: equally many for all, each of at most ``tokens`` tokens.
+
+        An example that is longer than that has a pass of its own. Within a worker's share passes hold examples of
+        like length, and about equally many tokens.
+
+        Args:
+            step: number of the step, from 0.
+            workers: how many share it.
+        """
+        examples = self.examples(step)
+        shares = [examples[mine] for mine in _dealt(len(examples), workers)]
+        lengths = [self.lengths[share] for share in shares]
+        count = max(len(_filled(part, self.tokens)) for part in lengths)
+        return [
+            _padded(np.split(share, _cut(part, count, self.tokens)), count, examples[-1:])
+            for share, part in zip(shares, lengths, strict=True)
+        ]
+
+
+def _dealt(count: int, workers: int) -> list[NDArray[np.int64]]:
+    """Positions of each worker's things, which are sorted by size: dealt out to and fro, so that sums are near."""
+    position = np.arange(count)
+    turn, seat = position // workers, position % workers
+    owner = np.where(turn % 2, workers - 1 - seat, seat)
+    return [np.flatnonzero(owner == worker) for worker in range(workers)]
+
+
+def _filled(lengths: NDArray[np.int64], capacity: int) -> list[int]:
+    """Where each pass ends when passes are filled one after the other up to ``capacity``."""
+    ends: list[int] = []
+    total = np.cumsum(lengths)
+    start = 0
+    while start < len(lengths):
+        before = total[start - 1] if start else 0
+        start = max(start + 1, int(np.searchsorted(total, before + capacity, side="right")))
+        ends.append(start)
+    return ends
+
+
+def _cut(lengths: NDArray[np.int64], count: int, capacity: int) -> list[int]:
+    """Where to cut a share so that it makes ``count`` passes (fewer if it has fewer examples) of even size."""
+    if not len(lengths):
+        return []
+    low = max(int(lengths.max()), -(-int(lengths.sum()) // count))
+    high = max(low, capacity)
+    while low < high:  # the smallest capacity that still needs no more passes
+        middle = (low + high) // 2
+        if len(_filled(lengths, middle)) <= count:
+            high = middle
+        else:
+            low = middle + 1
+    ends = _filled(lengths, high)
+    while len(ends) < min(count, len(lengths)):
+        starts = [0, *ends[:-1]]
+        widest = max(range(len(ends)), key=lambda k: ends[k] - starts[k])
+        ends.insert(widest, (starts[widest] + ends[widest]) // 2)
+    return ends[:-1]
+
+
+def _padded(parts: list[Examples], count: int, stand_in: Examples) -> list[Piece]:
+    """A worker's passes, filled up to ``count`` with stand-ins."""
+    pieces = [Piece(part) for part in parts if len(part)]
+    return pieces + [Piece(stand_in, counted=False)] * (count - len(pieces))
+
+
+def stretch(plan: EpochPlan, steps: range, rank: int, workers: int) -> Iterator[tuple[int, int, Piece]]:
+    """The passes of one worker over some steps: step, number of the pass within it, pass."""
+    for step in steps:
+        for number, piece in enumerate(plan.pieces(step, workers)[rank]):
+            yield step, number, piece

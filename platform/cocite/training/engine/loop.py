@@ -1,0 +1,342 @@
+"""The training loop: steps, dev metrics, checkpoints, on one process or many.
+
+It runs alone, under torchrun, and inside Ray Train, and draws the same examples in each.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from cocite.errors import CociteError
+from cocite.training.engine import checkpoints
+from cocite.training.engine.backends import Backend, make_backend
+from cocite.training.engine.backends.base import Work
+from cocite.training.engine.batches import EpochPlan, Piece, stretch
+from cocite.training.engine.checkpoints import Progress, Saved
+from cocite.training.engine.contrastive import contrastive_step, wide
+from cocite.training.engine.loader import prepared, to_device
+from cocite.training.engine.meter import Meter
+from cocite.training.engine.schedule import rate_factor
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.stores import Store
+from cocite.training.engine.task import ContrastiveTask, Task
+from cocite.training.engine.world import World
+
+Log = Callable[[dict[str, float], int], None]
+"""Told, on rank 0, some metrics and the optimizer steps taken."""
+Advance = Callable[[int], None]
+"""Told, on rank 0, how many steps were done since it was last told."""
+
+
+def silent(*_: object) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training went.
+
+    Attributes:
+        steps: optimizer steps taken.
+        best_step: the step whose weights the model is left with.
+        best: dev metrics of those weights.
+        last: dev metrics of the last step's.
+        seconds: how long it took, evaluation and resumed parts included.
+        tokens: tokens of the examples trained on.
+        reason: why it ended.
+    """
+
+    steps: int
+    best_step: int
+    best: dict[str, float]
+    last: dict[str, float]
+    seconds: float
+    tokens: int
+    reason: Literal["done", "minutes", "patience"]
+
+
+def train(
+    task: Task[Any],
+    settings: TrainingSettings,
+    *,
+    world: World,
+    store: Store | None = None,
+    fingerprint: str = "",
+    log: Log = silent,
+    advance: Advance = silent,
+) -> Outcome:
+    """Train a model; every rank calls it, with the same task and settings.
+
+    The mean loss over the examples of a step is minimised, however they are shared out. The dev metric is measured
+    before the first step, as often as the settings say, and at the end; the best weights are left in ``task.model``
+    on every rank, in evaluation mode. Random numbers are functions of the seed, the step, the rank and the pass, so a
+    resumed training ends as one that was never interrupted.
+
+    Args:
+        task: model, examples, loss, metric.
+        settings: the numbers.
+        world: who trains.
+        store: where checkpoints are kept; with one in it, training goes on from there. None: nowhere.
+        fingerprint: what this training is of; a checkpoint of another is refused.
+        log: told the dev metrics under their names, and every ``log_every`` steps the means since the last time:
+            ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch`` (with fraction).
+        advance: told of each step.
+
+    Raises:
+        ConfigError: the settings ask for what the model, the backend or this world cannot do.
+        InputError: there are no examples, or the checkpoint is of another training.
+        IntegrityError: the checkpoint is damaged.
+        CociteError: loss, gradient or dev metric is no longer a number, or a checkpoint cannot be written.
+    """
+    return _Training(task, settings, world, store, fingerprint, log, advance).run()
+
+
+class _Training:
+    """The state of one call of :func:`train`."""
+
+    backend: Backend
+    began: float
+    plan: EpochPlan
+    owner: dict[str, int]
+
+    def __init__(
+        self,
+        task: Task[Any],
+        settings: TrainingSettings,
+        world: World,
+        store: Store | None,
+        fingerprint: str,
+        log: Log,
+        advance: Advance,
+    ) -> None:
+        self.task, self.settings, self.world = task, settings, world
+        self.store, self.fingerprint = store, fingerprint
+        self.log, self.advance = (log, advance) if world.first else (silent, silent)
+        self.progress = Progress()
+        self.best: dict[str, Tensor] = {}  # this rank's part of the best weights
+        self.saved_step = 0
+        self.meter = Meter(world, settings)
+
+    def run(self) -> Outcome:
+        """From the latest checkpoint, or from the beginning, to the end."""
+        self._begin()
+        self.began = time.monotonic() - self.progress.seconds
+        try:
+            if self.progress.evaluated < 0:
+                self._evaluate()
+            self.meter.clear()
+            while self._why_over() is None:
+                self._epoch()
+            reason = self._why_over() or "done"
+            if self.progress.evaluated != self.progress.step:
+                self._evaluate()
+            if self.saved_step != self.progress.step:
+                self._save()
+        finally:
+            self.backend.close()
+        self._leave_best()
+        p = self.progress
+        return Outcome(p.step, p.best_step, p.best, p.last, self._clock(), p.tokens, reason)
+
+    def _clock(self) -> float:
+        """Seconds that the training has taken so far, resumed parts together."""
+        return time.monotonic() - self.began
+
+    def _begin(self) -> None:
+        """Open the latest checkpoint, and set up the backend."""
+        model = self.task.model
+        self.owner = checkpoints.owners(model, self.world.size)
+        lengths: Tensor | None = None
+        with ExitStack() as stack:
+            folder: Path | None = stack.enter_context(self.store.latest()) if self.store is not None else None
+            saved = Saved.open(folder, stack, fingerprint=self.fingerprint) if folder is not None else None
+            if saved is not None:
+                saved.load(model)
+                self.task.load_state(saved.state("task"))
+                self.progress = saved.progress
+                self.saved_step = self.progress.step
+                lengths = saved.state("epoch").get("lengths")
+                self.best = {n: saved.best(n) for n, owner in self.owner.items() if owner == self.world.rank}
+            self.backend = make_backend(model, self.settings, self.world)
+            if saved is not None:
+                self.backend.restore(saved.slots, self.progress.step)
+        if lengths is not None:
+            self.plan = EpochPlan(lengths.numpy(), self.settings, self.progress.epoch)
+
+    def _why_over(self) -> Literal["done", "minutes", "patience"] | None:
+        """Why no further step is taken; None: there is one."""
+        p, s = self.progress, self.settings
+        if p.total and p.step >= p.total:
+            return "done"
+        if s.patience and p.stale >= s.patience:
+            return "patience"
+        if s.minutes is not None and self.world.agree(self._clock() >= 60 * s.minutes):
+            return "minutes"
+        return None
+
+    def _refresh_due(self, step: int, position: int) -> bool:
+        every = self.settings.refresh_every
+        return step % every == 0 if every else position == 0
+
+    def _epoch(self) -> None:
+        """The rest of an epoch, or as much of it as there is still to train."""
+        p = self.progress
+        while True:
+            if self._refresh_due(p.step, p.position):
+                with self.meter.paused(), self.backend.whole() as model:
+                    self.task.refresh(model, self.world, p.step)
+            if p.position == 0:
+                self.plan = EpochPlan(self.task.lengths(p.epoch), self.settings, p.epoch)
+                p.total = p.total or self.settings.steps or self.settings.epochs * self.plan.steps
+            # Batches are prepared ahead only as far as nothing is mined anew.
+            ahead = min(self.plan.steps - p.position, p.total - p.step)
+            if every := self.settings.refresh_every:
+                ahead = min(ahead, every - p.step % every)
+            if not self._steps(ahead) or p.position == 0:
+                return
+
+    def _steps(self, count: int) -> bool:
+        """Take some steps of the present epoch; False: training is over."""
+        p, world = self.progress, self.world
+        pieces = stretch(self.plan, range(p.position, p.position + count), world.rank, world.size)
+        epoch = p.epoch
+        with prepared(
+            lambda item: self.task.collate(item[2].examples, epoch),
+            pieces,
+            threads=self.settings.loader_threads,
+        ) as batches:
+            for _ in range(count):
+                self._step(batches)
+                if self._why_over() is not None:
+                    return False
+        return True
+
+    def _step(self, prepared_batches: Iterator[Any]) -> None:
+        """One optimizer step, and what is due after it."""
+        p, world = self.progress, self.world
+        shares = self.plan.pieces(p.position, world.size)
+        mine = shares[world.rank]
+        batches = [to_device(next(prepared_batches), world.device) for _ in mine]
+        size = len(self.plan.examples(p.position))
+        if isinstance(self.task, ContrastiveTask):
+            loss = contrastive_step(self.task, self.backend, world, batches, shares, p.epoch, self._seed)
+        else:
+            loss = self._accumulate(batches, mine, size)
+        value = float(loss)
+        self._check(value, "loss")
+        rate = self.settings.optimizer.learning_rate * rate_factor(self.settings.schedule, p.step, p.total)
+        norm = self.backend.step(rate)
+        self._check(norm, "gradient")
+        p.tokens += (tokens := int(self.plan.lengths[self.plan.examples(p.position)].sum()))
+        flops = sum(self.task.flops(b) for b, piece in zip(batches, mine, strict=True) if piece.counted)
+        p.step, p.position = p.step + 1, p.position + 1
+        done = p.epoch + p.position / self.plan.steps
+        if p.position == self.plan.steps:
+            p.epoch, p.position = p.epoch + 1, 0
+        self.meter.add(value, rate, norm, tokens, flops)
+        if p.step % self.settings.log_every == 0:
+            self.log(self.meter.read() | {"epoch": done}, p.step)
+        self.advance(1)
+        self._after()
+
+    def _accumulate(self, batches: list[Any], pieces: list[Piece], size: int) -> Tensor:
+        """Add up the gradients of a step; returns the mean loss over its examples."""
+        total = torch.zeros((), device=self.world.device)
+        for number, (batch, piece) in enumerate(zip(batches, pieces, strict=True)):
+            self._seed(number)
+            # The backend averages over ranks, so that each example ends with a weight of 1 / size.
+            weight = self.world.size / size if piece.counted else 0.0
+            total += self.backend.backward(self._loss(batch, weight), last=number + 1 == len(pieces))
+        return self.world.sum(total) / self.world.size
+
+    def _loss(self, batch: Any, weight: float) -> Work:
+        def work(model: nn.Module) -> Tensor:
+            return wide(self.task.loss(model, batch)).sum() * weight
+
+        return work
+
+    def _seed(self, number: int) -> None:
+        """Random numbers of a pass: a function of seed, step, rank and the pass's number."""
+        key = [self.settings.seed, self.progress.step, self.world.rank, number]
+        torch.manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+    def _check(self, value: float, what: str) -> None:
+        if not math.isfinite(value):
+            raise CociteError(
+                f"the {what} became {value} in step {self.progress.step + 1}",
+                where="training",
+                hint="lower optimizer.learning_rate or set optimizer.clip; the last checkpoint is as it was",
+            )
+
+    def _after(self) -> None:
+        """Evaluate and save, where that is due."""
+        p, s = self.progress, self.settings
+        evaluated = p.step % s.evaluate_every == 0 if s.evaluate_every else p.position == 0
+        if evaluated:
+            self._evaluate()
+        if p.step % s.checkpoint_every == 0 if s.checkpoint_every else evaluated:
+            self._save()
+
+    def _evaluate(self) -> None:
+        """Measure the dev metric, and keep the weights if they are the best so far."""
+        p = self.progress
+        with self.meter.paused():
+            with self.backend.whole() as model:
+                metrics = self.task.evaluate(model, self.world)
+            value = metrics[self.task.metric]
+            if not math.isfinite(value):
+                raise CociteError(
+                    f"the dev metric {self.task.metric} is {value} at step {p.step}",
+                    where="training",
+                    hint="check that the dev split has examples",
+                )
+            p.last, p.evaluated = metrics, p.step
+            if p.best_step < 0 or value > p.best[self.task.metric]:
+                p.best, p.best_step, p.stale = metrics, p.step, 0
+                own = checkpoints.own_slots(self.backend, self.owner, self.world.rank, moments=False)
+                self.best = {name: slots["weight"] for name, slots in own.items()}
+            else:
+                p.stale += 1
+        self.log(metrics, p.step)
+
+    def _save(self) -> None:
+        """Make a checkpoint of the present step."""
+        if self.store is None:
+            return
+        p = self.progress
+        with self.meter.paused():
+            p.seconds = self._clock()
+            slots = checkpoints.own_slots(self.backend, self.owner, self.world.rank, moments=True)
+            state = {f"task:{key}": value for key, value in self.task.state().items()}
+            if p.position:
+                state["epoch:lengths"] = torch.from_numpy(self.plan.lengths)
+            state |= {f"buffer:{name}": buffer for name, buffer in self.backend.buffers()}
+            metrics = p.last if p.evaluated == p.step else {}
+            best = self.best if p.best_step != p.step else {}
+
+            def write(folder: Path) -> None:
+                meta = {"fingerprint": self.fingerprint, "step": p.step, "metrics": metrics}
+                checkpoints.write(
+                    folder, self.world, slots=slots, best=best, state=state, progress=p, meta=meta
+                )
+
+            self.store.save(p.step, write, metrics)
+            self.saved_step = p.step
+
+    def _leave_best(self) -> None:
+        """Put the best weights into the model, on every rank."""
+        for name, parameter in self.task.model.named_parameters():
+            mine = self.owner[name] == self.world.rank
+            source = self.best[name].to(parameter.device, parameter.dtype) if mine else torch.empty_like(parameter.data)
+            parameter.data.copy_(self.world.spread(source.contiguous(), self.owner[name]))
+        self.task.model.eval()

@@ -1,0 +1,68 @@
+"""What is logged of the steps: means, speed, and the share of the device's peak."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from cocite.training.engine.flops import peak_flops
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.world import World
+
+
+class Meter:
+    """Adds up what happens between two readings; time spent on evaluation and checkpoints does not count."""
+
+    def __init__(self, world: World, settings: TrainingSettings) -> None:
+        self.world, self.precision = world, settings.precision
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._since, self._idle = time.monotonic(), 0.0
+        self._steps, self._tokens, self._flops = 0, 0, 0.0
+        self._loss = self._norm = self._rate = 0.0
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What happens within takes no time."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._idle += time.monotonic() - began
+
+    def add(self, loss: float, rate: float, norm: float, tokens: int, flops: float) -> None:
+        """A step was taken.
+
+        Args:
+            loss: mean over the step's examples.
+            rate: learning rate.
+            norm: of the gradient, before clipping.
+            tokens: of all ranks.
+            flops: of this rank.
+        """
+        self._steps += 1
+        self._loss, self._norm, self._rate = self._loss + loss, self._norm + norm, rate
+        self._tokens, self._flops = self._tokens + tokens, self._flops + flops
+
+    def read(self) -> dict[str, float]:
+        """Means and rates since the last reading; all ranks call it together."""
+        seconds = max(time.monotonic() - self._since - self._idle, 1e-9)
+        flops = float(
+            self.world.sum(torch.tensor(self._flops, dtype=torch.float64, device=self.world.device))
+        )
+        peak = peak_flops(self.world.device, self.precision) * self.world.size
+        steps = max(self._steps, 1)
+        result = {
+            "loss": self._loss / steps,
+            "learning_rate": self._rate,
+            "gradient_norm": self._norm / steps,
+            "tokens_per_second": self._tokens / seconds,
+            "mfu": flops / seconds / peak,
+        }
+        self.clear()
+        return result

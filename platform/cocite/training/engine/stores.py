@@ -1,0 +1,173 @@
+"""Where checkpoints are kept."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from cocite.artifacts import exchange, read_manifest, verify
+from cocite.errors import CociteError, IntegrityError
+from cocite.training.engine.checkpoints import KIND
+from cocite.training.engine.world import World
+
+Write = Callable[[Path], None]
+"""Fills a folder with this rank's part of a checkpoint; called by all ranks together, and raises on all or none."""
+
+
+class Store(Protocol):
+    """Keeps checkpoints. All ranks call each method together."""
+
+    def latest(self) -> AbstractContextManager[Path | None]:
+        """The folder of the newest checkpoint, readable by this rank while the block lasts; None: there is none.
+
+        Raises:
+            CociteError: it is damaged.
+        """
+        ...
+
+    def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
+        """Keep a checkpoint; when this returns, it is safe.
+
+        Args:
+            step: optimizer steps taken.
+            write: called once, with a folder of this rank or one that all ranks share. When it returns, the parts of
+                all ranks, put into one folder, are a whole artifact with its manifest.
+            metrics: dev metrics of just these weights; empty where they were not evaluated.
+        """
+        ...
+
+
+class FolderStore:
+    """A folder that all ranks see: ``step-00000120`` and so on, each there whole or not at all.
+
+    Kept are the best by a dev metric, and always the last; what else there is is removed after each save.
+    """
+
+    def __init__(self, folder: Path, world: World, *, metric: str, keep: int = 2) -> None:
+        """Open a store; the folder is made when the first checkpoint is.
+
+        Args:
+            folder: local, or of a file system that all nodes share.
+            world: who writes.
+            metric: greater is better.
+            keep: how many of the best to keep.
+        """
+        self.folder, self.world, self.metric, self.keep = Path(folder), world, metric, keep
+
+    def latest(self) -> AbstractContextManager[Path | None]:
+        """See :class:`Store`. Rank 0 reads every byte and compares it with the manifest."""
+        return self._latest()
+
+    @contextmanager
+    def _latest(self) -> Iterator[Path | None]:
+        found: Path | None = None
+        trouble: CociteError | None = None
+        if self.world.first:
+            self._sweep()
+            try:
+                found = self._newest()
+            except CociteError as error:
+                trouble = error
+        found, trouble = self.world.agree((found, trouble))
+        if trouble is not None:
+            raise trouble
+        yield found
+        self.world.barrier()
+
+    def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:  # noqa: ARG002 - in the manifest
+        """See :class:`Store`."""
+        temporary = self.folder / f".step-{step:08d}.tmp"
+        self._together(lambda: self._vacate(temporary), "cannot make a folder for the checkpoint")
+        try:
+            write(temporary)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        self._together(lambda: self._publish(temporary, step), "cannot put the checkpoint in its place")
+
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints there are, the oldest first, undamaged or not."""
+        return sorted(path for path in self.folder.glob("step-*") if path.is_dir())
+
+    def _together(self, work: Callable[[], None], message: str) -> None:
+        """Let rank 0 do something that may fail; if it does, every rank raises."""
+        trouble: str | None = None
+        if self.world.first:
+            try:
+                work()
+            except OSError as error:
+                trouble = f"{message}: {error.strerror}"
+        trouble = self.world.agree(trouble)
+        if trouble is not None:
+            raise CociteError(
+                trouble,
+                where=str(self.folder),
+                hint="earlier checkpoints are whole: see to the disk, then resume",
+            )
+
+    def _vacate(self, temporary: Path) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._sweep()
+        temporary.mkdir()
+
+    def _sweep(self) -> None:
+        """Remove what a writer that was killed has left behind."""
+        for path in self.folder.glob(".step-*.tmp"):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _publish(self, temporary: Path, step: int) -> None:
+        final = self.folder / f"step-{step:08d}"
+        if final.exists():
+            exchange(temporary, final)
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.rename(final)
+        self._retain()
+
+    def _retain(self) -> None:
+        """Remove all but the best and the last."""
+        *earlier, last = self.checkpoints()
+        ranked = sorted(((self._value(path), path) for path in (*earlier, last)), reverse=True)
+        kept = {path for value, path in ranked[: self.keep] if value > -math.inf} | {last}
+        for path in earlier:
+            if path not in kept:
+                # Renamed first: a reader never meets one that is half gone.
+                path.rename(gone := path.with_name(f".{path.name}.tmp"))
+                shutil.rmtree(gone, ignore_errors=True)
+
+    def _value(self, path: Path) -> float:
+        """The dev metric of a checkpoint; minus infinity where it has none that can be read."""
+        try:
+            metrics = read_manifest(path, kind=KIND).meta["metrics"]
+            return float(metrics.get(self.metric, -math.inf))
+        except (CociteError, KeyError, TypeError, ValueError, AttributeError):
+            return -math.inf
+
+    def _newest(self) -> Path | None:
+        """The last checkpoint, verified; of a damaged one it is told which earlier one is whole."""
+        found = self.checkpoints()
+        if not found:
+            return None
+        try:
+            verify(found[-1], kind=KIND)
+        except CociteError as error:
+            whole = next((path for path in reversed(found[:-1]) if _is_whole(path)), None)
+            advice = (
+                f"remove {found[-1].name} to resume from {whole.name}, which is whole"
+                if whole
+                else f"no earlier checkpoint is whole: remove {found[-1].name} to start over"
+            )
+            raise IntegrityError(error.message, where=error.where, hint=advice) from error
+        return found[-1]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        verify(path, kind=KIND)
+    except CociteError:
+        return False
+    return True
