@@ -22,6 +22,7 @@ RECIPES = Path(__file__).parent / "recipes"
 KINDS: dict[str, tuple[str, str, str]] = {
     "nnselect": ("cocite.training.nnselect", "NNSelectRecipe", "cocite_jobs.train_citeomatic:train_nnselect"),
     "nnrank": ("cocite.training.nnrank", "NNRankRecipe", "cocite_jobs.train_citeomatic:train_nnrank"),
+    "sentence": ("cocite.models.sentence", "SentenceRecipe", "cocite_jobs.train_sentence:train_sentence"),
     "fusion": ("cocite.pipeline.fusion_training", "FusionRecipe", "cocite_jobs.train_fusion:train_fusion"),
 }
 """Kind -> (module and name of its settings, ``module:function`` that trains). Named by string: imported when used."""
