@@ -337,6 +337,10 @@ class _Training:
         """Put the best weights into the model, on every rank."""
         for name, parameter in self.task.model.named_parameters():
             mine = self.owner[name] == self.world.rank
-            source = self.best[name].to(parameter.device, parameter.dtype) if mine else torch.empty_like(parameter.data)
+            source = (
+                self.best[name].to(parameter.device, parameter.dtype)
+                if mine
+                else torch.empty_like(parameter.data)
+            )
             parameter.data.copy_(self.world.spread(source.contiguous(), self.owner[name]))
         self.task.model.eval()

@@ -1,0 +1,246 @@
+"""DeepSpeed ZeRO, stages 0 to 3."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from cocite.errors import ConfigError
+from cocite.training.engine.backends.base import (
+    MOMENTS,
+    Slots,
+    Work,
+    adamw,
+    autocast,
+    buffers_of,
+    prepare,
+)
+from cocite.training.engine.backends.torch_backend import Running
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.world import World
+
+_BUCKET = 50_000_000
+"""Elements that are exchanged at once."""
+
+
+class DeepSpeedBackend:
+    """ZeRO 0-3 with torch's AdamW.
+
+    fp32: as in the other backends. bf16: DeepSpeed's ``bf16`` section, weights in bf16 with fp32 master weights in
+    the optimizer; forward passes run under autocast besides, so that a loss may mix precisions as in the other
+    backends. ZeRO 0 has no master weights: fp32 weights and autocast there, as with DistributedDataParallel.
+
+    DeepSpeed trains a copy and never touches the model it was given: that one takes the gathered weights whenever all
+    of them are wanted on each rank, for evaluation and at the end, and waits on the CPU in between.
+    """
+
+    def __init__(self, model: nn.Module, settings: TrainingSettings, world: World) -> None:
+        deepspeed = _deepspeed()
+        if settings.offload and settings.zero == 0:
+            raise ConfigError("ZeRO 0 cannot offload", where="training.offload", hint="set zero to 1, 2 or 3")
+        self.settings, self.world, self.stage = settings, world, settings.zero
+        self.model = model.cpu()
+        if (
+            not dist.is_initialized()
+        ):  # DeepSpeed wants a group even of one process, and remembers it ever after
+            backend = "nccl" if world.device.type == "cuda" else "gloo"
+            dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        os.environ.setdefault("LOCAL_RANK", str(world.device.index or 0))
+        running = Running(prepare(copy.deepcopy(model).to(world.device), settings)).train()
+        self.engine = deepspeed.initialize(
+            model=running, optimizer=adamw(running, settings.optimizer), config=self._config(running)
+        )[0]
+        self.inner: nn.Module = self.engine.module.model
+        masters = dict(model.named_parameters())
+        self._put(lambda name: {"weight": masters[name]})
+
+    def _config(self, model: nn.Module) -> dict[str, Any]:
+        bucket = min(_BUCKET, 2 * sum(parameter.numel() for parameter in model.parameters()))  # must be even
+        zero: dict[str, Any] = {
+            "stage": self.stage,
+            "reduce_bucket_size": bucket,
+            "allgather_bucket_size": bucket,
+        }
+        if self.stage == 3:
+            zero |= {"stage3_prefetch_bucket_size": bucket, "stage3_max_live_parameters": 2 * _BUCKET}
+        if self.settings.offload:
+            host = {"device": "cpu", "pin_memory": self.world.device.type == "cuda"}
+            zero["offload_optimizer"] = host
+            if self.stage == 3:
+                zero["offload_param"] = host
+        return {
+            "train_micro_batch_size_per_gpu": 1,  # only a number to DeepSpeed: the loop decides what a pass holds
+            "gradient_clipping": self.settings.optimizer.clip if self.stage else 0.0,
+            "zero_optimization": zero,
+            "zero_allow_untested_optimizer": True,
+            "zero_force_ds_cpu_optimizer": False,
+            "bf16": {"enabled": self.settings.precision == "bf16" and self.stage > 0},
+            "data_types": {"grad_accum_dtype": "fp32"},
+        }
+
+    def forward(self, work: Work) -> Tensor:
+        """See :class:`Backend`."""
+        with torch.no_grad():
+            return self._run(self.engine.module, work)
+
+    def backward(self, work: Work, *, last: bool) -> Tensor:
+        """See :class:`Backend`."""
+        self.engine.set_gradient_accumulation_boundary(last)
+        loss = self._run(self.engine, work)
+        self.engine.backward(loss, scale_wrt_gas=False)
+        return loss.detach()
+
+    def _run(self, module: nn.Module, work: Work) -> Tensor:
+        # Within the engine's forward pass: it switches off an autocast that surrounds it.
+        def cast(model: nn.Module) -> Tensor:
+            with autocast(self.settings, self.world.device):
+                return work(model)
+
+        result: Tensor = module(cast)
+        return result
+
+    def step(self, rate: float) -> float:
+        """See :class:`Backend`."""
+        for group in self.engine.basic_optimizer.param_groups:
+            group["lr"] = rate
+        norm: float | None = None
+        if self.stage == 0:  # DeepSpeed clips there, but does not say from what
+            trained = [parameter for parameter in self.inner.parameters() if parameter.requires_grad]
+            norm = float(nn.utils.clip_grad_norm_(trained, self.settings.optimizer.clip or torch.inf))
+        self.engine.step()
+        if norm is None:
+            found = self.engine.get_global_grad_norm()
+            norm = torch.nan if found is None or found < 0 else float(found)
+        return torch.inf if getattr(self.engine.optimizer, "overflow", False) else norm
+
+    @contextmanager
+    def whole(self) -> Iterator[nn.Module]:
+        """See :class:`Backend`."""
+        own = dict(self.model.named_parameters())
+        with torch.no_grad():
+            for name, slots in self.slots(moments=False):
+                own[name].copy_(slots["weight"])
+            for (_, mine), (_, theirs) in zip(buffers_of(self.model), self.buffers(), strict=True):
+                mine.copy_(theirs)
+            self.model.to(self.world.device).eval()
+            try:
+                with autocast(self.settings, self.world.device):
+                    yield self.model
+            finally:
+                self.model.cpu()
+
+    def slots(self, *, moments: bool) -> Iterator[tuple[str, Slots]]:
+        """See :class:`Backend`."""
+        utils, state = _deepspeed().utils, self.engine.basic_optimizer.state
+        moments = moments and bool(state)
+        for name, parameter in self.inner.named_parameters():
+            if self.stage == 0 or not parameter.requires_grad:
+                entry = {"weight": self._gathered(parameter)}
+                if moments and parameter.requires_grad:
+                    entry |= {key: state[parameter][key] for key in MOMENTS}
+            else:
+                entry = {"weight": utils.safe_get_full_fp32_param(parameter)}
+                if moments:
+                    entry |= {key: utils.safe_get_full_optimizer_state(parameter, key) for key in MOMENTS}
+            yield name, entry
+
+    def _gathered(self, parameter: nn.Parameter) -> Tensor:
+        """A weight without a master copy."""
+        if self.stage < 3:
+            return parameter.detach()
+        with _deepspeed().zero.GatheredParameters([parameter]):
+            return parameter.detach().clone()
+
+    def buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """See :class:`Backend`."""
+        return buffers_of(self.inner)
+
+    def restore(self, read: Callable[[str], Slots], step: int) -> None:
+        """See :class:`Backend`.
+
+        The weights were in the model that this was made with already; their fp32 masters and the moments are put in
+        here. ZeRO's AdamW steps flat pieces of the parameters, whose state does not exist before its first step.
+        """
+        optimizer, basic = self.engine.optimizer, self.engine.basic_optimizer
+        for flat in self._flat():
+            basic.state[flat] = {
+                "step": torch.tensor(float(step), device=flat.device),
+                **{key: torch.zeros_like(flat, requires_grad=False) for key in MOMENTS},
+            }
+        if self.stage in (1, 2):
+            optimizer._lazy_init_hp_params_optimizer_state()
+        self._put(read)
+
+    def _flat(self) -> list[Tensor]:
+        """The tensors that AdamW steps on this rank."""
+        if self.stage == 0:
+            return [parameter for parameter in self.inner.parameters() if parameter.requires_grad]
+        optimizer = self.engine.optimizer
+        names = (
+            "fp32_partitioned_groups_flat",
+            "single_partition_of_fp32_groups",
+            "fp32_groups_flat_partition",
+        )
+        flat: list[Tensor] = next(getattr(optimizer, name) for name in names if hasattr(optimizer, name))
+        return flat
+
+    def _put(self, read: Callable[[str], Slots]) -> None:
+        """Set the optimizer's fp32 weights, and the moments that are given."""
+        utils, state = _deepspeed().utils, self.engine.basic_optimizer.state
+        for name, parameter in self.inner.named_parameters():
+            if not parameter.requires_grad:
+                continue
+            for key, whole in read(name).items():
+                value = whole.detach().to(self.world.device, torch.float32)
+                if self.stage == 0:
+                    target = parameter.data if key == "weight" else state[parameter][key]
+                    target.copy_(value)
+                elif self.stage < 3:
+                    if key == "weight":
+                        utils.safe_set_full_fp32_param(parameter, value)
+                    else:
+                        utils.safe_set_full_optimizer_state(parameter, value, key)
+                else:
+                    mine = self._part(parameter, value)
+                    if key == "weight":
+                        utils.safe_set_local_fp32_param(parameter, mine)
+                    else:
+                        utils.safe_set_local_optimizer_state(parameter, mine, key)
+
+    def _part(self, parameter: Any, value: Tensor) -> Tensor:
+        """This rank's part of a value under ZeRO 3, which fills the last rank's up with zeros."""
+        size = parameter.ds_tensor.numel()
+        start = size * self.world.rank
+        part = value.flatten()[start : start + size]
+        return nn.functional.pad(part, (0, size - len(part)))
+
+    def close(self) -> None:
+        """See :class:`Backend`."""
+        self.engine.destroy()
+        self.model.to(self.world.device).eval()
+
+
+def _deepspeed() -> Any:
+    """DeepSpeed, told to be quiet, and not to compile its shared-memory exchange for CPUs (which needs g++)."""
+    try:
+        import deepspeed
+    except ImportError as error:
+        raise ConfigError(
+            "DeepSpeed is not installed",
+            where="training.backend",
+            hint="pip install deepspeed, or set it to ddp",
+        ) from error
+    logging.getLogger("DeepSpeed").setLevel(logging.WARNING)
+    # It calls what newer versions of torch have renamed, and each call would say so.
+    warnings.filterwarnings("ignore", message=".*torch.distributed.* is deprecated", category=FutureWarning)
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    return deepspeed
