@@ -24,6 +24,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "nnrank": ("cocite.training.nnrank", "NNRankRecipe", "cocite_jobs.train_citeomatic:train_nnrank"),
     "sentence": ("cocite.models.sentence", "SentenceRecipe", "cocite_jobs.train_sentence:train_sentence"),
     "fusion": ("cocite.pipeline.fusion_training", "FusionRecipe", "cocite_jobs.train_fusion:train_fusion"),
+    "final": ("cocite.pipeline.fusion_training", "FinalRecipe", "cocite_jobs.train_fusion:train_final"),
 }
 """Kind -> (module and name of its settings, ``module:function`` that trains). Named by string: imported when used."""
 

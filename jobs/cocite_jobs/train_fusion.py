@@ -1,22 +1,34 @@
-"""Trains the learned fusion of a model folder on the dev split, with the history before it."""
+"""Trains the learned fusions of a model folder on the dev split, with the history before it."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 
-from cocite.corpus.history import History
+from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
+from cocite.evaluation.tasks import Task
+from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
-from cocite.pipeline.members import load_encoders, load_nnrank
+from cocite.pipeline.fusion_training import (
+    FinalRecipe,
+    FusionRecipe,
+    RankingRecipe,
+    examples,
+    learn,
+    reserved,
+)
+from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
+from cocite.retrieval.reuse import index_of
+from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_jobs.train import Report, Trained
 
 
@@ -27,57 +39,134 @@ def train_fusion(
     report: Report,
     *,
     fresh: bool = False,  # noqa: ARG001  (minutes long: it starts anew every time)
-    index: Index | None = None,
 ) -> Trained:
-    """Train on what the folder's other members score, and write ``to/fusion``.
+    """Train on what the folder's other members score, and write ``to/fusion``."""
+    training = _Training("fusion", recipe, corpus, to, report)
+    second = SecondStage(training.index, nnrank=members.load_nnrank(to, training.index))
+    depths = {"local": recipe.local_depth, "global": recipe.global_depth}
+    return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
 
-    Args:
-        recipe: what is trained on what.
-        corpus: papers, links and contexts, with a dev split.
-        to: model folder.
-        report: whom to tell.
-        fresh: not used.
-        index: an index of the corpus in memory, whose history holds what came before dev; built when not given.
-    """
-    began = time.monotonic()
-    history = tasks.history_before(corpus, "dev")
-    encoders = load_encoders(to) if recipe.vectors else []
-    if index is None:
-        report.stage("indexing", 0)
-        index = Index.build(corpus, History(corpus, np.asarray(history.citing)), encoders=encoders)
-    else:
-        index = index.with_history(history)
-    first = FirstStage(index, [encoder for encoder in encoders if encoder.name in index.vectors])
-    second = SecondStage(index, nnrank=load_nnrank(to, index))
-    fusions: dict[str, LearnedFusion] = {}
-    metrics: dict[str, float] = {}
-    details: dict[str, object] = {}
-    for kind in recipe.tasks:
-        try:
-            task = tasks.build(corpus, kind, "dev", sample=recipe.queries, seed=recipe.seed)
-        except InputError as error:
-            details[f"{kind} left out"] = error.message
-            continue
-        depth = recipe.local_depth if kind == "local" else recipe.global_depth
-        report.stage(f"{kind} candidates", len(task))
-        data = examples(
-            first,
-            second,
-            task.queries,
-            task.relevant,
-            depth=depth,
-            without=recipe.without,
-            advance=report.advance,
+
+def train_final(
+    recipe: FinalRecipe,
+    corpus: Corpus,
+    to: Path,
+    report: Report,
+    *,
+    fresh: bool = False,  # noqa: ARG001
+) -> Trained:
+    """Train on the dev manuscripts that ``to/fusion`` did not see, and write ``to/final``."""
+    if not (to / "cross-encoder").is_dir():
+        raise InputError(
+            "holds no cross-encoder, whose score a final fusion weighs",
+            where=str(to),
+            hint="train a cross-encoder into it first",
         )
-        report.stage(f"{kind} trees", 0)
-        fusions[kind], measured = learn(data, recipe)
-        metrics |= {f"{kind} {name}": value for name, value in measured.items()}
-        best = [name for name, _ in fusions[kind].importance()[:5]]
-        details[f"{kind} queries"] = len(task)
-        details[f"{kind} best signals"] = ", ".join(best)
-    if not fusions:
-        raise InputError("the dev split has no queries to train a fusion on", where=str(corpus.path))
-    meta = {"recipe": recipe.model_dump(mode="json"), "corpus": corpus.version, "dev": metrics}
-    LearnedFusion.save_all(to / "fusion", fusions, meta)
-    report.log(metrics, 0)
-    return Trained(to / "fusion", metrics, {"seconds": time.monotonic() - began, **details})
+    reserve, seed = 1.0, recipe.seed
+    if (to / "fusion").is_dir():
+        seen = FusionRecipe.parse(
+            read_manifest(to / "fusion").meta.get("recipe", {}), where=str(to / "fusion")
+        )
+        reserve, seed = seen.reserve, seen.seed
+        if not reserve:
+            raise InputError(
+                "the fusion was trained on all dev queries, so its scores there promise too much",
+                where=str(to / "fusion"),
+                hint="train it again with reserve=0.3",
+            )
+    training = _Training("final", recipe, corpus, to, report)
+    index = training.index
+    second = SecondStage(
+        index,
+        nnrank=members.load_nnrank(to, index),
+        fusions=members.load_fusions(to, index, "fusion"),
+        cross_encoder=members.load_cross_encoder(to, index),
+    )
+    depths: dict[str, int] = {kind: second.depth(kind) or Options().depth for kind in recipe.tasks}
+    return training.run(second, depths, reserve=reserve, seed=seed, rerank=recipe.rerank)
+
+
+class _Training:
+    """One training of a LambdaMART for each kind of query.
+
+    Attributes:
+        index: of the corpus, with the history before dev.
+        first: the first stage over it, with the encoders of the model folder.
+    """
+
+    def __init__(self, name: str, recipe: RankingRecipe, corpus: Corpus, to: Path, report: Report) -> None:
+        self.began = time.monotonic()
+        self.name, self.recipe, self.corpus, self.to, self.report = name, recipe, corpus, to, report
+        encoders = members.load_encoders(to)
+        report.stage("indexing", 0)
+        saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
+        history = tasks.history_before(corpus, "dev")
+        self.index: Index = index_of(corpus, history, encoders, saved=saved, advance=report.advance)
+        self.first = FirstStage(self.index, encoders)
+
+    def run(
+        self, second: SecondStage, depths: dict[str, int], *, reserve: float, seed: int, rerank: int = 0
+    ) -> Trained:
+        """Train and write the artifact.
+
+        Args:
+            second: scores the candidates.
+            depths: how many the first stage finds of a local and of a global query.
+            reserve, seed: which dev manuscripts are kept from the fusion.
+            rerank: how many of the candidates are learned from, reserved manuscripts asking; 0: all, the others asking.
+        """
+        recipe, report = self.recipe, self.report
+        fusions: dict[str, LearnedFusion] = {}
+        metrics: dict[str, float] = {}
+        details: dict[str, object] = {}
+        for kind in recipe.tasks:
+            try:
+                task = self._task(kind, reserve, seed, apart=bool(rerank))
+            except InputError as error:
+                details[f"{kind} left out"] = error.message
+                continue
+            report.stage(f"{kind} candidates", len(task))
+            data = examples(
+                self.first,
+                second,
+                task.queries,
+                task.relevant,
+                depth=depths[kind],
+                rerank=rerank,
+                without=recipe.without,
+                advance=report.advance,
+            )
+            report.stage(f"{kind} trees", 0)
+            fusions[kind], measured = learn(data, recipe, against=_rivals(data.signals, rerank))
+            metrics |= {f"{kind} {name}": value for name, value in measured.items()}
+            best = [name for name, _ in fusions[kind].importance()[:5]]
+            details[f"{kind} queries"] = len(task)
+            details[f"{kind} best signals"] = ", ".join(best)
+        if not fusions:
+            raise InputError("the dev split has no queries to train on", where=str(self.corpus.path))
+        meta = {
+            "recipe": recipe.model_dump(mode="json"),
+            "corpus": self.corpus.version,
+            "dev": metrics,
+            "members": members.beneath(self.to, self.index, self.name),
+        }
+        LearnedFusion.save_all(self.to / self.name, fusions, meta)
+        report.log(metrics, 0)
+        return Trained(self.to / self.name, metrics, {"seconds": time.monotonic() - self.began, **details})
+
+    def _task(self, kind: str, reserve: float, seed: int, *, apart: bool) -> Task:
+        """Some dev queries of a kind: those of the reserved manuscripts, or those of the others."""
+        task = tasks.build(self.corpus, kind, "dev")
+        papers = np.array([query.paper for query in task.queries], np.int32)
+        mine = np.flatnonzero(reserved(papers, reserve, seed) == apart)
+        if not len(mine):
+            raise InputError(f"no dev manuscript is left for {self.name}")
+        return task.take(tasks.drawn(mine, self.recipe.queries, self.recipe.seed))
+
+
+def _rivals(signals: Collection[str], rerank: int) -> list[str]:
+    """What a fusion is measured against: the order before it, and the cross-encoder's."""
+    if not rerank:
+        return ["first-stage"]
+    before = next(name for name in ("fusion", "nnrank", "first-stage") if f"{name}/gap" in signals)
+    return [before, "cross-encoder"]

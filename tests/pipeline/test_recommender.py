@@ -125,7 +125,7 @@ def test_a_fusion_is_not_loaded_without_what_it_reads(tmp_path: Path, model: Pat
     fusion = LearnedFusion.load_all(model / "fusion")["global"]
     for name, message in (
         ("vectors", "earlier version"),
-        ("sentence:manuscript", "no vectors of it"),
+        ("sentence:manuscript", "holds no sentence"),
         ("nnrank", "holds no nnrank"),
     ):
         other = LearnedFusion(fusion.booster, (name, *fusion.names[1:]))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,12 @@ class Task:
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    def take(self, positions: NDArray[np.integer[Any]]) -> Task:
+        """Some of the queries."""
+        owner, rows = self.relevant.gather(positions)
+        queries = [self.queries[i] for i in positions.tolist()]
+        return Task(self.name, self.corpus, queries, CSR.build(owner, rows, len(queries)))
 
     @property
     def ids(self) -> list[str]:

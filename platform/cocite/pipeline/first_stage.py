@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.pipeline.members import ENCODERS, load_encoders
-from cocite.pipeline.options import Candidates, Options
+from cocite.pipeline.options import Candidates, Options, by_kind
 from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.index import Index
@@ -99,11 +99,9 @@ class FirstStage:
         """
         options = options or Options()
         allowed = self._allowed(options)
-        parts: list[tuple[NDArray[np.int64], Candidates]] = []
-        local = np.array([query.is_local for query in queries], bool)
+        parts: list[tuple[list[int], Candidates]] = []
         step = int(np.clip(CELLS // max(len(self.index), 1), 1, 64))
-        for kind in (True, False):
-            places = np.flatnonzero(local == kind)
+        for _, places in by_kind(queries):
             for start in range(0, len(places), step):
                 chosen = places[start : start + step]
                 block = [queries[i] for i in chosen]
@@ -147,7 +145,7 @@ class FirstStage:
 
 
 def _joined(
-    parts: Sequence[tuple[NDArray[np.int64], Candidates]], queries: int, depth: int, width: int
+    parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: int, width: int
 ) -> Candidates:
     """Blocks put together in the order of the queries."""
     rows = np.full((queries, width), NO_ROW, np.int32)
@@ -165,7 +163,7 @@ def _joined(
     )
 
 
-def _voters(parts: Sequence[tuple[NDArray[np.int64], Ranking | None]], queries: int) -> Ranking:
+def _voters(parts: Sequence[tuple[list[int], Ranking | None]], queries: int) -> Ranking:
     width = max((voters.depth for _, voters in parts if voters is not None), default=0)
     rows = np.full((queries, width), NO_ROW, np.int32)
     scores = np.full((queries, width), -np.inf, np.float32)

@@ -1,9 +1,10 @@
-"""Examples for the learned fusion: dev queries, each with the history before its year."""
+"""Examples for the learned fusions: dev queries with the history before them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -21,28 +22,54 @@ from cocite.reranking.learned_fusion import FusionSettings, LearnedFusion, label
 BATCH = 256
 
 
-class FusionRecipe(Settings):
-    """How a learned fusion is trained."""
+class RankingRecipe(Settings):
+    """What every training of a LambdaMART is told."""
 
-    kind: Literal["fusion"] = "fusion"
     tasks: tuple[Literal["local", "global"], ...] = ("local", "global")
     """Kinds of query; one that the corpus has no examples of is left out, and said so."""
     queries: int = Field(4000, ge=1)
     """Most queries of a kind, drawn with the seed."""
-    local_depth: int = Field(300, ge=2, le=2000)
-    """Candidates of a local query."""
-    global_depth: int = Field(500, ge=2, le=2000)
-    """Candidates of a global query."""
     held_out: float = Field(0.2, ge=0, lt=1)
     """Share of the queries that the dev metric is measured on; the fusion that is kept then sees all."""
     without: tuple[str, ...] = ()
     """Signals left out, by their beginning: ``nnrank``, ``shared-authors``, ``neighbours`` …"""
-    vectors: bool = True
-    """Whether the similarities of the model folder's encoders are signals."""
     trees: FusionSettings = FusionSettings()
     """How the trees are grown."""
+    index: Path | None = None
+    """An index folder of the same corpus, whose vectors and word statistics are taken in place of making them anew."""
     seed: int = 0
     """Of the draw of queries."""
+
+
+class FusionRecipe(RankingRecipe):
+    """How a learned fusion is trained."""
+
+    kind: Literal["fusion"] = "fusion"
+    local_depth: int = Field(300, ge=2, le=2000)
+    """Candidates of a local query."""
+    global_depth: int = Field(500, ge=2, le=2000)
+    """Candidates of a global query."""
+    reserve: float = Field(0.0, ge=0, le=0.9)
+    """Share of the dev manuscripts that the fusion does not see, so that a final fusion can be trained on them."""
+
+
+class FinalRecipe(RankingRecipe):
+    """How a final fusion is trained: behind the cross-encoder, on the dev manuscripts that the fusion did not see."""
+
+    kind: Literal["final"] = "final"
+    queries: int = Field(600, ge=1)
+    """Most queries of a kind. Each costs ``rerank`` pairs of the cross-encoder."""
+    rerank: int = Field(50, ge=2, le=1000)
+    """Candidates of a query that the cross-encoder reads."""
+    trees: FusionSettings = FusionSettings(trees=150, leaves=15)
+    """How the trees are grown."""
+
+
+def reserved(papers: NDArray[np.int32], share: float, seed: int) -> NDArray[np.bool_]:
+    """(Q,) whether each query, given its manuscript, is kept from the fusion; two of one manuscript go together."""
+    distinct = np.unique(papers)
+    drawn = np.random.default_rng(seed).permutation(distinct)[: round(share * len(distinct))]
+    return np.isin(papers, drawn)
 
 
 @dataclass(frozen=True)
@@ -74,54 +101,64 @@ def examples(
     relevant: CSR,
     *,
     depth: int,
+    rerank: int = 0,
     without: Sequence[str] = (),
     advance: Callable[[int], object] = lambda _: None,
 ) -> Examples:
-    """The candidates that the first stage finds for queries of one kind, with every signal of them.
+    """The candidates of queries of one kind, with every signal of them.
 
     Args:
         first: over an index whose history ends before the queries.
-        second: gives NNRank's score, if it has one; its fusions are not used.
+        second: gives NNRank's score, if it has one; with ``rerank``, the fusion's and the cross-encoder's too.
         queries: all local or all global.
         relevant: what each cites.
-        depth: candidates of each.
+        depth: candidates of each that the first stage finds.
+        rerank: the best of those alone, by the fusion, as the cross-encoder reads them; 0: all, and no such scores.
         without: beginnings of signals to leave out.
         advance: told how many queries are done.
     """
     options = Options(depth=depth, evidence=False)
-    signals: dict[str, list[NDArray[np.float32]]] = {}
+    kept: dict[str, list[NDArray[np.float32]]] = {}
     found = []
     for start in range(0, len(queries), BATCH):
         block = queries[start : start + BATCH]
         candidates = first.retrieve(block, options)
-        known = dict(candidates.signals)
-        if second.nnrank is not None:
-            known["nnrank"] = second.nnrank.score(block, candidates.ranking)
-        for name, values in known.items():
+        ranking = candidates.ranking
+        scores, signals = second.fused(block, candidates)
+        if rerank:
+            narrowed, signals = second.crossed(block, ranking.rows, scores, signals, rerank)
+            ranking = narrowed.ranking
+        for name, values in signals.items():
             if not name.startswith(tuple(without)):
-                signals.setdefault(name, []).append(values)
+                kept.setdefault(name, []).append(values)
         indptr = relevant.indptr[start : start + len(block) + 1]
         entries = relevant.indices[indptr[0] : indptr[-1]]
-        found.append(labels(candidates.ranking, indptr - indptr[0], entries))
+        found.append(labels(ranking, indptr - indptr[0], entries))
         advance(len(block))
-    joined = {name: np.concatenate(parts) for name, parts in signals.items()}
+    joined = {name: np.concatenate(parts) for name, parts in kept.items()}
     papers = np.array([query.paper for query in queries], np.int32)
     return Examples(joined, np.concatenate(found), relevant.degrees[: len(queries)], papers)
 
 
-def learn(data: Examples, recipe: FusionRecipe) -> tuple[LearnedFusion, Mapping[str, float]]:
-    """Train on all examples; the metrics are those of a fusion that did not see the held-out share."""
+def learn(
+    data: Examples, recipe: RankingRecipe, *, against: Sequence[str] = ("first-stage",)
+) -> tuple[LearnedFusion, Mapping[str, float]]:
+    """Train on all examples; the metrics are those of a fusion that did not see the held-out share.
+
+    Args:
+        data: of one kind of query.
+        recipe: how.
+        against: signals whose order is measured on the same share.
+    """
     # Held out by manuscript: two gaps of one paper are too alike to tell anything of each other.
-    papers = np.random.default_rng(recipe.seed).permutation(np.unique(data.papers))
-    held = np.isin(data.papers, papers[: int(len(papers) * recipe.held_out)])
+    held = reserved(data.papers, recipe.held_out, recipe.seed + 1)
     metrics: dict[str, float] = {}
     if held.any():
         kept, test = data.take(np.flatnonzero(~held)), data.take(np.flatnonzero(held))
         fusion = train(kept.signals, kept.relevant, recipe.trees)
-        metrics = {
-            **_measured("first-stage ", test, test.signals["first-stage"]),
-            **_measured("", test, fusion.scores(test.signals, threads=recipe.trees.threads)),
-        }
+        for name in against:
+            metrics |= _measured(f"{name} ", test, test.signals[name])
+        metrics |= _measured("", test, fusion.scores(test.signals, threads=recipe.trees.threads))
     return train(data.signals, data.relevant, recipe.trees), metrics
 
 

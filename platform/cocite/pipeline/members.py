@@ -5,9 +5,11 @@
 | ``nnselect``, ``hatten``, ``sentence`` | encoders: papers and queries as vectors |
 | ``nnrank`` | scores candidates by title and abstract |
 | ``fusion`` | LambdaMART over all signals |
+| ``cross-encoder`` | reads query and candidate together |
+| ``final`` | LambdaMART over all signals, the fusion's score and the cross-encoder's |
 
-Each is an artifact of its own. What is missing is done without: no encoder, no vectors; no fusion, the order of NNRank,
-or of the first stage.
+Each is an artifact of its own. What is missing is done without: :class:`~cocite.pipeline.second_stage.SecondStage` says
+how.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ import hashlib
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from cocite.artifacts import read_manifest
-from cocite.errors import NotFoundError
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, NotFoundError
 from cocite.protocols import Encoder, Reranker
 from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
@@ -29,7 +33,9 @@ ENCODERS = {
     "sentence": "cocite.models.sentence:load_sentence_encoder",
 }
 """Encoder -> ``module:function`` that loads it from its folder. Named by string: imported when used."""
-MEMBERS = (*ENCODERS, "nnrank", "fusion")
+CROSS_ENCODER = "cocite.reranking.cross_encoder:load_cross_encoder"
+MEMBERS = (*ENCODERS, "nnrank", "fusion", "cross-encoder", "final")
+"""In the order in which they work: each gets the scores of those before it."""
 
 
 def check(model: Path) -> list[str]:
@@ -58,8 +64,7 @@ def load_encoder(model: Path, name: str) -> Encoder | None:
     """The encoder of a name, one of :data:`ENCODERS`, if the folder has it."""
     if not (model / name).is_dir():
         return None
-    module, function = ENCODERS[name].split(":")
-    load: Callable[[Path], Encoder] = getattr(importlib.import_module(module), function)
+    load: Callable[[Path], Encoder] = imported(ENCODERS[name])
     return load(model / name)
 
 
@@ -83,6 +88,67 @@ def load_nnrank(model: Path, index: Index) -> Reranker | None:
     return citeomatic.load_reranker(model / "nnrank", index.corpus, index.history, vectors=vectors)
 
 
-def load_fusions(model: Path) -> dict[str, LearnedFusion]:
-    """The learned fusions by kind of query, ``local`` and ``global``, if the folder has them."""
-    return LearnedFusion.load_all(model / "fusion") if (model / "fusion").is_dir() else {}
+def load_cross_encoder(model: Path, index: Index) -> Reranker | None:
+    """The cross-encoder over an index' papers, if the folder has it."""
+    if not (model / "cross-encoder").is_dir():
+        return None
+    load: Callable[[Path, Corpus], Reranker] = imported(CROSS_ENCODER)
+    return load(model / "cross-encoder", index.corpus)
+
+
+def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusion]:
+    """The learned fusions of a member (``fusion`` or ``final``) by kind of query, if the folder has it.
+
+    Raises:
+        InputError: folder or index lack what the fusion reads, or hold other members than it was trained with.
+    """
+    if not (model / name).is_dir():
+        return {}
+    fusions = LearnedFusion.load_all(model / name)
+    present = set(beneath(model, index, name))
+    for signal in sorted({signal for fusion in fusions.values() for signal in fusion.names}):
+        source = signal.partition(":")[0].partition("/")[0]
+        if source == "vectors":
+            raise _unfit(model, name, "was trained by an earlier version of cocite")
+        if source in MEMBERS and source not in present:
+            raise _unfit(model, name, f"reads the signal {signal!r}, and {_lacking(model, source)}")
+    trained = read_manifest(model / name).meta.get("members")
+    if trained is not None:
+        _check_same(model, name, beneath(model, index, name), trained)
+    return fusions
+
+
+def beneath(model: Path, index: Index, name: str) -> dict[str, str]:
+    """Fingerprints of the members whose scores a member ``name`` gets: those before it that the index serves."""
+    return {
+        member: read_manifest(model / member).digest
+        for member in MEMBERS[: MEMBERS.index(name)]
+        if (model / member).is_dir() and (member not in ENCODERS or member in index.vectors)
+    }
+
+
+def _check_same(model: Path, name: str, now: dict[str, str], then: dict[str, str]) -> None:
+    """A fusion weighs the scores of certain members; with others its weights mean nothing."""
+    for member in MEMBERS:
+        if member in then and member not in now:
+            raise _unfit(model, name, f"was trained with {member}, and {_lacking(model, member)}")
+        if member in now and member not in then:
+            raise _unfit(model, name, f"was trained without {member}, which is there now")
+        if now.get(member) != then.get(member):
+            raise _unfit(model, name, f"was trained with another {member} than the one that is there now")
+
+
+def _lacking(model: Path, member: str) -> str:
+    if (model / member).is_dir():
+        return f"the index holds no vectors of {member} (build it with --model)"
+    return f"the model folder holds no {member}"
+
+
+def _unfit(model: Path, name: str, why: str) -> InputError:
+    return InputError(f"this learned fusion {why}", where=str(model / name), hint=f"train {name} again")
+
+
+def imported(name: str) -> Any:
+    """What ``module:name`` names."""
+    module, attribute = name.split(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
-from cocite.protocols import Evidence, Ranking
+from cocite.protocols import Evidence, Query, Ranking
+
+QUERY_KINDS = ("local", "global")
+
+
+def by_kind(queries: Sequence[Query]) -> Iterator[tuple[str, list[int]]]:
+    """The kinds of query that are among some, each with the positions of its queries."""
+    for kind in QUERY_KINDS:
+        places = [i for i, query in enumerate(queries) if query.is_local == (kind == "local")]
+        if places:
+            yield kind, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +30,10 @@ class Options:
     """Papers returned."""
     depth: int = 300
     """Candidates of the first stage that the second stage looks at: K."""
+    rerank: int = 50
+    """The best of those, which the cross-encoder reads, where there is one; 0: none."""
+    cross_weight: float = 0.5
+    """What the cross-encoder's score counts where no final fusion weighs it, from 0 to 1; 1: it decides alone."""
     year_from: int | None = None
     """Earliest year of a recommended paper."""
     year_to: int | None = None
@@ -33,6 +48,10 @@ class Options:
     def __post_init__(self) -> None:
         if self.top_k < 1 or self.depth < 1:
             raise InputError(f"top_k = {self.top_k} and depth = {self.depth} must be at least 1")
+        if self.rerank < 0 or not 0 <= self.cross_weight <= 1:
+            raise InputError(
+                f"rerank = {self.rerank} must be at least 0, and cross_weight = {self.cross_weight} from 0 to 1"
+            )
         if self.year_from and self.year_to and self.year_from > self.year_to:
             raise InputError(f"year_from {self.year_from} is later than year_to {self.year_to}")
 
@@ -52,6 +71,29 @@ class Candidates:
     signals: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     sentence_voters: Ranking | None = None
     neighbour_voters: Ranking | None = None
+
+    @property
+    def depth(self) -> int:
+        """Number of candidates that have signals."""
+        return next((values.shape[1] for values in self.signals.values()), 0)
+
+    @property
+    def top(self) -> Ranking:
+        """The candidates that have signals."""
+        return self.ranking.top(self.depth)
+
+
+@dataclass(slots=True)
+class Stages:
+    """What each stage says of the candidates that have signals.
+
+    Attributes:
+        scores: stage -> (Q, depth), NaN where it did not look.
+        last: (Q, depth) the score that orders them.
+    """
+
+    scores: dict[str, NDArray[np.float32]]
+    last: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

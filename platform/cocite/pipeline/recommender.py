@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from cocite.errors import InputError
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.options import Options, Recommendation
+from cocite.pipeline.options import Options, Recommendation, by_kind
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index import Index
@@ -104,11 +106,41 @@ class Recommender:
         options = options or Options()
         return self.second.rerank(queries, self.first.retrieve(queries, options), options)
 
-    def rank(self, queries: Sequence[Query], k: int, *, depth: int | None = None) -> Ranking:
-        """The ``k`` best papers of each query, without evidence: the first ``depth`` reranked, the others behind."""
-        options = Options(top_k=k, depth=depth or Options().depth, evidence=False)
-        candidates = self.first.retrieve(queries, options, wide=k)
-        return self.second.order(queries, candidates).top(k)
+    def rank(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        *,
+        depth: int | None = None,
+        rerank: int | None = None,
+        cross_weight: float | None = None,
+    ) -> Ranking:
+        """The ``k`` best papers of each query, without evidence: the first ``depth`` reranked, the others behind.
+
+        Args:
+            queries: local and global ones may be mixed.
+            k: papers of each.
+            depth: candidates of the second stage; as many as the learned fusion was trained on by default.
+            rerank, cross_weight: as in :class:`~cocite.pipeline.options.Options`.
+        """
+        width = min(k, len(self.index))
+        result = Ranking(
+            np.full((len(queries), width), NO_ROW, np.int32),
+            np.full((len(queries), width), -np.inf, np.float32),
+        )
+        usual = Options()
+        for kind, places in by_kind(queries):
+            options = Options(
+                top_k=k,
+                depth=depth or self.second.depth(kind) or usual.depth,
+                rerank=usual.rerank if rerank is None else rerank,
+                cross_weight=usual.cross_weight if cross_weight is None else cross_weight,
+                evidence=False,
+            )
+            asked = [queries[i] for i in places]
+            found = self.second.order(asked, self.first.retrieve(asked, options, wide=k), options).top(k)
+            result.rows[places], result.scores[places] = found.rows, found.scores
+        return result
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """As the Retriever protocol wants it."""

@@ -1,108 +1,176 @@
-"""The second stage: orders the candidates with all that is known of them, and says why."""
+"""The second stage: orders the candidates, every part of it fewer of them with more care, and says why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from bm25s.stopwords import STOPWORDS_EN_PLUS
 from numpy.typing import NDArray
 
-from cocite.errors import InputError
-from cocite.pipeline.members import ENCODERS, load_fusions, load_nnrank
-from cocite.pipeline.options import Candidates, Options, Recommendation
-from cocite.protocols import NO_ROW, Evidence, Query, Ranking, Reranker
+from cocite.pipeline import members
+from cocite.pipeline.explaining import Explainer
+from cocite.pipeline.narrowing import Narrowed, standing, weighted
+from cocite.pipeline.options import (
+    QUERY_KINDS,
+    Candidates,
+    Options,
+    Recommendation,
+    Stages,
+    by_kind,
+)
+from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.reranking.learned_fusion import LearnedFusion
-from cocite.retrieval.citing_sentences import CitingSentences
 from cocite.retrieval.index import Index
-from cocite.retrieval.neighbours import Neighbours
-from cocite.retrieval.query_forms import manuscript_texts
 
-WORDS = 8
-NEIGHBOURS = 5
-SENTENCES = 3
-"""How many shared words, neighbours and sentences an author is shown of each paper."""
-FUNCTION_WORDS = frozenset(STOPWORDS_EN_PLUS)
-"""Words that are matched but no reason to cite anything: "we", "which", "from"."""
+Matrix = NDArray[np.float32]
 
 
 class SecondStage:
-    """Reranks candidates: NNRank, if there is one, then the learned fusion of all signals, if there is one.
+    """Reranks candidates.
+
+    | part | reads | without it |
+    | --- | --- | --- |
+    | NNRank | all candidates | there is one signal less |
+    | learned fusion | all candidates, by all signals | the order of NNRank, or of the first stage, stays |
+    | cross-encoder | the best ``Options.rerank`` of that order | that order stays |
+    | final fusion | the same, by all signals and both scores | ``Options.cross_weight`` weighs the two scores |
 
     Args:
         index: the papers and the history.
         nnrank: scores candidates by title and abstract.
         fusions: the learned fusion for ``local`` and ``global`` queries.
+        cross_encoder: reads query and candidate together.
+        finals: the final fusion for ``local`` and ``global`` queries.
     """
 
     def __init__(
-        self, index: Index, *, nnrank: Reranker | None = None, fusions: dict[str, LearnedFusion] | None = None
+        self,
+        index: Index,
+        *,
+        nnrank: Reranker | None = None,
+        fusions: Mapping[str, LearnedFusion] | None = None,
+        cross_encoder: Reranker | None = None,
+        finals: Mapping[str, LearnedFusion] | None = None,
     ) -> None:
-        self.index, self.nnrank, self.fusions = index, nnrank, fusions or {}
+        self.index, self.nnrank, self.cross_encoder = index, nnrank, cross_encoder
+        self.fusions, self.finals = fusions or {}, finals or {}
+        self.explainer = Explainer(index)
 
     @classmethod
     def load(cls, model: Path | None, index: Index) -> SecondStage:
         """The stage of a model folder over an index."""
         if model is None:
             return cls(index)
-        nnrank, fusions = load_nnrank(model, index), load_fusions(model)
-        read = {name for fusion in fusions.values() for name in fusion.names}
-        if "vectors" in read:
-            raise InputError(
-                "the learned fusion was trained by an earlier version of cocite",
-                where=str(model / "fusion"),
-                hint="train the fusion again",
-            )
-        for name in ENCODERS:
-            if name not in index.vectors and any(signal.partition(":")[0] == name for signal in read):
-                raise InputError(
-                    f"the learned fusion reads the similarity of {name}, and the index holds no vectors of it",
-                    where=str(model / "fusion"),
-                    hint="build the index with --model",
-                )
-        if "nnrank" in read and nnrank is None:
-            raise InputError(
-                "the learned fusion reads NNRank's score, and the model folder holds no nnrank",
-                where=str(model / "fusion"),
-                hint="train nnrank into it, or train the fusion again",
-            )
-        return cls(index, nnrank=nnrank, fusions=fusions)
+        return cls(
+            index,
+            nnrank=members.load_nnrank(model, index),
+            fusions=members.load_fusions(model, index, "fusion"),
+            cross_encoder=members.load_cross_encoder(model, index),
+            finals=members.load_fusions(model, index, "final"),
+        )
 
-    def scores(self, queries: Sequence[Query], candidates: Candidates) -> dict[str, NDArray[np.float32]]:
-        """Score of every stage, each (Q, depth); the last one in the dictionary decides."""
-        depth = next(iter(candidates.signals.values())).shape[1]
-        top = candidates.ranking.top(depth)
-        stages = {"first-stage": top.scores}
-        signals = dict(candidates.signals)
-        if self.nnrank is not None:
-            stages["nnrank"] = signals["nnrank"] = self.nnrank.score(queries, top)
-        if self.fusions:
-            stages["fusion"] = self._fuse(queries, signals, stages)
-        return stages
+    def depth(self, kind: str) -> int:
+        """Candidates that the learned fusion was trained to order; 0 when there is none."""
+        return self.fusions[kind].depth if kind in self.fusions else 0
 
-    def _fuse(
-        self,
-        queries: Sequence[Query],
-        signals: dict[str, NDArray[np.float32]],
-        stages: dict[str, NDArray[np.float32]],
-    ) -> NDArray[np.float32]:
-        # A kind of query that no fusion was trained for keeps the order of the stage before.
-        result = next(reversed(stages.values())).copy()
-        local = np.array([query.is_local for query in queries], bool)
-        for kind, chosen in (("local", local), ("global", ~local)):
-            if kind in self.fusions and chosen.any():
-                part = {name: values[chosen] for name, values in signals.items()}
-                result[chosen] = self.fusions[kind].scores(part)
+    # -- scoring ---------------------------------------------------------------------------------------------
+
+    def scores(
+        self, queries: Sequence[Query], candidates: Candidates, options: Options | None = None
+    ) -> Stages:
+        """What every stage says of the candidates that have signals."""
+        options = options or Options()
+        shape = candidates.top.rows.shape
+        result = Stages({}, np.full(shape, -np.inf, np.float32))
+        for kind, places in by_kind(queries):
+            top = candidates.top
+            part = Candidates(
+                Ranking(top.rows[places], top.scores[places]),
+                {name: values[places] for name, values in candidates.signals.items()},
+            )
+            scores = self._of_kind(kind, [queries[i] for i in places], part, options)
+            for name, values in scores.items():
+                result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[places] = values
+            result.last[places] = next(reversed(scores.values()))
         return result
 
-    def order(self, queries: Sequence[Query], candidates: Candidates) -> Ranking:
+    def _of_kind(
+        self, kind: str, queries: Sequence[Query], candidates: Candidates, options: Options
+    ) -> dict[str, Matrix]:
+        """Scores of queries of one kind by stage; the last one decides."""
+        scores, signals = self.fused(queries, candidates)
+        if not options.rerank or not self.crosses(kind):
+            return scores
+        narrowed, signals = self.crossed(queries, candidates.top.rows, scores, signals, options.rerank)
+        if kind in self.finals:
+            final = self.finals[kind].scores(signals)
+        else:
+            final = weighted(narrowed.ranking.scores, signals["cross-encoder"], options.cross_weight)
+        final = np.where(narrowed.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
+        return scores | {
+            "cross-encoder": narrowed.spread(signals["cross-encoder"]),
+            "final": narrowed.ahead(final, next(reversed(scores.values()))),
+        }
+
+    def fused(
+        self, queries: Sequence[Query], candidates: Candidates
+    ) -> tuple[dict[str, Matrix], dict[str, Matrix]]:
+        """What is said of all candidates of queries of one kind: scores by stage, and all signals."""
+        [(kind, _)] = by_kind(queries)
+        top, signals = candidates.top, dict(candidates.signals)
+        scores = {"first-stage": top.scores}
+        if self.nnrank is not None:
+            scores["nnrank"] = signals["nnrank"] = self.nnrank.score(queries, top)
+        if kind in self.fusions:
+            scores["fusion"] = self.fusions[kind].scores(signals)
+        return scores, signals
+
+    def crosses(self, kind: str) -> bool:
+        """Whether the cross-encoder reads queries of a kind: those it was made for, or a final fusion weighs it."""
+        made_for = getattr(self.cross_encoder, "kinds", QUERY_KINDS)
+        return self.cross_encoder is not None and (kind in made_for or kind in self.finals)
+
+    def crossed(
+        self,
+        queries: Sequence[Query],
+        rows: NDArray[np.int32],
+        scores: Mapping[str, Matrix],
+        signals: Mapping[str, Matrix],
+        count: int,
+    ) -> tuple[Narrowed, dict[str, Matrix]]:
+        """The best candidates by the last of the stages so far, and all that is known of them.
+
+        Args:
+            queries: all of one kind.
+            rows: (Q, k) candidates.
+            scores: by stage, (Q, k) each.
+            signals: by name, (Q, k) each.
+            count: r, how many candidates the cross-encoder reads.
+
+        Returns:
+            The chosen; their signals (Q, r), among them how they stand by that stage and by the cross-encoder.
+        """
+        assert self.cross_encoder is not None
+        *_, name = scores
+        narrowed = Narrowed.best(rows, scores[name], count)
+        padding = narrowed.ranking.rows == NO_ROW
+        read = np.where(padding, np.nan, self.cross_encoder.score(queries, narrowed.ranking))
+        known = np.where(padding, np.nan, narrowed.ranking.scores)
+        return narrowed, {
+            **narrowed.take(signals),
+            **standing(name, known.astype(np.float32)),
+            **standing("cross-encoder", read.astype(np.float32)),
+        }
+
+    # -- ordering --------------------------------------------------------------------------------------------
+
+    def order(
+        self, queries: Sequence[Query], candidates: Candidates, options: Options | None = None
+    ) -> Ranking:
         """All candidates, best first: those with signals in the order of the last stage, the others behind them."""
-        stages = self.scores(queries, candidates)
-        last = next(reversed(stages.values()))
-        depth = last.shape[1]
-        ranking = candidates.ranking
-        head = ranking.top(depth).rescored(last)
+        head = candidates.top.rescored(self.scores(queries, candidates, options).last)
+        depth, ranking = head.depth, candidates.ranking
         if ranking.depth == depth:
             return head
         # The tail keeps its order; its scores are moved below the head's so that a run stays sorted.
@@ -119,58 +187,5 @@ class SecondStage:
     ) -> list[list[Recommendation]]:
         """The recommendations of each query, best first, with scores per stage and evidence."""
         options = options or Options()
-        if not queries:
-            return []
-        stages = self.scores(queries, candidates)
-        last = next(reversed(stages.values()))
-        rows = candidates.ranking.rows[:, : last.shape[1]]
-        result = []
-        for i, query in enumerate(queries):
-            order = np.argsort(-np.where(rows[i] == NO_ROW, -np.inf, last[i]), kind="stable")
-            order = order[rows[i][order] != NO_ROW][: options.top_k]
-            chosen = rows[i][order]
-            papers = self.index.corpus.papers_at(chosen)
-            scores = [{name: float(values[i, j]) for name, values in stages.items()} for j in order]
-            reasons = (
-                self._evidence(query, i, chosen, candidates)
-                if options.evidence
-                else [Evidence()] * len(order)
-            )
-            result.append(
-                [
-                    Recommendation(
-                        int(row),
-                        paper.id,
-                        paper.title,
-                        paper.authors,
-                        paper.year,
-                        paper.venue,
-                        paper.abstract,
-                        paper.doi,
-                        float(last[i, j]),
-                        stage,
-                        reason,
-                    )
-                    for row, j, paper, stage, reason in zip(
-                        chosen, order, papers, scores, reasons, strict=True
-                    )
-                ]
-            )
-        return result
-
-    def _evidence(
-        self, query: Query, position: int, rows: NDArray[np.int32], candidates: Candidates
-    ) -> list[Evidence]:
-        text = manuscript_texts([query])[0]
-        sentences, neighbours = CitingSentences(self.index), Neighbours(self.index)
-        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, FUNCTION_WORDS)
-        result = []
-        for row, shared in zip(rows.tolist(), words, strict=True):
-            citing: tuple[int, ...] = ()
-            quoted: tuple[tuple[int, str], ...] = ()
-            if candidates.neighbour_voters is not None:
-                citing = neighbours.evidence(candidates.neighbour_voters, position, row, NEIGHBOURS)
-            if candidates.sentence_voters is not None:
-                quoted = sentences.evidence(candidates.sentence_voters, position, row, SENTENCES)
-            result.append(Evidence(tuple(shared), citing, quoted))
-        return result
+        stages = self.scores(queries, candidates, options)
+        return self.explainer.recommendations(queries, candidates, stages, options)

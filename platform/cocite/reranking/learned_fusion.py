@@ -58,10 +58,17 @@ class FusionSettings(Settings):
 
 @dataclass(frozen=True)
 class LearnedFusion:
-    """A trained LambdaMART and the names of the signals it reads, in order."""
+    """A trained LambdaMART.
+
+    Attributes:
+        booster: the trees.
+        names: the signals they read, in order.
+        depth: candidates of a query that it was trained to order; 0 when that is not known.
+    """
 
     booster: lightgbm.Booster
     names: tuple[str, ...]
+    depth: int = 0
 
     def scores(self, signals: Mapping[str, NDArray[np.float32]], *, threads: int = 1) -> NDArray[np.float32]:
         """(Q, k) scores from signals that are (Q, k) each; raises when one it reads is missing."""
@@ -88,9 +95,8 @@ class LearnedFusion:
         with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
             for kind, fusion in fusions.items():
                 fusion.booster.save_model(str(temporary / f"{kind}.txt"))
-                (temporary / f"{kind}.json").write_text(
-                    json.dumps({"signals": fusion.names}, indent=1) + "\n"
-                )
+                known = {"signals": fusion.names, "depth": fusion.depth}
+                (temporary / f"{kind}.json").write_text(json.dumps(known, indent=1) + "\n")
 
     @classmethod
     def load_all(cls, folder: Path) -> dict[str, LearnedFusion]:
@@ -104,7 +110,8 @@ class LearnedFusion:
                     booster = lightgbm.Booster(model_file=str(path))
                 except lightgbm.basic.LightGBMError as error:
                     raise IntegrityError(f"not a LightGBM model: {error}", where=str(path)) from error
-                result[kind] = cls(booster, tuple(read_json(folder / f"{kind}.json")["signals"]))
+                known = read_json(folder / f"{kind}.json")
+                result[kind] = cls(booster, tuple(known["signals"]), known.get("depth", 0))
         return result
 
 
@@ -159,7 +166,7 @@ def train(
         "verbose": -1,
     }
     booster = lightgbm.train(parameters, data, num_boost_round=settings.trees)
-    return LearnedFusion(booster, names)
+    return LearnedFusion(booster, names, depth)
 
 
 def labels(ranking: Ranking, indptr: NDArray[np.int64], entries: NDArray[np.int32]) -> NDArray[np.bool_]:

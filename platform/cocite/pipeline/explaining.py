@@ -1,0 +1,90 @@
+"""Recommendations with their reasons: what was found, how each stage scored it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from bm25s.stopwords import STOPWORDS_EN_PLUS
+from numpy.typing import NDArray
+
+from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
+from cocite.protocols import NO_ROW, Evidence, Query
+from cocite.retrieval.citing_sentences import CitingSentences
+from cocite.retrieval.index import Index
+from cocite.retrieval.neighbours import Neighbours
+from cocite.retrieval.query_forms import manuscript_texts
+
+WORDS = 8
+NEIGHBOURS = 5
+SENTENCES = 3
+"""How many shared words, neighbours and sentences an author is shown of each paper."""
+FUNCTION_WORDS = frozenset(STOPWORDS_EN_PLUS)
+"""Words that are matched but no reason to cite anything: "we", "which", "from"."""
+
+
+class Explainer:
+    """Makes recommendations of what the stages scored.
+
+    Args:
+        index: the papers and the history.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.sentences, self.neighbours = CitingSentences(index), Neighbours(index)
+
+    def recommendations(
+        self, queries: Sequence[Query], candidates: Candidates, stages: Stages, options: Options
+    ) -> list[list[Recommendation]]:
+        """The best ``options.top_k`` papers of each query, best first."""
+        rows = candidates.top.rows
+        result = []
+        for i, query in enumerate(queries):
+            order = np.argsort(-np.where(rows[i] == NO_ROW, -np.inf, stages.last[i]), kind="stable")
+            order = order[rows[i][order] != NO_ROW][: options.top_k]
+            chosen = rows[i][order]
+            reasons = (
+                self.evidence(query, i, chosen, candidates) if options.evidence else [Evidence()] * len(order)
+            )
+            papers = self.index.corpus.papers_at(chosen)
+            result.append(
+                [
+                    Recommendation(
+                        int(row),
+                        paper.id,
+                        paper.title,
+                        paper.authors,
+                        paper.year,
+                        paper.venue,
+                        paper.abstract,
+                        paper.doi,
+                        float(stages.last[i, j]),
+                        {
+                            name: float(of[i, j])
+                            for name, of in stages.scores.items()
+                            if not np.isnan(of[i, j])
+                        },
+                        reason,
+                    )
+                    for row, j, paper, reason in zip(chosen, order, papers, reasons, strict=True)
+                ]
+            )
+        return result
+
+    def evidence(
+        self, query: Query, position: int, rows: NDArray[np.int32], candidates: Candidates
+    ) -> list[Evidence]:
+        """Why each of some papers is recommended to a query, which is one at a position of the batch."""
+        text = manuscript_texts([query])[0]
+        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, FUNCTION_WORDS)
+        result = []
+        for row, shared in zip(rows.tolist(), words, strict=True):
+            citing: tuple[int, ...] = ()
+            quoted: tuple[tuple[int, str], ...] = ()
+            if candidates.neighbour_voters is not None:
+                citing = self.neighbours.evidence(candidates.neighbour_voters, position, row, NEIGHBOURS)
+            if candidates.sentence_voters is not None:
+                quoted = self.sentences.evidence(candidates.sentence_voters, position, row, SENTENCES)
+            result.append(Evidence(tuple(shared), citing, quoted))
+        return result
