@@ -27,14 +27,26 @@ def sampled_softmax_loss(
 
 
 def listwise_loss(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
-    """Mean over queries of -log softmax(logits) averaged over each query's relevant candidates (ListNet's top one).
+    """Mean over queries of :func:`listwise_losses`; a query without a relevant candidate does not count.
 
     Args:
         logits: (Q, k) scores before any squashing.
         relevant: (Q, k) bool; a query without a relevant candidate adds nothing.
         present: (Q, k) bool, false at padding.
     """
+    return listwise_losses(logits, relevant, present).sum() / relevant.any(1).sum().clamp(min=1)
+
+
+def listwise_losses(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
+    """-log softmax(logits) averaged over each query's relevant candidates (ListNet's top one).
+
+    Args:
+        logits: (Q, k) scores before any squashing.
+        relevant: (Q, k) bool.
+        present: (Q, k) bool, false at padding.
+
+    Returns:
+        (Q,) 0 for a query without a relevant candidate.
+    """
     logs = functional.log_softmax(logits.masked_fill(~present, float("-inf")), dim=1)
-    count = relevant.sum(1)  # (Q,)
-    sums = logs.masked_fill(~relevant, 0.0).sum(1)
-    return -(sums / count.clamp(min=1)).sum() / (count > 0).sum().clamp(min=1)
+    return -logs.masked_fill(~relevant, 0.0).sum(1) / relevant.sum(1).clamp(min=1)

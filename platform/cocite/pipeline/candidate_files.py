@@ -1,0 +1,168 @@
+"""Makes the candidates that a reranker is trained on: what the first stage finds, as it was in each query's year.
+
+A training query asks an index that knows nothing of its own year or later, so neither its own links nor its
+contemporaries' vote for what it cites: just as for a manuscript of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.artifacts import read_manifest
+from cocite.corpus.store import Corpus
+from cocite.errors import CociteError, InputError
+from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.options import Options
+from cocite.protocols import NO_ROW
+from cocite.retrieval.index import Index
+from cocite.retrieval.lexical import Bm25Retriever
+from cocite.retrieval.query_forms import QueryForm
+from cocite.training.candidates import (
+    KIND,
+    CandidateSet,
+    CandidateSettings,
+    cited_rows,
+    save,
+    training_positions,
+)
+from cocite.training.periods import Periods
+
+Advance = Callable[[int], object]
+
+BLOCK = 256
+
+
+def prepare(
+    settings: CandidateSettings,
+    corpus: Corpus,
+    folder: Path,
+    *,
+    stage: Callable[[str, int], object] = lambda *_: None,
+    advance: Advance = lambda _: None,
+) -> bool:
+    """Make the candidates unless the folder holds those of this corpus and these settings already.
+
+    Args:
+        settings: whose candidates.
+        corpus: papers, links and contexts.
+        folder: where the artifact is or is to be.
+        stage: told what begins, and of how many queries it is.
+        advance: told how many queries are done.
+
+    Returns:
+        Whether they were made.
+    """
+    meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
+    if _present(folder, meta):
+        return False
+    stage("candidates: indexing", 0)
+    periods = Periods.of(corpus, settings.period)
+    index = Index.build(corpus, periods.history)
+    save(folder, mine(settings, periods, index, stage=stage, advance=advance), meta)
+    return True
+
+
+def _present(folder: Path, meta: dict[str, Any]) -> bool:
+    try:
+        known = read_manifest(folder, kind=KIND).meta
+    except CociteError:
+        return False
+    return all(known.get(name) == value for name, value in meta.items())
+
+
+def mine(
+    settings: CandidateSettings,
+    periods: Periods,
+    index: Index,
+    *,
+    stage: Callable[[str, int], object] = lambda *_: None,
+    advance: Advance = lambda _: None,
+) -> dict[str, CandidateSet]:
+    """The candidates of training and of dev queries.
+
+    Args:
+        settings: whose candidates.
+        periods: what is trained on, and whose queries tune.
+        index: of the corpus, with the training period as its history.
+        stage: told what begins, and of how many queries it is.
+        advance: told how many queries are done.
+    """
+    corpus, years = index.corpus, np.asarray(index.corpus.years)
+    training = periods.history.citing
+    asking = training & (corpus.cites.degrees > 0)
+    if (years[asking] > 0).any():
+        latest = int(years[asking].max())
+        asking &= years > latest - settings.years
+    dev = np.zeros(len(corpus), bool)
+    dev[periods.dev] = True
+    parts = {}
+    for name, papers, limit, depth in (
+        ("train", asking, settings.queries, settings.depth),
+        ("dev", dev, settings.dev_queries, settings.dev_depth),
+    ):
+        positions = training_positions(corpus, settings, papers, limit)
+        if not len(positions):
+            raise InputError(
+                f"no {settings.task} query lies in the {name} period",
+                where=str(corpus.path),
+                hint="the global task needs links alone, the local one contexts",
+            )
+        stage(f"candidates: {name} queries", len(positions))
+        cited = cited_rows(corpus, settings.task, positions)
+        empty = np.full((len(positions), min(depth, len(corpus))), NO_ROW, np.int32)
+        part = CandidateSet(settings.task, positions, empty, cited)
+        _fill(part, settings, index, by_year=name == "train", advance=advance)
+        parts[name] = part
+    return parts
+
+
+def _fill(
+    part: CandidateSet, settings: CandidateSettings, index: Index, *, by_year: bool, advance: Advance
+) -> None:
+    """Write the candidates of each query into ``part.rows``."""
+    corpus = index.corpus
+    years = np.asarray(corpus.years)[part.papers(corpus)]
+    # A paper without a year cannot be put into its time; its own links are kept from it all the same.
+    groups = np.unique(years) if by_year else np.zeros(1, years.dtype)
+    for year in groups.tolist():
+        chosen = np.flatnonzero(years == year) if by_year else np.arange(len(part))
+        known = index.rewind(year - 1) if year else index
+        find = _finder(settings, known, year if settings.earlier_only else 0)
+        for start in range(0, len(chosen), BLOCK):
+            some = chosen[start : start + BLOCK]
+            part.rows[some] = find(part.take(some))
+            advance(len(some))
+
+
+def _finder(
+    settings: CandidateSettings, index: Index, latest: int
+) -> Callable[[CandidateSet], NDArray[np.int32]]:
+    """What finds the candidates of some queries: no later ones than ``latest``, unless it is 0."""
+    if settings.retriever == "first-stage":
+        first = FirstStage(index)
+
+        def blend(part: CandidateSet) -> NDArray[np.int32]:
+            width = part.rows.shape[1]
+            options = Options(top_k=width, depth=1, year_to=latest or None, evidence=False)
+            return first.retrieve(part.queries(index.corpus), options, wide=width).ranking.rows
+
+        return blend
+    form = QueryForm.CONTEXT_TITLE if settings.task == "local" else QueryForm.TITLE_ABSTRACT
+    retriever = Bm25Retriever(index, form)
+    allowed = np.asarray(index.corpus.years) <= latest if latest else np.ones(len(index), bool)
+
+    def lexical(part: CandidateSet) -> NDArray[np.int32]:
+        width = part.rows.shape[1]
+        # Later papers are dropped from a deeper ranking: rank among the earlier ones is the same.
+        found = retriever.search(part.queries(index.corpus), len(index) if latest else width).rows
+        late = (found != NO_ROW) & ~allowed[np.maximum(found, 0)]
+        found = np.where(late, NO_ROW, found)
+        order = np.argsort(found == NO_ROW, axis=1, kind="stable")[:, :width]
+        return np.take_along_axis(found, order, 1)
+
+    return lexical

@@ -1,0 +1,174 @@
+"""Candidates to train a reranker on: what the retriever it will follow finds for queries whose answers are known.
+
+They are data, an artifact: the retrievers that make them stand on a higher floor
+(:mod:`cocite.pipeline.candidate_files`), so a worker trains without an index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from cocite.artifacts import load_array, publish, read_manifest
+from cocite.config import Settings
+from cocite.corpus.csr import CSR
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, IntegrityError
+from cocite.protocols import NO_ROW, Query
+from cocite.text.queries import context_queries, manuscript_queries
+from cocite.training.periods import PeriodSettings
+
+KIND = "candidates"
+PARTS = ("train", "dev")
+
+
+class CandidateSettings(Settings):
+    """Whose candidates a reranker is trained on."""
+
+    task: Literal["local", "global"] = "local"
+    """``local``: queries are contexts. ``global``: queries are papers, by title and abstract."""
+    retriever: Literal["first-stage", "bm25"] = "first-stage"
+    """``first-stage``: the untrained blend of signals. ``bm25``: title and abstract against context and citing title
+    (local), or against title and abstract (global)."""
+    period: PeriodSettings = PeriodSettings()
+    """Which papers' links are trained on, and which tune."""
+    years: int = Field(4, ge=1)
+    """Training queries come from the last so many years of the training period."""
+    queries: int | None = Field(20_000, ge=1)
+    """At most so many training queries, drawn evenly; unset: all."""
+    depth: int = Field(100, ge=2, le=2000)
+    """Candidates of a training query."""
+    dev_queries: int = Field(300, ge=1)
+    """At most so many dev queries, drawn evenly."""
+    dev_depth: int = Field(50, ge=2, le=2000)
+    """Candidates of a dev query: what the dev metric reranks."""
+    earlier_only: bool = True
+    """Whether a training query's candidates are no later than its year, as they are for a manuscript of today."""
+    seed: int = 0
+    """Of the draw of queries."""
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """Queries of a corpus, the candidates of each, and what each cites.
+
+    Attributes:
+        task: ``local`` (a query is a context) or ``global`` (a paper).
+        positions: (Q,) int64 where each query stands: in ``corpus.contexts``, or its row.
+        rows: (Q, k) int32 candidates, best first, padded with ``NO_ROW``; never the query's own paper.
+        cited: for each query, the rows it cites, found or not; not empty.
+    """
+
+    task: str
+    positions: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    cited: CSR
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def relevant(self) -> NDArray[np.bool_]:
+        """(Q, k) whether the query cites the candidate."""
+        return self.cited.contains(np.arange(len(self))[:, None], self.rows)
+
+    def papers(self, corpus: Corpus) -> NDArray[np.int32]:
+        """(Q,) row of the paper that each query comes from."""
+        papers = corpus.context_citing[self.positions] if self.task == "local" else self.positions
+        return np.asarray(papers, np.int32)
+
+    def queries(self, corpus: Corpus) -> list[Query]:
+        """The queries with their texts."""
+        make = context_queries if self.task == "local" else manuscript_queries
+        return make(corpus, self.positions)
+
+    def take(self, chosen: NDArray[np.integer[Any]]) -> CandidateSet:
+        """Some of the queries."""
+        owner, cited = self.cited.gather(chosen)
+        return CandidateSet(
+            self.task, self.positions[chosen], self.rows[chosen], CSR.build(owner, cited, len(chosen))
+        )
+
+
+def training_positions(
+    corpus: Corpus, settings: CandidateSettings, papers: NDArray[np.bool_], limit: int | None
+) -> NDArray[np.int64]:
+    """Ascending positions of the queries that some papers ask: their contexts, or they themselves.
+
+    Args:
+        corpus: the store.
+        settings: which task, and the seed of the draw.
+        papers: (N,) whose queries.
+        limit: at most so many, drawn evenly.
+    """
+    if settings.task == "local":
+        cited = corpus.context_cited
+        # A context that cites nothing but its own paper asks for nothing.
+        owner, rows = cited.pairs()
+        others = np.bincount(owner, rows != corpus.context_citing[owner], minlength=len(cited))
+        positions = np.flatnonzero(papers[corpus.context_citing] & (others > 0))
+    else:
+        owner, rows = corpus.cites.pairs()
+        others = np.bincount(owner, rows != owner, minlength=len(corpus))
+        positions = np.flatnonzero(papers & (others > 0))
+    if limit is not None and len(positions) > limit:
+        rng = np.random.default_rng([settings.seed, len(positions)])
+        positions = np.sort(rng.choice(positions, limit, replace=False))
+    return positions
+
+
+def cited_rows(corpus: Corpus, task: str, positions: NDArray[np.int64]) -> CSR:
+    """What each query cites, its own paper left out."""
+    own = corpus.context_citing[positions] if task == "local" else positions
+    owner, rows = (corpus.context_cited if task == "local" else corpus.cites).gather(positions)
+    keep = rows != own[owner]
+    return CSR.build(owner[keep], rows[keep], len(positions))
+
+
+def save(folder: Path, parts: dict[str, CandidateSet], meta: dict[str, Any]) -> None:
+    """Write the training and the dev candidates as one artifact."""
+    described = {**meta, "task": parts["train"].task, "queries": {n: len(p) for n, p in parts.items()}}
+    with publish(folder, kind=KIND, meta=described, replace=folder.exists()) as temporary:
+        for name, part in parts.items():
+            np.save(temporary / f"{name}.positions.npy", part.positions, allow_pickle=False)
+            np.save(temporary / f"{name}.rows.npy", part.rows, allow_pickle=False)
+            np.save(temporary / f"{name}.cited.indptr.npy", part.cited.indptr, allow_pickle=False)
+            np.save(temporary / f"{name}.cited.indices.npy", part.cited.indices, allow_pickle=False)
+
+
+def load(folder: Path, corpus: Corpus) -> dict[str, CandidateSet]:
+    """Read what :func:`save` wrote.
+
+    Raises:
+        InputError: they were made of another corpus.
+        IntegrityError: an array does not fit the others.
+    """
+    manifest = read_manifest(folder, kind=KIND)
+    if manifest.meta.get("corpus") != corpus.version:
+        raise InputError(
+            "the candidates are of another corpus", where=str(folder), hint="remove them, to be made anew"
+        )
+    result = {}
+    for name in PARTS:
+        get = {
+            array: load_array(folder / f"{name}.{array}.npy")
+            for array in ("positions", "rows", "cited.indptr", "cited.indices")
+        }
+        count = len(get["positions"])
+        size = len(corpus.contexts) if manifest.meta["task"] == "local" else len(corpus)
+        if (
+            get["rows"].ndim != 2
+            or len(get["rows"]) != count
+            or len(get["cited.indptr"]) != count + 1
+            or get["rows"].max(initial=NO_ROW) >= len(corpus)
+            or get["positions"].max(initial=-1) >= size
+        ):
+            raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
+        cited = CSR(get["cited.indptr"], get["cited.indices"])
+        result[name] = CandidateSet(manifest.meta["task"], get["positions"], get["rows"], cited)
+    return result
