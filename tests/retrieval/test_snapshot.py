@@ -280,6 +280,27 @@ def test_vectors_of_several_encoders_live_side_by_side(
         VectorRetriever(alone, other)
 
 
+def test_a_new_version_takes_over_the_vectors_it_can(
+    corpus: Corpus, root: Path, encoder: HashEncoder
+) -> None:
+    first = IndexSnapshot.create(corpus, root, encoders=[encoder])
+    other = HashEncoder("other-1", 8, name="other")
+    encoder.encoded = 0
+    second = IndexSnapshot.create(corpus, root, known_until=2005, encoders=[encoder, other])
+    assert (encoder.encoded, other.encoded) == (0, 80)
+    file = Path("vectors") / "hash" / "vectors.npy"
+    assert (first.path / file).samefile(second.path / file)
+    IndexSnapshot.create(corpus, root, encoders=[encoder], vector_kind="hnsw")
+    assert encoder.encoded == 80, "another kind of index is built anew"
+    for version in Versions(root).names():
+        path = Versions(root).folder(version) / file
+        data = path.read_bytes()
+        path.write_bytes(data[:-4] + b"\0\0\0\1")
+    IndexSnapshot.create(corpus, root, encoders=[encoder])
+    assert encoder.encoded == 160, "damaged vectors are not taken over"
+    assert verify_index(root).meta["vectors"] == {"hash": "flat"}
+
+
 def test_an_index_whose_vectors_have_no_name_is_to_be_built_again(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:

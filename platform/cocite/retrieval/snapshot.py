@@ -39,6 +39,7 @@ from cocite.protocols import Encoder
 from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.index import FIELDS, Advance, Index, context_texts, encode, paper_texts, told
+from cocite.retrieval.known_vectors import known_vectors
 from cocite.retrieval.vectors import VectorIndex
 from cocite.retrieval.versions import KEEP, Pin, Versions
 from cocite.text.gaps import around_gap
@@ -118,6 +119,8 @@ class IndexSnapshot(Index):
     ) -> IndexSnapshot:
         """Index a corpus as a new, current version of an index folder, which is made if need be.
 
+        Vectors that another version holds of the same corpus and encoder are not made again.
+
         Args:
             corpus: the store; it is linked or copied into the version.
             root: the index folder.
@@ -144,6 +147,11 @@ class IndexSnapshot(Index):
             AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus)).save(folder / "anchors")
             del contexts, windows
             for encoder in encoders:
+                known = known_vectors(Path(root), corpus, encoder, vector_kind)
+                if known is not None:
+                    _link(known, folder / "vectors" / encoder.name)
+                    step(len(corpus))
+                    continue
                 vectors = VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind)
                 vectors.save(folder / "vectors" / encoder.name)
             _save_masks(folder, citing, np.ones(len(corpus), bool))
