@@ -22,8 +22,9 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
-from cocite.pipeline.members import load_encoders
 from cocite.retrieval.index import Index
+from cocite.retrieval.reuse import index_of
+from cocite.retrieval.snapshot import IndexSnapshot
 
 Advance = Callable[[int], object]
 
@@ -140,6 +141,8 @@ def evaluate_pipeline(
     metrics: Sequence[str] | None = None,
     k: int = 2000,
     batch: int = 64,
+    rerank: int | None = None,
+    saved: Path | None = None,
     to: Path | None = None,
     bar: Callable[[str, int | None], Any] | None = None,
 ) -> Report:
@@ -156,6 +159,8 @@ def evaluate_pipeline(
         metrics: what is computed; the task's own by default.
         k: depth of the rankings.
         batch: queries ranked at a time.
+        rerank: candidates that the cross-encoder reads, where one does; the usual number by default.
+        saved: an index folder of the same corpus, whose vectors and word statistics are taken.
         to: folder for ``qrels.trec``, a run for each system, ``report.json`` and ``report.md``.
         bar: makes a progress bar from a description and a total: a context manager that yields ``advance(n)``.
     """
@@ -164,15 +169,17 @@ def evaluate_pipeline(
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.chosen(model, stages, where="--stages")
-    encoders = load_encoders(model) if set(names) - {"bm25"} else []
+    encoders = systems.encoders_for(model, names)
+    opened = IndexSnapshot.open(saved) if saved is not None else None
     with progress("indexing", None) as advance:
-        index = Index.build(corpus, tasks.history_before(corpus, split), encoders=encoders, advance=advance)
+        history = tasks.history_before(corpus, split)
+        index = index_of(corpus, history, encoders, saved=opened, advance=advance)
     if to is not None:
         to.mkdir(parents=True, exist_ok=True)
         experiment.write_task(queries, to / "qrels.trec")
     outcomes: dict[str, Outcome] = {}
     for name in names:
-        rank = systems.open_system(name, model, index)
+        rank = systems.open_system(name, model, index, rerank=rerank)
         path = to / f"{name}.trec" if to is not None else None
         with progress(f"ranking with {name}", len(queries)) as advance:
             outcomes[name] = experiment.run(

@@ -92,6 +92,7 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
         options = Options(
             top_k=request.top_k or min(settings.top_k, limits.top_k),
             depth=request.depth or min(settings.depth, limits.depth),
+            rerank=min(settings.rerank, limits.rerank) if request.rerank is None else request.rerank,
             year_from=request.year_from,
             year_to=request.year_to,
             exclude=tuple(int(row) for row in rows if row >= 0),
@@ -122,6 +123,7 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
             year_to=last,
             top_k=settings.top_k,
             depth=settings.depth,
+            rerank=settings.rerank,
             **known,
         )
 

@@ -54,7 +54,7 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
             )
         if any(len(value) > limits.title_chars for value in values):
             raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
-    for name, most in (("top_k", limits.top_k), ("depth", limits.depth)):
+    for name, most in (("top_k", limits.top_k), ("depth", limits.depth), ("rerank", limits.rerank)):
         if (value := getattr(request, name) or 0) > most:
             raise InputError(f"at most {most:,} is allowed, got {value:,}", where=name)
     if request.year_from and request.year_to and request.year_from > request.year_to:
@@ -99,7 +99,8 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     @app.exception_handler(TimeoutError)
     async def slow(_: Request, error: TimeoutError) -> JSONResponse:  # noqa: ARG001
         return _answer(
-            504, f"The request took longer than {settings.request_timeout_s:g} s; a smaller depth is faster."
+            504,
+            f"The request took longer than {settings.request_timeout_s:g} s; a smaller depth or rerank is faster.",
         )
 
     @app.exception_handler(Exception)

@@ -66,6 +66,11 @@ class RecommendRequest(BaseModel):
         validation_alias=AliasChoices("depth", "K"),
         description="Candidates that the second stage reranks, also accepted as `K`. More is slower.",
     )
+    rerank: int | None = Field(
+        default=None,
+        ge=0,
+        description="The best of those, which the cross-encoder reads, where one is served. 0: none, which is fastest.",
+    )
     year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
     year_to: Year | None = Field(default=None, description="Only papers of this year or earlier.")
     exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
@@ -169,6 +174,7 @@ class Version(BaseModel):
     year_to: int | None = Field(default=None, description="Year of the newest paper.")
     top_k: int = Field(description="Papers in an answer when the request does not say.")
     depth: int = Field(description="Candidates reranked when the request does not say.")
+    rerank: int = Field(description="Candidates that a cross-encoder reads when the request does not say.")
 
 
 class Problem(BaseModel):

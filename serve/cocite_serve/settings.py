@@ -27,6 +27,8 @@ class Limits(Settings):
     """Papers in one answer."""
     depth: int = Field(default=2_000, ge=1)
     """Candidates that one request may have reranked."""
+    rerank: int = Field(default=200, ge=0)
+    """Candidates that one request may have read by the cross-encoder."""
     exclude: int = Field(default=500, ge=0)
     """Ids, or authors, that one request may exclude."""
     papers: int = Field(default=200, ge=1)
@@ -80,6 +82,9 @@ class ServeSettings(Settings):
     """Papers in an answer when the request does not say."""
     depth: int = Field(default=300, ge=1)
     """Candidates reranked when the request does not say."""
+    rerank: int = Field(default=30, ge=0)
+    """The best of those, which the cross-encoder reads when the request does not say; 0: none. They take most of the
+    time: some hundredths of a second each on one core."""
     request_timeout_s: float = Field(default=20.0, gt=0)
     """Seconds that one request may take; then it is given up and answered 504."""
     retry_after_s: int = Field(default=1, ge=0)

@@ -13,6 +13,8 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation.metrics import Metric
+from cocite.pipeline.members import load_encoders
+from cocite.retrieval.snapshot import IndexSnapshot
 from cocite.training.nnrank import NNRankRecipe
 from cocite.training.nnselect import NNSelectRecipe
 from cocite_jobs import tables
@@ -128,10 +130,15 @@ def test_metrics_and_stages_are_checked_before_any_work(corpus, capsys):
         assert message in err
 
 
-def test_a_model_is_measured_with_what_came_before_the_split_only(corpus, model):
+def test_a_model_is_measured_with_what_came_before_the_split_only(corpus, model, tmp_path):
     report = evaluate_pipeline(corpus, model, task="global", split="dev", stages=["first"], k=50)
     assert report.facts["history_until"] == str(int(corpus.years[corpus.split == 2].min()) - 1)
     assert [str(Metric.parse(name)) for name in report.tables[0].columns[2:]] == report.tables[0].columns[2:]
+    IndexSnapshot.create(corpus, tmp_path / "index", encoders=load_encoders(model))
+    again = evaluate_pipeline(
+        corpus, model, task="global", split="dev", stages=["first"], k=50, saved=tmp_path / "index"
+    )
+    assert again.tables[0].rows == report.tables[0].rows
 
 
 def test_the_tables_train_what_is_missing_and_only_once(corpus, model):

@@ -49,6 +49,7 @@ LIMITS = Limits(
     text_chars=300,
     top_k=30,
     depth=100,
+    rerank=20,
     exclude=3,
     papers=3,
 )
@@ -70,6 +71,7 @@ def client(backend: InProcess, **changes: Any) -> TestClient:
         ({"title": "x", "top_k": 31}, "top_k: at most 30 is allowed, got 31.", "top_k"),
         ({"title": "x", "top_k": 0}, "top_k: input should be greater than or equal to 1.", "top_k"),
         ({"title": "x", "K": 101}, "depth: at most 100 is allowed, got 101.", "depth"),
+        ({"title": "x", "rerank": 21}, "rerank: at most 20 is allowed, got 21.", "rerank"),
         ({"title": "x", "exclude": list("abcd")}, "exclude: at most 3 values are allowed, got 4.", "exclude"),
         ({"title": "x", "exclude": ["y" * 101]}, "exclude: a value may have at most 100 characters.", "exclude"),
         ({"title": "x", "authors": list("abcd")}, "authors: at most 3 values are allowed, got 4.", "authors"),
@@ -128,6 +130,24 @@ def test_the_depth_has_two_names(backend: InProcess) -> None:
     request = {"title": "Neural machine translation", "top_k": 30}
     for name in ("K", "depth"):
         assert len(client(backend).post("/v1/recommend", json={**request, name: 7}).json()["papers"]) == 7
+
+
+def test_what_the_cross_encoder_reads_is_the_requests_or_the_servers(backend: InProcess) -> None:
+    asked: list[Options] = []
+
+    class Told(InProcess):
+        async def recommend(self, query: Query, options: Options) -> Answer:
+            asked.append(options)
+            return await super().recommend(query, options)
+
+    told = Told(backend.recommender)
+    for request, rerank in (({}, 8), ({"rerank": 0}, 0), ({"rerank": 20}, 20)):
+        answer = client(told, rerank=8).post("/v1/recommend", json={"title": "Translation", **request})
+        assert answer.status_code == 200
+        assert asked.pop().rerank == rerank
+    client(told).post("/v1/recommend", json={"title": "Translation"})
+    assert asked.pop().rerank == 20, "the server's own default keeps to the limit"
+    assert client(told, rerank=8).get("/v1/version").json()["rerank"] == 8
 
 
 def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:

@@ -79,13 +79,23 @@ def pipeline(
     seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
     stages: Annotated[
         str | None,
-        typer.Option(help="Systems: bm25,nnselect,nnrank,first,full; all the model offers by default."),
+        typer.Option(
+            help="Systems: bm25,nnselect,nnrank,hatten,sentence,first-without-neural,first,fusion,cross,full; "
+            "all the model offers by default."
+        ),
     ] = None,
     metrics: MetricsOption = None,
     k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
     batch: Annotated[
         int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
     ] = 64,
+    rerank: Annotated[
+        int | None, typer.Option(min=0, help="Candidates that the cross-encoder reads [default: 50].")
+    ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
+    ] = None,
     to: Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")] = None,
     markdown: MarkdownOption = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print metrics and times alone, no slices.")] = False,
@@ -123,6 +133,8 @@ def pipeline(
             metrics=_metrics(metrics),
             k=k,
             batch=batch,
+            rerank=rerank,
+            saved=index,
             to=to,
             bar=progress,
         )

@@ -40,11 +40,19 @@ def rank(
     ] = None,
     pipeline: Annotated[
         str | None,
-        typer.Option("--pipeline", "--retriever", help="What ranks: full, first, nnrank, nnselect or bm25."),
+        typer.Option(
+            "--pipeline",
+            "--retriever",
+            help="What ranks: full, fusion, cross, first, first-without-neural, nnrank, nnselect, hatten, sentence "
+            "or bm25.",
+        ),
     ] = None,
     form: Annotated[
         str | None,
         typer.Option(help="Which texts of a query bm25 matches; the best known for its kind by default."),
+    ] = None,
+    rerank: Annotated[
+        int | None, typer.Option(min=0, help="Candidates that the cross-encoder reads [default: 50].")
     ] = None,
     k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
     batch: Annotated[
@@ -60,7 +68,7 @@ def rank(
 
     if to.is_dir():
         raise InputError("is a folder, not a file to write the run to", where=str(to))
-    system = _system(index, corpus, model, pipeline, form)
+    system = _system(index, corpus, model, pipeline, form, rerank)
     file = QueryFile(queries, system.corpus)
     count = file.check()
     begin = time.perf_counter()
@@ -100,7 +108,12 @@ def rank(
 
 
 def _system(
-    index: Path | None, corpus: Path | None, model: Path | None, pipeline: str | None, form: str | None
+    index: Path | None,
+    corpus: Path | None,
+    model: Path | None,
+    pipeline: str | None,
+    form: str | None,
+    rerank: int | None,
 ) -> _System:
     from cocite.evaluation import systems
     from cocite.evaluation.baselines import lexical_index
@@ -128,5 +141,6 @@ def _system(
         opened = lexical_index(Corpus.open(corpus))
     else:
         raise InputError("give --index or --corpus, one of the two", where="--index")
-    rank = systems.open_system(name, model, opened, form=None if form is None else QueryForm(form))
+    asked = None if form is None else QueryForm(form)
+    rank = systems.open_system(name, model, opened, form=asked, rerank=rerank)
     return _System(f"{name}-{form}" if form else name, opened.corpus, rank)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cocite.errors import InputError, nearest
@@ -10,8 +10,11 @@ from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import members
-from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.first_stage import GLOBAL_WEIGHTS, LOCAL_WEIGHTS, FirstStage
+from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
+from cocite.pipeline.second_stage import SecondStage
+from cocite.protocols import Encoder, Query, Ranking
 from cocite.retrieval.dense import VectorRetriever
 from cocite.retrieval.index import Index
 from cocite.retrieval.query_forms import QueryForm
@@ -20,52 +23,109 @@ SYSTEMS = {
     "bm25": "BM25 alone; needs no model",
     "nnselect": "cosine in NNSelect's space",
     "nnrank": "NNSelect's neighbours and what they cite, ordered by NNRank: Citeomatic as published",
+    "hatten": "cosine in HAtten's space",
+    "sentence": "cosine of a public sentence encoder's vectors, without training",
+    "first-without-neural": "the first stage's blend without any encoder's signals",
     "first": "the first stage's blend of signals, unordered by any model",
-    "full": "both stages: what `recommend` and the endpoint answer with",
+    "fusion": "the first stage, then the learned fusion of all signals",
+    "cross": "the first stage, its best ordered by the cross-encoder alone",
+    "full": "all stages: what `recommend` and the endpoint answer with",
 }
 """Name -> what it is, in the order in which they are measured."""
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "nnselect": ("nnselect",),
+    "nnrank": ("nnselect", "nnrank"),
+    "hatten": ("hatten",),
+    "sentence": ("sentence",),
+    "fusion": ("fusion",),
+    "cross": ("cross-encoder",),
+}
+"""Members that a system cannot do without. Both stages can always be run: a part that is missing is done without."""
+BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)} & set(members.ENCODERS)
+"""Encoders whose signals the first stage's blend weighs."""
 
 
 def offered(model: Path | None) -> list[str]:
-    """Names of the systems that a model folder has the parts for; without a folder, those that need none."""
+    """Names of the systems that a model folder has the parts for, without those that equal another one."""
     parts = set(members.check(model)) if model is not None else set()
-    names = {"bm25", "first"}
-    if "nnselect" in parts:
-        names |= {"nnselect", "nnrank"} if "nnrank" in parts else {"nnselect"}
-    if parts & {"nnrank", "fusion"}:
+    names = {"bm25", "first"} | {name for name, needed in NEEDS.items() if parts.issuperset(needed)}
+    if parts & BLENDED:
+        names.add("first-without-neural")
+    if parts & {"nnrank", "fusion", "cross-encoder"}:
         names.add("full")
+    if "cross-encoder" not in parts:
+        names.discard("fusion")
     return [name for name in SYSTEMS if name in names]
 
 
 def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> list[str]:
     """The systems asked for, all that are offered by default; an unknown or impossible one is refused."""
-    possible = offered(model)
+    parts = set(members.check(model)) if model is not None else set()
     for name in names or []:
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
-        # Both stages can always be run: a part that is missing is done without.
-        if name not in possible and name != "full":
+        if not parts.issuperset(NEEDS.get(name, ())):
             raise InputError(
                 f"the model folder {model} lacks the parts of {name!r}"
                 if model
                 else f"{name!r} needs a model folder",
                 where=where,
-                hint=f"it offers {', '.join(possible)}" if model else "give --model",
+                hint=f"it offers {', '.join(offered(model))}" if model else "give --model",
             )
-    return list(names) if names else possible
+    return list(names) if names else offered(model)
 
 
-def open_system(name: str, model: Path | None, index: Index, *, form: QueryForm | None = None) -> Rank:
-    """A system over an index; ``form`` is BM25's alone."""
+def encoders_for(model: Path | None, names: Sequence[str]) -> list[Encoder]:
+    """The encoders of a model folder whose vectors an index must hold for some systems."""
+    if set(names) - {"bm25", "first-without-neural", *NEEDS} or set(names) & {"fusion", "cross"}:
+        return members.load_encoders(model)
+    return members.load_encoders(model, among=[part for name in names for part in NEEDS.get(name, ())])
+
+
+def open_system(
+    name: str,
+    model: Path | None,
+    index: Index,
+    *,
+    form: QueryForm | None = None,
+    rerank: int | None = None,
+) -> Rank:
+    """A system over an index.
+
+    Args:
+        name: one of :data:`SYSTEMS`.
+        model: the model folder.
+        index: with the vectors of the encoders that the system uses.
+        form: which texts of a query are matched; BM25's alone.
+        rerank: how many candidates the cross-encoder reads, where one does; the usual number by default.
+    """
     if name == "bm25":
         return Bm25Baseline(index, form).search
+    if name == "first-without-neural":
+        return FirstStage(index).search
     if name == "first":
         return FirstStage.load(model, index).search
-    if name == "full":
-        return Recommender.over(model, index).rank
-    encoder = members.load_encoder(model, "nnselect") if model is not None else None
-    if encoder is None or model is None:
-        raise InputError(f"the system {name!r} needs NNSelect", where=str(model))
-    if name == "nnselect":
-        return VectorRetriever(index, encoder).search
-    return CiteomaticRanker(index, encoder, members.load_nnrank(model, index)).rank
+    if name in ("full", "fusion"):
+        recommender = Recommender.over(model, index, cross_encoder=name == "full")
+        return lambda queries, k: recommender.rank(queries, k, rerank=rerank)
+    if model is None:
+        raise InputError(f"{name!r} needs a model folder", hint="give --model")
+    if name == "cross":
+        return _crossed(model, index, Options().rerank if rerank is None else rerank)
+    encoder = members.load_encoder(model, "nnselect" if name == "nnrank" else name)
+    if encoder is None:
+        raise InputError(f"lacks the parts of {name!r}", where=str(model))
+    if name == "nnrank":
+        return CiteomaticRanker(index, encoder, members.load_nnrank(model, index)).rank
+    return VectorRetriever(index, encoder).search
+
+
+def _crossed(model: Path, index: Index, rerank: int) -> Rank:
+    """The first stage, then the cross-encoder alone."""
+    second = SecondStage(index, cross_encoder=members.load_cross_encoder(model, index))
+    recommender = Recommender(FirstStage.load(model, index), second)
+
+    def rank(queries: Sequence[Query], k: int) -> Ranking:
+        return recommender.rank(queries, k, depth=max(rerank, 1), rerank=rerank, cross_weight=1.0)
+
+    return rank

@@ -45,12 +45,12 @@ class Recommender:
         return cls.over(model, IndexSnapshot.open(Path(index)))
 
     @classmethod
-    def over(cls, model: str | Path | None, index: Index) -> Recommender:
-        """The same over an index that is open already, or lives in memory."""
+    def over(cls, model: str | Path | None, index: Index, *, cross_encoder: bool = True) -> Recommender:
+        """The same over an index that is open already, or lives in memory; without its cross-encoder if told so."""
         folder = Path(model) if model is not None else None
         return cls(
             FirstStage.load(folder, index),
-            SecondStage.load(folder, index),
+            SecondStage.load(folder, index, cross_encoder=cross_encoder),
             model_version=members.version(folder),
         )
 

@@ -58,16 +58,16 @@ class SecondStage:
         self.explainer = Explainer(index)
 
     @classmethod
-    def load(cls, model: Path | None, index: Index) -> SecondStage:
-        """The stage of a model folder over an index."""
+    def load(cls, model: Path | None, index: Index, *, cross_encoder: bool = True) -> SecondStage:
+        """The stage of a model folder over an index; without the cross-encoder, and what follows it, if told so."""
         if model is None:
             return cls(index)
         return cls(
             index,
             nnrank=members.load_nnrank(model, index),
             fusions=members.load_fusions(model, index, "fusion"),
-            cross_encoder=members.load_cross_encoder(model, index),
-            finals=members.load_fusions(model, index, "final"),
+            cross_encoder=members.load_cross_encoder(model, index) if cross_encoder else None,
+            finals=members.load_fusions(model, index, "final") if cross_encoder else None,
         )
 
     def depth(self, kind: str) -> int:

@@ -1,0 +1,60 @@
+"""Which systems a model folder offers, and which encoders they need; a folder's parts are its subfolders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_bert import tiny_bert
+
+from cocite.corpus.builder import build
+from cocite.corpus.history import History
+from cocite.corpus.synth import Synthetic
+from cocite.errors import InputError
+from cocite.evaluation import systems
+from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
+from cocite.protocols import Query
+from cocite.retrieval.index import Index
+
+
+def folder(root: Path, *parts: str) -> Path:
+    for part in parts:
+        (root / part).mkdir(parents=True)
+    return root
+
+
+def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
+    assert systems.offered(None) == ["bm25", "first"]
+    assert systems.offered(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
+    everything = ("nnselect", "nnrank", "hatten", "sentence", "fusion", "cross-encoder", "final")
+    whole = folder(tmp_path / "b", *everything)
+    assert set(systems.offered(whole)) >= set(systems.SYSTEMS) - {"first-without-neural"}
+    assert systems.chosen(whole, ["cross", "bm25"], where="--stages") == ["cross", "bm25"]
+    assert systems.chosen(None, ["first-without-neural", "full"], where="--stages") == [
+        "first-without-neural",
+        "full",
+    ]
+    for name in ("cross", "hatten", "fusion"):
+        with pytest.raises(InputError, match=f"lacks the parts of '{name}'"):
+            systems.chosen(folder(tmp_path / name, "nnselect"), [name], where="--stages")
+    with pytest.raises(InputError, match="did you mean 'hatten'"):
+        systems.chosen(whole, ["haten"], where="--stages")
+
+
+def test_encoders_are_loaded_for_those_who_need_them(tmp_path: Path) -> None:
+    corpus = build(Synthetic(60, seed=1), tmp_path / "corpus")
+    bert = tiny_bert(tmp_path / "bert", ["parsing"])
+    model = tmp_path / "model"
+    save_sentence_encoder(model / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
+    assert systems.encoders_for(model, ["bm25", "first-without-neural"]) == []
+    for names in (["sentence"], ["first"], ["bm25", "full"]):
+        assert [encoder.name for encoder in systems.encoders_for(model, names)] == ["sentence"]
+    index = Index.build(corpus, History.all(corpus), encoders=systems.encoders_for(model, ["sentence"]))
+    queries = [Query("q", "", corpus.paper(5).title, corpus.paper(5).abstract)]
+    assert systems.open_system("sentence", model, index)(queries, 3).rows[0, 0] == 5
+    plain = systems.open_system("first-without-neural", model, index)(queries, 10)
+    untrained = systems.open_system("first", None, index)(queries, 10)
+    np.testing.assert_array_equal(plain.rows, untrained.rows)
+    with pytest.raises(InputError, match="needs a model folder"):
+        systems.open_system("hatten", None, index)
