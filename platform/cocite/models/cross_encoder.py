@@ -142,7 +142,8 @@ class CrossEncoder(nn.Module):
             NotFoundError: no such folder, and no hub that can be reached knows the name.
             InputError: weights that are no safetensors, or a trunk that cannot serve.
         """
-        if (Path(name_or_folder) / MANIFEST).is_file():
+        folder = Path(name_or_folder)
+        if (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND:
             model = cls.load(name_or_folder)
             model.id = ""
             if pairs is not None:

@@ -69,3 +69,16 @@ class TokenLists:
             ids[spans(place, part.counts)] = part.ids[spans(part.starts, part.counts)]
             place = place + part.counts
         return TokenLists(ids, starts, counts)
+
+    @staticmethod
+    def stacked(parts: Sequence[TokenLists]) -> TokenLists:
+        """The lists of every part, one part behind the other; only what they hold is kept."""
+        held = [TokenLists.joined([part]) for part in parts]
+        if not held:
+            return TokenLists.of([])
+        ends = np.cumsum([0, *(len(part.ids) for part in held)])
+        return TokenLists(
+            np.concatenate([part.ids for part in held]),
+            np.concatenate([part.starts + end for part, end in zip(held, ends[:-1], strict=True)]),
+            np.concatenate([part.counts for part in held]),
+        )

@@ -148,7 +148,7 @@ class CrossEncoderTask:
             )
             for start in range(0, len(part), BLOCK)
         ]
-        return _stacked([tokens.head(limit) for tokens in parts])
+        return TokenLists.stacked([tokens.head(limit) for tokens in parts])
 
     def _papers(self, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> TokenLists:
         """The tokens of every paper that is a candidate or cited; the others have none."""
@@ -157,7 +157,7 @@ class CrossEncoderTask:
             wanted[part.rows[part.rows != NO_ROW]] = True
             wanted[part.cited.indices] = True
         rows = np.flatnonzero(wanted)
-        found = _stacked(
+        found = TokenLists.stacked(
             [
                 self.model.pairs.papers(
                     corpus.papers.take("title", some), corpus.papers.take("abstract", some)
@@ -289,17 +289,6 @@ def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> Cro
             hint="train with `cocite train`, which makes them",
         )
     return CrossEncoderTask(recipe, corpus, candidates.load(folder, corpus))
-
-
-def _stacked(parts: list[TokenLists]) -> TokenLists:
-    """Lists of several blocks as those of one, cut to what they hold."""
-    compact = [TokenLists.joined([part]) for part in parts]
-    ends = np.cumsum([0, *(len(part.ids) for part in compact)])
-    return TokenLists(
-        np.concatenate([part.ids for part in compact]),
-        np.concatenate([part.starts + end for part, end in zip(compact, ends[:-1], strict=True)]),
-        np.concatenate([part.counts for part in compact]),
-    )
 
 
 def _metrics(relevant: NDArray[np.bool_], count: NDArray[np.int32]) -> dict[str, float]:
