@@ -186,6 +186,80 @@ def tables(
     _tell(report, json, markdown)
 
 
+@app.command("reranking")
+def reranking(
+    corpus: CorpusOption,
+    model: Annotated[Path, typer.Option(help="Model folder; what it lacks has no row.")],
+    only: Annotated[
+        str | None,
+        typer.Option(help="Tables: prefetching,reranking,pipeline,time,forms,budgets; all that can be made."),
+    ] = None,
+    task: TaskOption = "local",
+    split: SplitOption = "test",
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    depths: Annotated[str, typer.Option(help="Numbers of reranked candidates.")] = "10,20,50,100",
+    oracle_depth: Annotated[
+        int, typer.Option(help="Candidates of the reranking table; the paper has 2000.")
+    ] = 100,
+    index: Annotated[
+        Path | None,
+        typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
+    ] = None,
+    markdown: MarkdownOption = None,
+    tracking: TrackingOption = Path("."),
+    track: TrackOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
+    from cocite.corpus.store import Corpus
+    from cocite_jobs import tracking as mlflow
+    from cocite_jobs.evaluate import save
+    from cocite_jobs.reranking_tables import reranking_tables
+
+    opened = Corpus.open(corpus)
+    where = mlflow.Tracking(folder=tracking, enabled=track)
+    params = {
+        "tables": only or "all",
+        "task": task,
+        "split": split,
+        "sample": sample or "all",
+        "seed": seed,
+        "depths": depths,
+        "oracle_depth": oracle_depth,
+    }
+    tags = {"corpus": opened.version, "model": str(model)}
+    with mlflow.run(
+        f"reranking-{task}-{split}", experiment="tables", params=params, tags=tags, tracking=where
+    ) as kept:
+        report = reranking_tables(
+            opened,
+            model,
+            only=[name.strip() for name in only.split(",")] if only else None,
+            task=task,
+            split=split,
+            sample=sample,
+            seed=seed,
+            depths=_numbers(depths, "--depths"),
+            oracle_depth=oracle_depth,
+            saved=index,
+            bar=progress,
+        )
+        _keep(kept, report, save)
+    _tell(report, json, markdown)
+
+
+def _numbers(text: str, where: str) -> list[int]:
+    from cocite.errors import InputError
+
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"{text!r} are not whole numbers", where=where, hint="10,20,50,100") from error
+
+
 def _metrics(text: str | None) -> list[str] | None:
     from cocite.evaluation.metrics import Metric
 
