@@ -12,7 +12,7 @@ from cocite.retrieval.index import Index
 from cocite.retrieval.vectors import FLAT_LIMIT
 
 POOL = 1000
-"""Nearest vectors whose similarity counts among those of all papers, where there are too many to compare with each."""
+"""Nearest papers that are told apart where there are too many to compare the query with each."""
 
 
 class VectorRetriever:
@@ -52,7 +52,10 @@ class VectorRetriever:
         return result
 
     def over_all(self, queries: Sequence[Query], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(Q, N) similarities of every paper, where one is above 0; of a large corpus those of the nearest alone."""
+        """(Q, N) similarities of every paper, at least 0.
+
+        Of a large corpus the nearest alone are compared; all others get the similarity of the last of them.
+        """
         papers = len(self.index)
         if papers <= FLAT_LIMIT:
             near: NDArray[np.float32] = np.maximum(vectors @ self.vectors.raw.T, 0)
@@ -61,9 +64,12 @@ class VectorRetriever:
             near[own != NO_ROW, own[own != NO_ROW]] = 0
             return near
         found = self.search_vectors(queries, vectors, POOL)
-        result = np.zeros((len(queries), papers), np.float32)
-        query, slot = np.nonzero(found.rows != NO_ROW)
-        result[query, found.rows[query, slot]] = np.maximum(found.scores[query, slot], 0)
+        scores = np.maximum(found.scores, 0)
+        known = found.rows != NO_ROW
+        floor = np.where(known, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+        result = np.repeat(np.where(np.isfinite(floor), floor, 0).astype(np.float32), papers, axis=1)
+        query, slot = np.nonzero(known)
+        result[query, found.rows[query, slot]] = scores[query, slot]
         return result
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
