@@ -51,23 +51,26 @@ def _ahead(
         waiting.extend(pool.submit(make, item) for item in islice(source, 1))
 
 
+def pinned(batch: Any, device: torch.device) -> Any:
+    """A batch in memory from which a GPU can copy while it computes; as it is where the device is no GPU."""
+    return _changed(batch, Tensor.pin_memory) if device.type == "cuda" else batch
+
+
 def to_device(batch: Any, device: torch.device) -> Any:
-    """A batch with its tensors on a device: mappings, sequences, dataclasses, and what has a ``to`` of its own."""
-    if device.type == "cpu":
-        return batch
+    """A batch with its tensors on a device: those in mappings, sequences and dataclasses, however deep."""
+    return _changed(batch, lambda tensor: tensor.to(device, non_blocking=True))
+
+
+def _changed(batch: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(batch, Tensor):
-        return batch.to(device, non_blocking=True)
+        return change(batch)
     if isinstance(batch, Mapping):
-        return {key: to_device(value, device) for key, value in batch.items()}
+        return {key: _changed(value, change) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*(to_device(value, device) for value in batch))
+        return type(batch)(*(_changed(value, change) for value in batch))
     if isinstance(batch, list | tuple):
-        return type(batch)(to_device(value, device) for value in batch)
-    if hasattr(batch, "to"):
-        return batch.to(device)
+        return type(batch)(_changed(value, change) for value in batch)
     if dataclasses.is_dataclass(batch) and not isinstance(batch, type):
-        moved = {
-            f.name: to_device(getattr(batch, f.name), device) for f in dataclasses.fields(batch) if f.init
-        }
-        return dataclasses.replace(batch, **moved)
+        fields = [field.name for field in dataclasses.fields(batch) if field.init]
+        return dataclasses.replace(batch, **{name: _changed(getattr(batch, name), change) for name in fields})
     return batch

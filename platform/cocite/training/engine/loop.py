@@ -24,7 +24,7 @@ from cocite.training.engine.backends.base import Work
 from cocite.training.engine.batches import EpochPlan, Piece, stretch
 from cocite.training.engine.checkpoints import Progress, Saved
 from cocite.training.engine.contrastive import contrastive_step, wide
-from cocite.training.engine.loader import prepared, to_device
+from cocite.training.engine.loader import pinned, prepared, to_device
 from cocite.training.engine.meter import Meter
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
@@ -209,12 +209,14 @@ class _Training:
         """Take some steps of the present epoch; False: training is over."""
         p, world = self.progress, self.world
         pieces = stretch(self.plan, range(p.position, p.position + count), world.rank, world.size)
-        epoch = p.epoch
-        with prepared(
-            lambda item: self.task.collate(item[2].examples, epoch),
-            pieces,
-            threads=self.settings.loader_threads,
-        ) as batches:
+        epoch = (
+            p.epoch
+        )  # of the batches that are prepared, wherever the progress is when a thread comes to it
+
+        def collate(item: tuple[int, int, Piece]) -> Any:
+            return pinned(self.task.collate(item[2].examples, epoch), world.device)
+
+        with prepared(collate, pieces, threads=self.settings.loader_threads) as batches:
             for _ in range(count):
                 self._step(batches)
                 if self._why_over() is not None:

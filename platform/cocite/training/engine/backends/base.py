@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -117,6 +117,31 @@ def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """What a model keeps (and would save) beside its parameters."""
     saved = model.state_dict().keys()
     return ((name, buffer) for name, buffer in model.named_buffers() if name in saved)
+
+
+def left_out(loss: Tensor, parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
+    """The trained parameters that a loss does not depend on."""
+    reached: set[int] = set()
+    seen: set[object] = set()
+    stack = [loss.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        reached.add(id(getattr(node, "variable", None)))  # the leaves of the graph hold their parameter
+        stack.extend(following for following, _ in node.next_functions)
+    return [p for p in parameters if p.requires_grad and id(p) not in reached]
+
+
+def touching(loss: Tensor, parameters: Iterable[nn.Parameter]) -> Tensor:
+    """A loss that also depends on the parameters it leaves out, with a gradient of 0.
+
+    Ranks exchange the gradient of every parameter that has one, so all must have one for the same parameters, though
+    their batches may not use the same (a head that is left out, a word type that does not occur).
+    """
+    missing = [parameter.reshape(-1)[:1].sum() for parameter in left_out(loss, parameters)]
+    return loss + 0.0 * torch.stack(missing).sum() if missing else loss
 
 
 def prepare(model: nn.Module, settings: TrainingSettings) -> nn.Module:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from typing import Any
 
 import torch
@@ -22,7 +22,9 @@ from cocite.training.engine.backends.base import (
     adamw,
     autocast,
     buffers_of,
+    left_out,
     prepare,
+    touching,
 )
 from cocite.training.engine.backends.torch_backend import Running
 from cocite.training.engine.settings import TrainingSettings
@@ -49,18 +51,25 @@ class DeepSpeedBackend:
             raise ConfigError("ZeRO 0 cannot offload", where="training.offload", hint="set zero to 1, 2 or 3")
         self.settings, self.world, self.stage = settings, world, settings.zero
         self.model = model.cpu()
-        if (
-            not dist.is_initialized()
-        ):  # DeepSpeed wants a group even of one process, and remembers it ever after
+        self.unused: set[int] | None = None
+        if not dist.is_initialized():
+            # DeepSpeed wants a group even of one process, and remembers it ever after: it is not taken down again.
             backend = "nccl" if world.device.type == "cuda" else "gloo"
-            dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+            store = dist.HashStore()  # type: ignore[attr-defined]
+            dist.init_process_group(backend, store=store, rank=0, world_size=1)
         os.environ.setdefault("LOCAL_RANK", str(world.device.index or 0))
         running = Running(prepare(copy.deepcopy(model).to(world.device), settings)).train()
-        self.engine = deepspeed.initialize(
-            model=running, optimizer=adamw(running, settings.optimizer), config=self._config(running)
-        )[0]
+        if settings.precision == "bf16" and self.stage and world.device.type == "cpu":
+            for module in running.modules():
+                if isinstance(module, nn.LayerNorm):
+                    module.register_forward_pre_hook(_in_own_precision)
+        with redirect_stdout(StringIO()):  # some of its optimizers print how much memory they take
+            self.engine = deepspeed.initialize(
+                model=running, optimizer=adamw(running, settings.optimizer), config=self._config(running)
+            )[0]
         self.inner: nn.Module = self.engine.module.model
         masters = dict(model.named_parameters())
+        self._make_state(0)
         self._put(lambda name: {"weight": masters[name]})
 
     def _config(self, model: nn.Module) -> dict[str, Any]:
@@ -95,9 +104,34 @@ class DeepSpeedBackend:
     def backward(self, work: Work, *, last: bool) -> Tensor:
         """See :class:`Backend`."""
         self.engine.set_gradient_accumulation_boundary(last)
-        loss = self._run(self.engine, work)
+        loss = self._run(self.engine, self._touching(work))
         self.engine.backward(loss, scale_wrt_gas=False)
         return loss.detach()
+
+    def _touching(self, work: Work) -> Work:
+        """A work that gives all ranks gradients of the same parameters.
+
+        ZeRO 2 and 3 exchange gradients in the order in which they are computed, so there it is only made sure that
+        each pass uses the same parameters: with others the exchange would mix them up, and say nothing.
+        """
+
+        def checked(model: nn.Module) -> Tensor:
+            loss = work(model)
+            if self.stage < 2:
+                return touching(loss, model.parameters())
+            unused = {id(parameter) for parameter in left_out(loss, model.parameters())}
+            if self.unused is None:
+                self.unused = unused
+            if unused != self.unused:
+                raise ConfigError(
+                    f"the loss of one batch uses other weights than that of another, and ZeRO {self.stage} needs "
+                    "the same in all",
+                    where="training.zero",
+                    hint="set it to 1",
+                )
+            return loss
+
+        return checked
 
     def _run(self, module: nn.Module, work: Work) -> Tensor:
         # Within the engine's forward pass: it switches off an autocast that surrounds it.
@@ -141,7 +175,6 @@ class DeepSpeedBackend:
     def slots(self, *, moments: bool) -> Iterator[tuple[str, Slots]]:
         """See :class:`Backend`."""
         utils, state = _deepspeed().utils, self.engine.basic_optimizer.state
-        moments = moments and bool(state)
         for name, parameter in self.inner.named_parameters():
             if self.stage == 0 or not parameter.requires_grad:
                 entry = {"weight": self._gathered(parameter)}
@@ -165,20 +198,23 @@ class DeepSpeedBackend:
         return buffers_of(self.inner)
 
     def restore(self, read: Callable[[str], Slots], step: int) -> None:
-        """See :class:`Backend`.
-
-        The weights were in the model that this was made with already; their fp32 masters and the moments are put in
-        here. ZeRO's AdamW steps flat pieces of the parameters, whose state does not exist before its first step.
-        """
-        optimizer, basic = self.engine.optimizer, self.engine.basic_optimizer
-        for flat in self._flat():
-            basic.state[flat] = {
-                "step": torch.tensor(float(step), device=flat.device),
-                **{key: torch.zeros_like(flat, requires_grad=False) for key in MOMENTS},
-            }
-        if self.stage in (1, 2):
-            optimizer._lazy_init_hp_params_optimizer_state()
+        """See :class:`Backend`. The weights were in the model that this was made with already, but not in fp32."""
+        self._make_state(step)
         self._put(read)
+
+    def _make_state(self, step: int) -> None:
+        """Make AdamW's state, whose moments are 0.
+
+        ZeRO steps flat pieces of the parameters, and AdamW would make their state in its first step; ZeRO 1 and 2
+        would then miss that of all parameter groups but the first, so that it could not be read by parameter.
+        """
+        optimizer, state = self.engine.optimizer, self.engine.basic_optimizer.state
+        for flat in self._flat():
+            state[flat] = {"step": torch.tensor(float(step), device=flat.device)}
+            state[flat] |= {key: torch.zeros_like(flat, requires_grad=False) for key in MOMENTS}
+        if self.stage in (1, 2):
+            optimizer._hp_optimizer_states_linked = False
+            optimizer._lazy_init_hp_params_optimizer_state()
 
     def _flat(self) -> list[Tensor]:
         """The tensors that AdamW steps on this rank."""
@@ -229,8 +265,15 @@ class DeepSpeedBackend:
         self.model.to(self.world.device).eval()
 
 
+def _in_own_precision(module: nn.LayerNorm, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """A norm's input in the precision of its weights; autocast sees to that on a GPU, but not on a CPU."""
+    return (inputs[0].to(module.weight.dtype), *inputs[1:])
+
+
 def _deepspeed() -> Any:
     """DeepSpeed, told to be quiet, and not to compile its shared-memory exchange for CPUs (which needs g++)."""
+    if not torch.cuda.is_available():
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")  # else it warns that it found no other
     try:
         import deepspeed
     except ImportError as error:
@@ -239,7 +282,6 @@ def _deepspeed() -> Any:
             where="training.backend",
             hint="pip install deepspeed, or set it to ddp",
         ) from error
-    logging.getLogger("DeepSpeed").setLevel(logging.WARNING)
     # It calls what newer versions of torch have renamed, and each call would say so.
     warnings.filterwarnings("ignore", message=".*torch.distributed.* is deprecated", category=FutureWarning)
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -9,7 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from cocite.training.engine.backends.base import MOMENTS, Slots, Work, adamw, autocast, buffers_of, prepare
+from cocite.training.engine.backends.base import (
+    MOMENTS,
+    Slots,
+    Work,
+    adamw,
+    autocast,
+    buffers_of,
+    prepare,
+    touching,
+)
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
@@ -40,10 +50,9 @@ class TorchBackend:
         self.clip = settings.optimizer.clip or torch.inf
         self.running: nn.Module = Running(self.model)
         if world.size > 1:
-            # Heads that a loss leaves out (a pooler) must not make the others wait for ever.
-            self.running = DistributedDataParallel(
-                self.running, broadcast_buffers=False, find_unused_parameters=True
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # newer versions of torch rename the option
+                self.running = DistributedDataParallel(self.running, broadcast_buffers=False)
 
     def forward(self, work: Work) -> Tensor:
         """See :class:`Backend`."""
@@ -52,11 +61,17 @@ class TorchBackend:
 
     def backward(self, work: Work, *, last: bool) -> Tensor:
         """See :class:`Backend`."""
+        exchange = last and self.world.size > 1
+
+        def whole_work(model: nn.Module) -> Tensor:
+            loss = work(model)
+            return touching(loss, model.parameters()) if exchange or not loss.requires_grad else loss
+
         ddp = self.running
         alone = ddp.no_sync() if isinstance(ddp, DistributedDataParallel) and not last else nullcontext()
         with alone:
             with autocast(self.settings, self.world.device):
-                loss: Tensor = ddp(work)
+                loss: Tensor = ddp(whole_work)
             torch.autograd.backward(loss)
         return loss.detach()
 
@@ -79,6 +94,7 @@ class TorchBackend:
     def whole(self) -> Iterator[nn.Module]:
         """See :class:`Backend`."""
         self.model.eval()
+        self.model._compiled_call_impl = None
         try:
             with torch.no_grad(), autocast(self.settings, self.world.device):
                 yield self.model
@@ -110,3 +126,4 @@ class TorchBackend:
     def close(self) -> None:
         """See :class:`Backend`."""
         self.model.eval()
+        self.model._compiled_call_impl = None
