@@ -38,7 +38,7 @@ def train_wordpiece(texts: Callable[[], Iterable[str]], size: int, *, lowercase:
     # The trainer numbers characters within words as it meets them, in an order that differs each time, and settles
     # ties between pieces by number. Told of them beforehand, it has nothing left to choose.
     inner = [f"##{letter}" for letter in letters]
-    draft = Tokenizer(WordPiece(unk_token="[UNK]"))  # type: ignore[call-arg]
+    draft = Tokenizer(WordPiece(unk_token="[UNK]"))
     draft.normalizer, draft.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
     trainer = WordPieceTrainer(
         vocab_size=size,
@@ -50,7 +50,7 @@ def train_wordpiece(texts: Callable[[], Iterable[str]], size: int, *, lowercase:
     )
     draft.train_from_iterator(texts(), trainer)
     # A draft, for it holds the inner characters as special tokens too, to be found anywhere in a text.
-    tokenizer = Tokenizer(WordPiece(draft.get_vocab(), unk_token="[UNK]", max_input_chars_per_word=100))  # type: ignore[call-arg]
+    tokenizer = Tokenizer(WordPiece(draft.get_vocab(), unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
     marks = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(
