@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,22 +16,20 @@ from cocite.training.engine.world import World
 
 def together(function: Callable[..., Any], *arguments: Any, workers: int = 2) -> list[Any]:
     """What ``function(world, *arguments)`` returns on each rank; the function must be importable."""
-    context = mp.get_context("spawn")
-    queue = context.SimpleQueue()
-    with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(_rank, (workers, Path(folder) / "meeting", queue, function, arguments), nprocs=workers)
-        results = dict(queue.get() for _ in range(workers))
-    return [results[rank] for rank in range(workers)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        mp.spawn(_rank, (workers, folder, function, arguments), nprocs=workers)
+        return [pickle.loads((folder / f"{rank}").read_bytes()) for rank in range(workers)]  # noqa: S301 - our own
 
 
 def _rank(
-    rank: int, size: int, meeting: Path, queue: Any, function: Callable[..., Any], arguments: tuple[Any, ...]
+    rank: int, size: int, folder: Path, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
     import torch.distributed as dist
 
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
-    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=size)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size)
     world = World.join(timeout=120)
-    queue.put((rank, function(world, *arguments)))
+    (folder / f"{rank}").write_bytes(pickle.dumps(function(world, *arguments)))
     world.barrier()
     dist.destroy_process_group()

@@ -14,7 +14,7 @@ class ScheduleSettings(Settings):
 
     shape: Literal["constant", "linear", "cosine", "inverse-square-root"] = "linear"
     """After the warm-up: stays; falls on a line to ``final``; on half a cosine to ``final``; or as 1 / sqrt(step)."""
-    warmup: int | float = 0.1
+    warmup: int | float = Field(0.1, ge=0)
     """Steps of linear rise from 0: a number of steps, or (below 1) a share of all steps."""
     final: float = Field(0.0, ge=0, le=1)
     """Where ``linear`` and ``cosine`` end, as a share of the peak."""
@@ -94,4 +94,6 @@ class TrainingSettings(Settings):
     def _possible(self) -> TrainingSettings:
         if self.offload and self.backend != "deepspeed":
             raise ValueError("offload needs backend: deepspeed")
+        if self.offload and self.zero == 0:
+            raise ValueError("offload needs zero: 1, 2 or 3")
         return self

@@ -19,10 +19,15 @@ Write = Callable[[Path], None]
 
 
 class Store(Protocol):
-    """Keeps checkpoints. All ranks call each method together."""
+    """Keeps checkpoints. All ranks call each method together.
+
+    The newest checkpoint is all that a training needs to go on: it holds the best weights so far too.
+    """
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """The folder of the newest checkpoint, readable by this rank while the block lasts; None: there is none.
+
+        Its files are those of the manifest (``cocite.artifacts.verify`` has said so on one rank at least).
 
         Raises:
             CociteError: it is damaged.

@@ -47,8 +47,6 @@ class DeepSpeedBackend:
 
     def __init__(self, model: nn.Module, settings: TrainingSettings, world: World) -> None:
         deepspeed = _deepspeed()
-        if settings.offload and settings.zero == 0:
-            raise ConfigError("ZeRO 0 cannot offload", where="training.offload", hint="set zero to 1, 2 or 3")
         self.settings, self.world, self.stage = settings, world, settings.zero
         self.model = model.cpu()
         self.unused: set[int] | None = None

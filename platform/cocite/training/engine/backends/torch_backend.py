@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -86,7 +87,8 @@ class TorchBackend:
                     parameter.grad = torch.zeros_like(parameter)
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         norm = float(nn.utils.clip_grad_norm_(parameters, self.clip))
-        self.optimizer.step()
+        if math.isfinite(norm):
+            self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return norm
 
