@@ -87,7 +87,9 @@ class _Tables:
         }
         with bar("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
-            self.index = Index.build(corpus, history, encoders=members.load_encoders(model), advance=advance)
+            needed = members.ENCODERS if (model / "fusion").is_dir() else ["nnselect"]
+            encoders = members.load_encoders(model, among=tuple(needed))
+            self.index = Index.build(corpus, history, encoders=encoders, advance=advance)
         self._outcomes: dict[str, Outcome] = {}
 
     def report(self, only: Sequence[str]) -> Report:
@@ -149,7 +151,7 @@ class _Tables:
     def _full(self) -> Rank:
         from cocite.pipeline.recommender import Recommender
 
-        return Recommender.over(self.model, self.index).rank
+        return Recommender.over(self.model, self.index, cross_encoder=False).rank
 
     def _index_of(self, folder: Path) -> Index:
         """The index with a variant's own vectors, where its NNSelect is another."""
