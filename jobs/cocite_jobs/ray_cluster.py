@@ -100,7 +100,9 @@ def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
                 where="workers",
                 hint="lower workers.count" + (", workers.gpus" if name == "GPU" else ", workers.cpus"),
             )
-    room = sum(min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes)
+    room = sum(
+        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes
+    )
     if room < least:
         raise InputError(
             f"{least} workers are asked for, and the cluster's nodes have room for {room}",

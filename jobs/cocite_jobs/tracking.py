@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +37,21 @@ class Run:
     Attributes:
         id: MLflow's id of the run, empty without tracking.
         uri: the store it is kept in, empty without tracking.
+        before: the last step of each metric that this run kept before it was resumed.
     """
 
     id: str = ""
     uri: str = ""
+    before: Mapping[str, int] = field(default_factory=dict)
 
     def log(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Keep some metrics; values that are not finite numbers are left out, for a store cannot compare them."""
+        """Keep some metrics, those of a resumed run's earlier steps once.
+
+        Values that are not finite numbers are left out, for a store cannot compare them.
+        """
         finite = {_key(name): float(value) for name, value in metrics.items() if math.isfinite(value)}
+        if step is not None:
+            finite = {name: value for name, value in finite.items() if step > self.before.get(name, -1)}
         if self.id and finite:
             _client(self.uri).log_batch(self.id, metrics=_metrics(finite, step))
 
@@ -77,6 +84,7 @@ def run(
     params: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
     tracking: Tracking | None = None,
+    resume: str = "",
 ) -> Iterator[Run]:
     """A run that is finished when the body ends, failed when it raises, killed when it is interrupted.
 
@@ -86,6 +94,7 @@ def run(
         params: what it was done with; nested mappings become ``outer.inner``.
         tags: further labels, such as the corpus' version.
         tracking: where it is kept.
+        resume: id of an earlier run to go on with, if the store has it; its parameters stay.
     """
     tracking = tracking or Tracking()
     if not tracking.enabled:
@@ -93,12 +102,16 @@ def run(
         return
     uri = _uri(tracking)
     client = _client(uri)
-    experiment_id = _experiment(client, experiment, tracking, uri)
-    created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
-    current = Run(created.info.run_id, uri)
+    earlier = _reopened(client, resume, uri) if resume else None
+    if earlier is None:
+        experiment_id = _experiment(client, experiment, tracking, uri)
+        with _told():
+            created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
+    current = earlier or Run(created.info.run_id, uri)
     status = "FAILED"
     try:
-        current.param(params or {})
+        if earlier is None:
+            current.param(params or {})
         yield current
         status = "FINISHED"
     except KeyboardInterrupt:
@@ -127,7 +140,9 @@ def register(
         with _open_run(name, tracking) as opened:
             return register(folder, name, alias, run=opened)
     client = _client(run.uri)
-    run.artifact(folder, folder="model")
+    for path in sorted(folder.glob("*")):
+        if not path.name.startswith("."):  # what an unfinished training keeps beside the model
+            run.artifact(path, folder=f"model/{path.name}" if path.is_dir() else "model")
     with _told():
         _registered(client, name)
         source = f"{client.get_run(run.id).info.artifact_uri.rstrip('/')}/model"
@@ -184,6 +199,20 @@ def _told() -> Iterator[None]:
         yield
     except MlflowException as error:
         raise CociteError(f"MLflow: {str(error).splitlines()[0]}") from error
+
+
+def _reopened(client: Any, id_: str, uri: str) -> Run | None:
+    """An earlier run, running again; None: the store does not have it."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.update_run(id_, status="RUNNING")
+    except MlflowException:
+        return None
+    with _told():
+        names = client.get_run(id_).data.metrics
+        steps = {name: max(m.step for m in client.get_metric_history(id_, name)) for name in names}
+    return Run(id_, uri, steps)
 
 
 def _experiment(client: Any, name: str, tracking: Tracking, uri: str) -> str:

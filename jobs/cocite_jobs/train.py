@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from cocite.config import Settings, read_yaml, with_overrides
 from cocite.corpus.store import Corpus
-from cocite.errors import ConfigError, NotFoundError, nearest
+from cocite.errors import ConfigError, InputError, NotFoundError, nearest
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -25,8 +26,27 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "sentence": ("cocite.models.sentence", "SentenceRecipe", "cocite_jobs.train_sentence:train_sentence"),
     "fusion": ("cocite.pipeline.fusion_training", "FusionRecipe", "cocite_jobs.train_fusion:train_fusion"),
     "final": ("cocite.pipeline.fusion_training", "FinalRecipe", "cocite_jobs.train_fusion:train_final"),
+    "hatten": ("cocite.training.hatten", "HattenRecipe", "cocite_jobs.train_neural:train_neural"),
+    "cross-encoder": (
+        "cocite.training.cross_encoder",
+        "CrossEncoderRecipe",
+        "cocite_jobs.train_neural:train_neural",
+    ),
+    "masked-lm": (
+        "cocite.training.masked_language_model",
+        "MaskedLanguageModelRecipe",
+        "cocite_jobs.train_neural:train_neural",
+    ),
 }
-"""Kind -> (module and name of its settings, ``module:function`` that trains). Named by string: imported when used."""
+"""Kind -> (module and name of its settings, ``module:function`` that trains). Named by string: imported when used.
+
+The module of a neural kind offers ``build(recipe, corpus, model_folder) -> Task`` besides, and its recipe has the
+sections ``training`` and ``workers`` (:mod:`cocite.training.engine.settings`)."""
+
+
+def is_neural(kind: str) -> bool:
+    """Whether a kind is trained by the training engine, on workers of its own."""
+    return KINDS[kind][2] == "cocite_jobs.train_neural:train_neural"
 
 
 def silent(*_: object) -> None:
@@ -38,9 +58,9 @@ class Report:
     """Whom a training tells of its progress.
 
     Attributes:
-        log: metrics of an epoch, and its number.
-        stage: what begins now, and of how many batches it is (0: unknown).
-        advance: batches done.
+        log: metrics, and the number of the epoch (neural kinds: of the step) they are of.
+        stage: what begins now, and of how many batches or steps it is (0: unknown).
+        advance: batches or steps done.
     """
 
     log: Callable[[dict[str, float], int], None] = silent
@@ -61,6 +81,52 @@ class Trained:
     folder: Path
     metrics: dict[str, float]
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How and where to train.
+
+    Attributes:
+        start: what to do about an earlier training that was not finished. ``new``: neural kinds refuse to begin where
+            one has checkpoints, the others go on with it; ``resume``: go on, and refuse where there is none;
+            ``fresh``: throw it away.
+        on: for neural kinds: Ray's workers or this process; None: this process where ``workers.count`` is 0 or
+            torchrun has started it, else Ray.
+        address: of a running Ray cluster; None: see :func:`cocite_jobs.ray_cluster.connected`.
+        wait: wait for resources that the cluster does not have yet.
+        verbose: let Ray's own log through.
+        source: path or URI under which workers elsewhere find the corpus; None: where it lies here.
+    """
+
+    start: Literal["new", "resume", "fresh"] = "new"
+    on: Literal["ray", "process"] | None = None
+    address: str | None = None
+    wait: bool = False
+    verbose: bool = False
+    source: str | None = None
+
+
+class Ready(Protocol):
+    """A training that can begin: what can be refused was refused."""
+
+    @property
+    def first(self) -> bool:
+        """Whether this process speaks for all that train together."""
+        ...
+
+    @property
+    def mlflow(self) -> str:
+        """Id of the run that keeps the metrics of the part that was done before; empty: none."""
+        ...
+
+    def note(self, mlflow: str) -> None:
+        """Remember the run that keeps the metrics, so that a resumed training goes on in it."""
+        ...
+
+    def train(self, report: Report) -> Trained:
+        """Train, and put the artifact into the model folder."""
+        ...
 
 
 class Trainer(Protocol):
@@ -103,12 +169,62 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Settings:
 
 
 def train(
-    recipe: Settings, corpus: Corpus, to: Path, report: Report | None = None, *, fresh: bool = False
+    recipe: Settings, corpus: Corpus, to: str | Path, report: Report | None = None, *, fresh: bool = False
 ) -> Trained:
-    """Train what a recipe's kind says."""
-    module, function = KINDS[recipe.kind][2].split(":")  # type: ignore[attr-defined]
-    trainer: Trainer = getattr(importlib.import_module(module), function)
-    return trainer(recipe, corpus, Path(to), report or Report(), fresh=fresh)
+    """Train what a recipe's kind says; with ``fresh``, what an unfinished training left is thrown away."""
+    with ready(recipe, corpus, to, Manner(start="fresh" if fresh else "new")) as training:
+        return training.train(report or Report())
+
+
+@contextmanager
+def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> Iterator[Ready]:
+    """Make ready to train, and refuse what can be refused before anything is started.
+
+    Args:
+        recipe: of any kind.
+        corpus: to train on.
+        to: model folder, a path or a URI.
+        manner: how and where.
+
+    Raises:
+        InputError: the manner does not fit the kind, or what an earlier training left is in the way.
+    """
+    kind = str(recipe.kind)  # type: ignore[attr-defined]
+    if is_neural(kind):
+        from cocite_jobs.train_neural import prepared
+
+        with prepared(recipe, corpus, to, manner) as training:
+            yield training
+        return
+    if manner.on == "ray" or manner.address is not None:
+        raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
+    from cocite_jobs.places import Place, at_hand
+
+    place, folder = Place.of(to), at_hand(to)
+    if manner.start == "resume" and not (folder / f".{kind}.checkpoint").is_dir():
+        raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
+    yield _InProcess(recipe, corpus, place, folder, fresh=manner.start == "fresh")
+
+
+class _InProcess:
+    """A training of a kind that is none of the engine's."""
+
+    first, mlflow = True, ""
+
+    def __init__(self, recipe: Any, corpus: Corpus, place: Any, folder: Path, *, fresh: bool) -> None:
+        self.recipe, self.corpus, self.place, self.folder, self.fresh = recipe, corpus, place, folder, fresh
+
+    def note(self, mlflow: str) -> None:
+        """Each part is a run of its own."""
+
+    def train(self, report: Report) -> Trained:
+        """See :class:`Ready`."""
+        module, function = KINDS[self.recipe.kind][2].split(":")
+        trainer: Trainer = getattr(importlib.import_module(module), function)
+        trained = trainer(self.recipe, self.corpus, self.folder, report, fresh=self.fresh)
+        if self.place.local is None:
+            (self.place / trained.folder.name).put(trained.folder)
+        return trained
 
 
 def fingerprint(recipe: Settings, corpus: Corpus, *more: str) -> str:

@@ -58,8 +58,19 @@ def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
     port = free_port()
     ports = {"port": free_port(), "dashboard-port": port, "ray-client-server-port": free_port()}
     ports |= {"dashboard-agent-listen-port": free_port(), "dashboard-agent-grpc-port": free_port()}
-    command = [str(binaries / "ray"), "start", "--head", "--block", "--include-dashboard=true", f"--num-cpus={cpus}"]
-    command += ["--dashboard-host=127.0.0.1", "--node-ip-address=127.0.0.1", "--object-store-memory=100000000"]
+    command = [
+        str(binaries / "ray"),
+        "start",
+        "--head",
+        "--block",
+        "--include-dashboard=true",
+        f"--num-cpus={cpus}",
+    ]
+    command += [
+        "--dashboard-host=127.0.0.1",
+        "--node-ip-address=127.0.0.1",
+        "--object-store-memory=100000000",
+    ]
     command += [f"--{name}={value}" for name, value in ports.items()]
     from tempfile import TemporaryDirectory
 

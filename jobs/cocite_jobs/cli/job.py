@@ -31,10 +31,13 @@ LOCAL = "http://127.0.0.1:8265"
 
 @app.command()
 def submit(
-    recipe: Annotated[str, typer.Argument(help="Name of a shipped recipe or a YAML file, which travels along.")],
+    recipe: Annotated[
+        str, typer.Argument(help="Name of a shipped recipe or a YAML file, which travels along.")
+    ],
     overrides: Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")] = None,
     corpus: Annotated[
-        str, typer.Option("--corpus", help="Corpus store: a path on the cluster, or a URI (s3://, gs://, ...).")
+        str,
+        typer.Option("--corpus", help="Corpus store: a path on the cluster, or a URI (s3://, gs://, ...)."),
     ] = "",
     to: Annotated[str, typer.Option("--to", help="Model folder: a path on the cluster, or a URI.")] = "",
     address: Address = LOCAL,
@@ -72,7 +75,9 @@ def submit(
     arguments = ["train", name, *(overrides or []), "--corpus", corpus, "--to", to]
     arguments += ["--resume"] * resume + ["--fresh"] * fresh
     arguments += ["--register", register] if register else []
-    arguments += ["--track" if track or (track is None and "MLFLOW_TRACKING_URI" in os.environ) else "--no-track"]
+    arguments += [
+        "--track" if track or (track is None and "MLFLOW_TRACKING_URI" in os.environ) else "--no-track"
+    ]
     cluster = Cluster(address)
     id_ = cluster.submit(
         arguments, recipe=name, kind=kind, file=None if shipped else file, installed=installed
@@ -81,7 +86,9 @@ def submit(
         if json_:
             emit(cluster.job(id_))
         else:
-            err.print(f"Job {id_} was submitted. Follow it: cocite job logs {id_} --follow --address {address}")
+            err.print(
+                f"Job {id_} was submitted. Follow it: cocite job logs {id_} --follow --address {address}"
+            )
         return
     err.print(f"Job {id_}")
     job = _followed(cluster, id_, sys.stderr if json_ else sys.stdout)

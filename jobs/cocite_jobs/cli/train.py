@@ -2,68 +2,126 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
+from contextlib import ExitStack, contextmanager
+from typing import Annotated, Any, Literal
 
 import typer
 
 from cocite.cli.console import JsonFlag, emit, err, progress, table
+from cocite.errors import InputError
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
+
+ALIAS = "candidate"
+"""What a registered model is called where nothing else is said."""
 
 
 @app.command()
 def train(
     recipe: Annotated[
-        str, typer.Argument(help="Name of a shipped recipe (nnselect, nnrank, ...) or a YAML file.")
+        str, typer.Argument(help="Name of a shipped recipe (nnselect, hatten, ...) or a YAML file.")
     ],
     overrides: Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")] = None,
-    corpus: Annotated[Path, typer.Option("--corpus", help="Corpus store to train on.")] = Path("corpus"),
-    to: Annotated[Path, typer.Option("--to", help="Model folder; the artifact is a subfolder.")] = Path(
-        "model"
-    ),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from an unfinished training.")] = False,
+    corpus: Annotated[
+        str, typer.Option("--corpus", help="Corpus store to train on: a path, or a URI (s3://, gs://, ...).")
+    ] = "corpus",
+    to: Annotated[
+        str, typer.Option("--to", help="Model folder, a path or a URI; the artifact is a subfolder.")
+    ] = "model",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an unfinished training; refused where there is none.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Throw an unfinished training away and start over.")
+    ] = False,
+    on: Annotated[
+        Literal["ray", "process"] | None,
+        typer.Option(
+            "--on",
+            help="Where a neural kind trains: on Ray's workers, or in this process without Ray (in each one that "
+            "torchrun starts) [default: ray; process where workers.count is 0, and under torchrun].",
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address", help="Of a running Ray cluster [default: RAY_ADDRESS, else a private Ray]."
+        ),
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for resources that a growing cluster does not have yet.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Let Ray's own log through.")] = False,
+    register: Annotated[
+        str | None,
+        typer.Option("--register", metavar="NAME[@ALIAS]", help=f"Register in MLflow [alias: {ALIAS}]."),
+    ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the run in MLflow.")] = True,
     json_: JsonFlag = False,
 ) -> None:
-    """Train a model and write it into a model folder. A training that was stopped goes on where it was."""
+    """Train a model and write it into a model folder.
+
+    A training that was stopped leaves checkpoints. Kinds that take minutes (nnselect, nnrank) go on from them by
+    themselves, and start over with --fresh; neural kinds (hatten, cross-encoder, masked-lm) ask: --resume or --fresh.
+    """
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking
-    from cocite_jobs.train import Report, load_recipe
-    from cocite_jobs.train import train as run_training
+    from cocite_jobs.places import at_hand
+    from cocite_jobs.train import Manner, Report, is_neural, load_recipe, ready
 
-    settings = load_recipe(recipe, overrides or [])
-    kind = str(getattr(settings, "kind", recipe))
-    store = Corpus.open(corpus)
+    if resume and fresh:
+        raise InputError("--resume and --fresh exclude each other", where="train")
+    name, alias = _registered(register, track)
+    settings: Any = load_recipe(recipe, overrides or [])
+    kind, neural = str(settings.kind), is_neural(settings.kind)
+    store = Corpus.open(at_hand(corpus))
+    start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
+    manner = Manner(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     params = {"recipe": recipe, **settings.model_dump(mode="json")}
     tags = {"corpus": store.version, "kind": kind}
-    kept = tracking.Tracking(enabled=track)
-    epochs: list[dict[str, float]] = []
-
-    with (
-        tracking.run(kind, experiment="train", params=params, tags=tags, tracking=kept) as run,
-        _stages() as bar,
-    ):
+    history: list[dict[str, float]] = []
+    # Ended from outside, by a scheduler or a job's end, it still ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with ExitStack() as stack:
+        training = stack.enter_context(ready(settings, store, to, manner))
+        kept = tracking.Tracking(enabled=track and training.first)
+        run = stack.enter_context(
+            tracking.run(
+                kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow
+            )
+        )
+        training.note(run.id)
+        bar = stack.enter_context(_stages())
 
         def log(metrics: dict[str, float], step: int) -> None:
-            epochs.append(metrics)
+            history.append(metrics | ({"step": step} if neural else {}))
             run.log(metrics, step)
             if not json_:
                 values = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-                err.print(f"epoch {step}: {values}", highlight=False, soft_wrap=True)
+                err.print(
+                    f"{'step' if neural else 'epoch'} {step}: {values}", highlight=False, soft_wrap=True
+                )
 
-        result = run_training(settings, store, to, Report(log, bar.stage, bar.advance), fresh=fresh)
+        result = training.train(Report(log, bar.stage, bar.advance))
+        if not training.first:
+            return
         run.log({f"best.{name}": value for name, value in result.metrics.items()}, None)
-        run.artifact(result.folder / "manifest.json")
+        if name:
+            bar.stage("registering the model", 0)
+            version = tracking.register(at_hand(to), name, alias, run=run)
+            result.details["registered"] = f"{name}@{alias}, version {version}"
+        else:
+            run.artifact(result.folder if neural else result.folder / "manifest.json")
     if json_:
         emit(
             {
                 "folder": str(result.folder),
                 "metrics": result.metrics,
                 "details": result.details,
-                "epochs": epochs,
+                "steps" if neural else "epochs": history,
             }
         )
         return
@@ -71,6 +129,18 @@ def train(
     err.print(
         "  ".join(f"{k}: {v:.1f}" if isinstance(v, float) else f"{k}: {v}" for k, v in result.details.items())
     )
+
+
+def _registered(text: str | None, track: bool) -> tuple[str, str]:
+    """Name and alias to register under; no name: not at all."""
+    if text is None:
+        return "", ""
+    name, at, alias = text.partition("@")
+    if not name or (at and not alias):
+        raise InputError(f"{text!r} is not of the form NAME[@ALIAS]", where="--register")
+    if not track:
+        raise InputError("a model is registered in MLflow", where="--register", hint="leave --no-track out")
+    return name, alias or ALIAS
 
 
 class _Bar:

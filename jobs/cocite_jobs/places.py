@@ -1,0 +1,249 @@
+"""Folders here and elsewhere: one set of verbs for a path and for a URI (s3://, gs://, hdfs://, any of fsspec's).
+
+What is published elsewhere is written so that its manifest comes last: a folder without one is not there yet.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cocite.artifacts import MANIFEST, Manifest, publish, read_manifest, verify, write_atomic
+from cocite.errors import BusyError, CociteError, InputError, NotFoundError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder, here or elsewhere.
+
+    Attributes:
+        uri: as it was given; a local one as an absolute path.
+        path: its path in the file system.
+        files: pyarrow's file system; ``None``: this machine's.
+    """
+
+    uri: str
+    path: str
+    files: Any = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, text: str | Path) -> Place:
+        """A place by path or URI.
+
+        Raises:
+            InputError: no file system is known for the URI.
+            CociteError: it does not answer.
+        """
+        text = str(text)
+        if "://" not in text or text.startswith("file://"):
+            local = str(Path(text.removeprefix("file://")).absolute())
+            return cls(local, local)
+        import pyarrow as pa
+        from pyarrow import fs
+
+        with _told(text):
+            try:
+                files, path = fs.FileSystem.from_uri(text)
+            except pa.ArrowInvalid:
+                import fsspec
+
+                try:
+                    other, path = fsspec.core.url_to_fs(text)
+                except (ValueError, ImportError) as error:
+                    raise InputError(
+                        str(error), where=text, hint="install the fsspec package for this scheme"
+                    ) from error
+                files = fs.PyFileSystem(fs.FSSpecHandler(other))
+        return cls(text.rstrip("/"), path.rstrip("/"), files)
+
+    @property
+    def local(self) -> Path | None:
+        """Its path on this machine, where it lies on this machine."""
+        return Path(self.path) if self.files is None else None
+
+    def __truediv__(self, name: str) -> Place:
+        return Place(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
+
+    def names(self) -> list[str]:
+        """Of what lies in it, sorted; a place that does not exist is empty."""
+        if self.files is None:
+            return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
+        from pyarrow import fs
+
+        with _told(self.uri):
+            found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(info.base_name for info in found)
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None: there is none."""
+        if self.files is None:
+            path = Path(self.path, name)
+            return path.read_bytes() if path.is_file() else None
+        with _told(self.uri):
+            try:
+                with self.files.open_input_stream(f"{self.path}/{name}") as file:
+                    return bytes(file.read())
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, text: str) -> None:
+        """Replace a small file, so that a reader sees the old content or the new, whole."""
+        if self.files is None:
+            Path(self.path).mkdir(parents=True, exist_ok=True)
+            write_atomic(Path(self.path, name), text)
+            return
+        with _told(self.uri):
+            self.files.create_dir(self.path)
+            with self.files.open_output_stream(f"{self.path}/{name}") as file:
+                file.write(text.encode())
+
+    def clear(self) -> None:
+        """Remove it with all that is in it; its manifest first, so that nobody takes what is left for whole."""
+        if self.files is None:
+            Path(self.path, MANIFEST).unlink(missing_ok=True)
+            shutil.rmtree(self.path, ignore_errors=True)
+            return
+        with _told(self.uri):
+            with suppress(FileNotFoundError):
+                self.files.delete_file(f"{self.path}/{MANIFEST}")
+            with suppress(FileNotFoundError):
+                self.files.delete_dir(self.path)
+
+    def upload(self, folder: Path, names: list[str]) -> None:
+        """Copy some files of a local folder, named relative to it, into this place."""
+        if self.files is None:
+            for name in names:
+                Path(self.path, name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / name, Path(self.path, name))
+            return
+        with _told(self.uri):
+            for name in names:
+                target = f"{self.path}/{name}"
+                self.files.create_dir(target.rpartition("/")[0])
+                with (
+                    open(folder / name, "rb") as source,
+                    self.files.open_output_stream(target) as file,
+                ):
+                    shutil.copyfileobj(source, file, 16 * 2**20)
+
+    def download(self, folder: Path) -> Path:
+        """Copy all files into a local folder, which is made; returns it."""
+        from pyarrow import fs
+
+        folder.mkdir(parents=True, exist_ok=True)
+        with _told(self.uri):
+            if self.files is None:
+                shutil.copytree(self.path, folder, dirs_exist_ok=True)
+                return folder
+            for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)):
+                name = info.path.removeprefix(self.path).lstrip("/")
+                if info.type != fs.FileType.File:
+                    continue
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                with (
+                    self.files.open_input_stream(info.path) as source,
+                    (folder / name).open("wb") as file,
+                ):
+                    shutil.copyfileobj(source, file, 16 * 2**20)
+        return folder
+
+    # -- artifacts ----------------------------------------------------------------------------------------------
+
+    def put(self, artifact: Path) -> None:
+        """Make this place hold an artifact, which may take the place of another of the same kind."""
+        manifest = read_manifest(artifact)
+        if self.files is None:
+            with publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True) as folder:
+                shutil.copytree(artifact, folder, dirs_exist_ok=True)
+                (folder / MANIFEST).unlink()
+            return
+        self.clear()
+        self.upload(artifact, [*manifest.files, MANIFEST])
+
+    def get(self, folder: Path) -> Manifest:
+        """Copy the artifact that this place holds to a local folder, and check every byte of it."""
+        if MANIFEST not in self.names():
+            raise NotFoundError(f"holds no {MANIFEST}", where=self.uri)
+        return verify(self.download(folder))
+
+
+def cache() -> Path:
+    """Where what comes from elsewhere is kept on this machine: ``COCITE_CACHE``, or a folder of the user's."""
+    given = os.environ.get("COCITE_CACHE")
+    return Path(given) if given else Path(tempfile.gettempdir()) / f"cocite-cache-{os.getuid()}"
+
+
+def at_hand(text: str | Path) -> Path:
+    """The local folder of an artifact, or of a folder of several; what lies elsewhere is copied once.
+
+    Of the processes of one machine the first copies and the others wait for it. A model folder that does not exist
+    is as good as one with nothing in it.
+    """
+    place = Place.of(text)
+    if place.local is not None:
+        return place.local
+    folder = cache() / hashlib.sha256(place.uri.encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    names = place.names()
+    with locked(folder.with_suffix(".lock"), wait=True):
+        if MANIFEST in names:
+            # An artifact never changes; another in its place gets another folder, and who reads the old one goes on.
+            digest = hashlib.sha256(place.read(MANIFEST) or b"").hexdigest()[:16]
+            return _copied(place, folder / digest)
+        for name in names:
+            if not name.startswith(".") and MANIFEST in (place / name).names():
+                _copied(place / name, folder / name)
+    return folder
+
+
+def _copied(place: Place, folder: Path) -> Path:
+    """Make a folder hold the artifact of a place, if it does not yet."""
+    here = folder / MANIFEST
+    if not here.is_file() or here.read_bytes() != place.read(MANIFEST):
+        with tempfile.TemporaryDirectory(dir=cache()) as temporary:
+            place.get(Path(temporary, "copy"))
+            shutil.rmtree(folder, ignore_errors=True)
+            Path(temporary, "copy").rename(folder)
+    return folder
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold a lock file while the block runs; it is let go when the process ends, however that is.
+
+    Raises:
+        BusyError: another process holds it, and ``wait`` is off.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            raise BusyError("another process trains here", where=str(path.parent)) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks
+                raise
+        yield
+
+
+@contextmanager
+def _told(uri: str) -> Iterator[None]:
+    """What a file system may complain of, in a sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CociteError(
+            line[:300], where=uri, hint="check the address, the network and the rights"
+        ) from error

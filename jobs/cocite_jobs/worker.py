@@ -1,0 +1,150 @@
+"""What each of the workers of a neural training does: build the task, train, and leave the model to be fetched.
+
+The same function runs in one process, under torchrun, and on Ray; who listens differs, and nothing else.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from cocite.config import Settings
+from cocite.corpus.store import Corpus
+from cocite.errors import CociteError
+from cocite.training.engine import loop
+from cocite.training.engine.stores import Store, Write
+from cocite.training.engine.world import World
+from cocite_jobs.places import Place, at_hand
+from cocite_jobs.runs import Run
+from cocite_jobs.telling import Event, Teller
+
+Saved = Callable[[int, Mapping[str, float]], None]
+"""Told, on every rank, that there is a checkpoint of a step, with its dev metrics."""
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+"""Errors of a file system that no second attempt mends."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A training, in plain values: it travels to the workers.
+
+    Attributes:
+        module: holds ``settings`` and ``build``.
+        settings: name of the recipe's class.
+        recipe: the recipe, dumped.
+        corpus: path or URI of the corpus store.
+        to: path or URI of the model folder.
+        fingerprint: what the checkpoints belong to.
+    """
+
+    module: str
+    settings: str
+    recipe: dict[str, Any]
+    corpus: str
+    to: str
+    fingerprint: str
+
+    def parsed(self) -> Any:
+        """The recipe, as its class."""
+        cls: type[Settings] = getattr(importlib.import_module(self.module), self.settings)
+        return cls.parse(self.recipe)
+
+
+def work(
+    order: Order, world: World, send: Callable[[Event], None], saved: Saved | None = None
+) -> dict[str, Any]:
+    """Train; every rank calls it.
+
+    Args:
+        order: what to train.
+        world: this rank among the others.
+        send: takes what rank 0 tells.
+        saved: told of each checkpoint.
+
+    Returns:
+        the fields of :class:`cocite.training.engine.loop.Outcome`. The model is at ``Run.model``.
+
+    Raises:
+        CociteError: whatever the user can do something about.
+    """
+    try:
+        return _work(order, world, send if world.first else loop.silent, saved)
+    except torch.OutOfMemoryError as error:
+        raise CociteError(
+            f"rank {world.rank} is out of GPU memory",
+            where="training",
+            hint="lower training.tokens, set gradient_checkpointing, or a higher zero",
+        ) from error
+    except OSError as error:
+        if error.errno not in DISK:
+            raise
+        raise CociteError(str(error.strerror), where=str(error.filename or order.to)) from error
+
+
+def _work(order: Order, world: World, send: Callable[[Event], None], saved: Saved | None) -> dict[str, Any]:
+    recipe = order.parsed()
+    run = Run.of(recipe, Place.of(order.to))
+    if run.state() is None:
+        raise CociteError(
+            f"rank {world.rank} does not see the training's folder",
+            where=run.place.uri,
+            hint="workers.storage must be a folder that all nodes share, or a URI",
+        )
+    teller = Teller(send, recipe.training)
+    teller.stage("preparing")
+    corpus = Corpus.open(at_hand(order.corpus))
+    task = importlib.import_module(order.module).build(recipe, corpus, at_hand(order.to))
+    store = run.store(world, metric=task.metric, keep=recipe.training.keep)
+    outcome = loop.train(
+        task,
+        recipe.training,
+        world=world,
+        store=_Told(store, teller, saved),
+        fingerprint=order.fingerprint,
+        log=teller.log,
+        advance=teller.advance,
+    )
+    if world.first:
+        meta = {
+            "recipe": recipe.model_dump(mode="json"),
+            "corpus": corpus.version,
+            "step": outcome.best_step,
+            "dev": {name: round(value, 6) for name, value in outcome.best.items()},
+        }
+        with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
+            task.export(Path(temporary, "model"), meta)
+            run.model.put(Path(temporary, "model"))
+    world.barrier()
+    return asdict(outcome)
+
+
+class _Told:
+    """A store that says where training goes on, and what was saved."""
+
+    def __init__(self, store: Store, teller: Teller, saved: Saved | None) -> None:
+        self.store, self.teller, self.saved = store, teller, saved
+
+    def latest(self) -> AbstractContextManager[Path | None]:
+        """See ``Store``."""
+        return self._latest()
+
+    @contextmanager
+    def _latest(self) -> Iterator[Path | None]:
+        with self.store.latest() as folder:
+            if folder is not None:
+                self.teller.resume(int(folder.name.removeprefix("step-")))
+            yield folder
+
+    def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
+        """See ``Store``."""
+        self.store.save(step, write, metrics)
+        if self.saved is not None:
+            self.saved(step, metrics)
