@@ -2,6 +2,9 @@
 
 HAtten + SciBERT (section 4.2) and Nogueira et al. (section 3): the state of ``[CLS]`` goes through one linear layer to
 a logit; its sigmoid is the relevance in [0, 1]. Any Hugging Face encoder serves as the trunk.
+
+Another way to read a trunk: the cosine of the two sides' mean states (:class:`Similarity`), which a sentence encoder's
+weights give a meaning before any training.
 """
 
 from __future__ import annotations
@@ -9,11 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn import functional
 
 from cocite.artifacts import MANIFEST, publish, read_json, read_manifest
 from cocite.config import Settings
@@ -22,6 +27,9 @@ from cocite.models import packed_bert, trunks
 from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
 
 KIND = "cross-encoder"
+Readout = Literal["first", "similarity"]
+"""What is read of the last states: that of the first token, by a linear layer; or besides, how alike the two sides are
+(:class:`Similarity`)."""
 WEIGHTS = "model.safetensors"
 SCIBERT = "allenai/scibert_scivocab_uncased"
 OWN = "cocite"
@@ -34,6 +42,27 @@ class CrossEncoderConfig(Settings):
     pairs: PairSettings
     pooled: bool = False
     """Whether the trunk's pooler (a dense layer and tanh) stands between [CLS] and the linear layer."""
+    readout: Readout = "first"
+
+
+class Similarity(nn.Module):
+    """Compares the two sides of a pair, each read in sight of the other: scale * cosine of the means of their states.
+
+    Where a sentence encoder (mean pooling, cosines) is the trunk, the logit orders candidates before any training.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # The logarithm of 20: sentence encoders are trained at about that inverse temperature.
+        self.sharpness = nn.Parameter(torch.full((1,), 3.0))
+
+    def forward(self, states: Tensor, batch: PairBatch) -> Tensor:
+        """(b,) from the (T, d) states of a batch's tokens."""
+        side = 2 * batch.pairs + batch.types  # (T,)
+        # A cosine forgets the scale, so sums serve as well as means.
+        sums = states.new_zeros(2 * len(batch), states.shape[1], dtype=torch.float32)
+        sums = sums.index_add(0, side, states.float()).view(len(batch), 2, -1)
+        return self.sharpness.exp() * functional.cosine_similarity(sums[:, 0], sums[:, 1])
 
 
 class CrossEncoder(nn.Module):
@@ -44,14 +73,18 @@ class CrossEncoder(nn.Module):
         head: (d -> 1).
         pairs: makes token pairs for it, with the layout and budgets it was made for.
         pooled: whether the trunk's pooler stands before the head, as in published rerankers of BERT's family.
+        similarity: compares the two sides; None: the first token's state says all.
         id: fingerprint of a saved or loaded model; empty for one that only lives in memory.
 
     Raises:
         ConfigError: the budgets exceed what the trunk reads.
-        InputError: the tokenizer sets no token before a pair, or ``pooled`` with a trunk that has no pooler.
+        InputError: the tokenizer sets no token before a pair, ``pooled`` with a trunk that has no pooler, or
+            ``similarity`` with a tokenizer that gives both sides one token type.
     """
 
-    def __init__(self, trunk: Any, pairs: PairTokenizer, *, pooled: bool = False) -> None:
+    def __init__(
+        self, trunk: Any, pairs: PairTokenizer, *, pooled: bool = False, readout: Readout = "first"
+    ) -> None:
         super().__init__()
         config = trunk.config
         if pooled and getattr(trunk, "pooler", None) is None:
@@ -64,6 +97,15 @@ class CrossEncoder(nn.Module):
         self.head = nn.Linear(config.hidden_size, 1)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
+        self.similarity = Similarity() if readout == "similarity" else None
+        if self.similarity is not None:
+            if not pairs.tells_sides:
+                raise InputError(
+                    f"the tokenizer of this {config.model_type} does not tell query and candidate apart",
+                    where="readout: similarity",
+                    hint="set readout: first",
+                )
+            nn.init.zeros_(self.head.weight)  # what the first token adds is learned from nothing
         self.id = ""
 
     def set_pairs(self, pairs: PairTokenizer) -> None:
@@ -83,6 +125,11 @@ class CrossEncoder(nn.Module):
             self.trunk.resize_token_embeddings(pairs.vocabulary_size)
         self.pairs = pairs
 
+    @property
+    def readout(self) -> Readout:
+        """What is read of the last states."""
+        return "first" if self.similarity is None else "similarity"
+
     # -- scoring ------------------------------------------------------------------------------------------------
 
     def forward(self, batch: PairBatch) -> Tensor:
@@ -90,20 +137,36 @@ class CrossEncoder(nn.Module):
 
         Trunks of BERT's family are run packed, others over pairs padded to the longest.
         """
-        if packed_bert.supports(self.trunk):
-            first = packed_bert.first_states(self.trunk, batch)
-        else:
-            first = self.first_padded(batch)
-        return self.logits(first)
+        packed = packed_bert.supports(self.trunk)
+        if self.similarity is not None:
+            states = packed_bert.all_states(self.trunk, batch) if packed else self.all_padded(batch)
+            return self.compared(states, batch)
+        return self.logits(
+            packed_bert.first_states(self.trunk, batch) if packed else self.first_padded(batch)
+        )
 
     def first_padded(self, batch: PairBatch) -> Tensor:
         """(b, d) last state of each pair's first token, by the trunk's own forward over padded pairs."""
+        return self._padded(batch)[0][:, 0]
+
+    def all_padded(self, batch: PairBatch) -> Tensor:
+        """(T, d) last state of every token, by the trunk's own forward over padded pairs."""
+        states, mask = self._padded(batch)
+        return states[mask]
+
+    def _padded(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
+        """(b, longest, d) last states, and where there are tokens."""
         ids, types, mask = batch.padded(self.pairs.pad)
         inputs = {"input_ids": ids, "attention_mask": mask.long()}
         if (getattr(self.trunk.config, "type_vocab_size", None) or 0) > 1:
             inputs["token_type_ids"] = types
-        first: Tensor = self.trunk(**inputs).last_hidden_state[:, 0]
-        return first
+        return self.trunk(**inputs).last_hidden_state, mask
+
+    def compared(self, states: Tensor, batch: PairBatch) -> Tensor:
+        """(b,) logits from the (T, d) last states of all tokens, where the readout is ``similarity``."""
+        assert self.similarity is not None
+        likeness: Tensor = self.similarity(states, batch)
+        return likeness + self.logits(states[batch.offsets[:-1]])
 
     def logits(self, first: Tensor) -> Tensor:
         """(b,) logits from the (b, d) last states of first tokens."""
@@ -126,6 +189,7 @@ class CrossEncoder(nn.Module):
         *,
         layers: trunks.Layers = None,
         attention_dropout: float | None = None,
+        readout: Readout | None = None,
     ) -> CrossEncoder:
         """A cross-encoder to train, on pretrained weights: fp32, on the CPU.
 
@@ -137,6 +201,7 @@ class CrossEncoder(nn.Module):
             pairs: layout and budgets; None: those of a cocite cross-encoder, else the defaults.
             layers: layers to keep.
             attention_dropout: instead of the trunk's own; 0 lets attention run in its fast form in training.
+            readout: what is read of the last states; None: as a cocite cross-encoder has it, else ``first``.
 
         Raises:
             NotFoundError: no such folder, and no hub that can be reached knows the name.
@@ -146,13 +211,16 @@ class CrossEncoder(nn.Module):
         if (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND:
             model = cls.load(name_or_folder)
             model.id = ""
+            if readout is not None and readout != model.readout:
+                raise InputError(f"its readout is {model.readout}, not {readout}", where=str(folder))
             if pairs is not None:
                 model.set_pairs(PairTokenizer(model.pairs.tokenizer, pairs))
         else:
             found = trunks.load(str(name_or_folder))
             tokenizer = PairTokenizer(found.tokenizer, pairs or PairSettings())
-            model = cls(found.trunk, tokenizer, pooled=found.head is not None)
-            if found.head is not None:
+            pooled = found.head is not None and readout != "similarity"
+            model = cls(found.trunk, tokenizer, pooled=pooled, readout=readout or "first")
+            if found.head is not None and pooled:
                 model.head = found.head
         trunks.keep_layers(model.trunk, layers)
         if attention_dropout is not None:
@@ -170,12 +238,14 @@ class CrossEncoder(nn.Module):
         """
         folder = Path(folder)
         with publish(folder, kind=KIND, meta=dict(meta or {}), replace=True) as temporary:
-            own = CrossEncoderConfig(pairs=self.pairs.settings, pooled=self.pooled)
+            own = CrossEncoderConfig(pairs=self.pairs.settings, pooled=self.pooled, readout=self.readout)
             config = {**self.trunk.config.to_dict(), OWN: own.model_dump(mode="json")}
             text = json.dumps(config, indent=1, sort_keys=True)
             (temporary / "config.json").write_text(text + "\n", encoding="utf-8")
             self.pairs.tokenizer.save_pretrained(temporary)
             weights = {**self.trunk.state_dict(), **self.head.state_dict(prefix="head.")}
+            if self.similarity is not None:
+                weights |= self.similarity.state_dict(prefix="similarity.")
             weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
             save_file(weights, temporary / WEIGHTS, {"format": "pt"})
         self.id = read_manifest(folder).digest
@@ -198,12 +268,15 @@ class CrossEncoder(nn.Module):
             raise IntegrityError(f"says nothing under {OWN!r}", where=str(where))
         own = CrossEncoderConfig.parse(data[OWN], where=str(where))
         found = trunks.load(str(folder))
-        model = cls(found.trunk, PairTokenizer(found.tokenizer, own.pairs), pooled=own.pooled)
+        pairs = PairTokenizer(found.tokenizer, own.pairs)
+        model = cls(found.trunk, pairs, pooled=own.pooled, readout=own.readout)
         try:
             with safe_open(folder / WEIGHTS, "pt") as weights:
-                model.head.load_state_dict(
-                    {name: weights.get_tensor(f"head.{name}") for name in ("weight", "bias")}
-                )
+                for prefix, module in (("head", model.head), ("similarity", model.similarity)):
+                    if module is not None:
+                        module.load_state_dict(
+                            {name: weights.get_tensor(f"{prefix}.{name}") for name in module.state_dict()}
+                        )
         except (OSError, SafetensorError, RuntimeError) as error:
             message = str(error).splitlines()[0]
             raise IntegrityError(

@@ -15,7 +15,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
-from torch.utils.checkpoint import checkpoint
 
 from cocite.text.pairs import PairBatch
 
@@ -37,8 +36,7 @@ def supports(trunk: nn.Module) -> bool:
 
 def positions(trunk: nn.Module, batch: PairBatch) -> Tensor:
     """(T,) the position embedding of each token."""
-    within = torch.arange(len(batch.ids), device=batch.ids.device)
-    within = within - torch.repeat_interleave(batch.offsets[:-1], batch.lengths, output_size=len(batch.ids))
+    within = torch.arange(len(batch.ids), device=batch.ids.device) - batch.offsets[:-1][batch.pairs]
     config: Any = trunk.config
     return within + config.pad_token_id + 1 if config.model_type in SHIFTED else within
 
@@ -72,7 +70,7 @@ class Attention:
         self.cumulative = batch.offsets.to(torch.int32)
         self.even = len(batch) * batch.longest == len(batch.ids)
         if not self.even:
-            pair = torch.repeat_interleave(lengths, output_size=len(batch.ids))
+            pair = batch.pairs
             width = torch.arange(batch.longest, device=device)
             self.mask = (width[None, :] < lengths[:, None])[:, None, None, :]
             self.place = pair * batch.longest + (
@@ -142,13 +140,22 @@ def first_states(trunk: Any, batch: PairBatch) -> Tensor:
         trunk: a Hugging Face encoder of :data:`FAMILY`.
         batch: pairs on the trunk's device.
     """
+    return _run(trunk, batch, first=True)
+
+
+def all_states(trunk: Any, batch: PairBatch) -> Tensor:
+    """(T, d) the trunk's last state of every token: for who reads more than the first."""
+    return _run(trunk, batch, first=False)
+
+
+def _run(trunk: Any, batch: PairBatch, *, first: bool) -> Tensor:
     states = embedded(trunk, batch)
     attend = Attention(batch)
     layers = trunk.encoder.layer
     for i, layer in enumerate(layers):
-        step = partial(_layer, layer, attend, i == len(layers) - 1)
+        step = partial(_layer, layer, attend, first and i == len(layers) - 1)
         if layer.gradient_checkpointing and layer.training:
-            states = checkpoint(step, states, use_reentrant=False)
+            states = layer._gradient_checkpointing_func(step, states)
         else:
             states = step(states)
     return states

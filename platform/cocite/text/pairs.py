@@ -79,6 +79,11 @@ class PairBatch:
         """(b,) tokens of each pair."""
         return self.offsets.diff()
 
+    @property
+    def pairs(self) -> Tensor:
+        """(T,) the pair that each token belongs to."""
+        return torch.repeat_interleave(self.lengths, output_size=len(self.ids))
+
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> PairBatch:
         """The same batch on another device."""
         ids, types, offsets = (
@@ -178,6 +183,11 @@ class PairTokenizer:
     def leads(self) -> bool:
         """Whether a special token stands before each pair, to be read by a model's head."""
         return len(self._frame.before) > 0
+
+    @property
+    def tells_sides(self) -> bool:
+        """Whether token types tell a pair's query from its candidate."""
+        return self._frame.query_type != self._frame.candidate_type
 
     @property
     def vocabulary_size(self) -> int:

@@ -1,0 +1,143 @@
+"""Dense layers on a CPU, in the precision and by the library that this machine is fastest at: measured, not assumed.
+
+torch multiplies fp32 matrices with MKL, which is slow on processors of another make, and bf16 ones with oneDNN, which
+is fast only where the processor has bf16 instructions. oneDNN also takes weights laid out for it once, and adds bias,
+activation or residual in the same pass.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Precision = Literal["fp32", "bf16"]
+DTYPES: dict[str, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
+FASTER = 1.2
+"""Times that bf16 must be faster than fp32 to be worth its rounding."""
+_FUSED = {"gelu": ("gelu", "none"), "gelu_new": ("gelu", "tanh"), "relu": ("relu", "")}
+"""Activations by Hugging Face's name, as oneDNN's operator and algorithm."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What a probe of dense layers measured, in GFLOP/s of one thread.
+
+    Attributes:
+        plain: fp32 by torch's own matrix product.
+        packed: fp32 by oneDNN with weights laid out; 0 without oneDNN.
+        bf16: likewise in bf16; 0 where the processor or oneDNN has none.
+    """
+
+    plain: float
+    packed: float
+    bf16: float
+
+    @property
+    def best(self) -> Precision:
+        """The precision to take."""
+        return "bf16" if self.bf16 > FASTER * max(self.plain, self.packed) else "fp32"
+
+
+@cache
+def measure(width: int, inner: int, rows: int = 512) -> Speed:
+    """Time a (rows, width) x (width, inner) layer each way: a few dozen milliseconds, once a process.
+
+    To be called from a thread that torch gives one core, as those that score are: it counts that thread's time alone.
+    """
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(rows, width, generator=generator)
+    weight = torch.randn(inner, width, generator=generator)
+    bias = torch.zeros(inner)
+    flops = 2.0 * rows * width * inner
+
+    def speed(dense: Dense) -> float:
+        sample = inputs.to(dense.dtype)
+        return flops / _best_time(lambda: dense(sample)) / 1e9
+
+    bf16 = has_onednn() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    with torch.inference_mode():
+        return Speed(
+            plain=speed(Dense(weight, bias, torch.float32, packed=False)),
+            packed=speed(Dense(weight, bias, torch.float32, packed=True)) if has_onednn() else 0.0,
+            bf16=speed(Dense(weight, bias, torch.bfloat16, packed=True)) if bf16 else 0.0,
+        )
+
+
+def _best_time(step: Callable[[], Any], repeats: int = 5) -> float:
+    """Seconds of this thread in the fastest of a few runs, after one that does not count."""
+    step()
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.thread_time()
+        step()
+        best = min(best, time.thread_time() - start)
+    return max(best, 1e-9)
+
+
+def has_onednn() -> bool:
+    """Whether torch was built with oneDNN and offers the operators used here."""
+    return torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+class Dense:
+    """A frozen dense layer.
+
+    Args:
+        weight: (out, in).
+        bias: (out,) or None.
+        dtype: of weights, inputs and outputs.
+        packed: by oneDNN with the weights laid out for it; else by torch's own product.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, *, packed: bool) -> None:
+        self.dtype, self.packed = dtype, packed
+        self.weight = weight.detach().to(dtype).contiguous()
+        self.bias = None if bias is None else bias.detach().to(dtype)
+        if packed:
+            # The number of rows is a hint for the layout; any number may come.
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, 1024)
+
+    @classmethod
+    def of(cls, linear: nn.Linear, dtype: torch.dtype, *, packed: bool) -> Dense:
+        """The layer of a module, as its weights are now."""
+        return cls(linear.weight, linear.bias, dtype, packed=packed)
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """(n, in) -> (n, out)."""
+        if not self.packed:
+            return F.linear(inputs, self.weight, self.bias)
+        return self._pointwise(inputs, "none", "")
+
+    def activated(self, inputs: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor:
+        """(n, in) -> (n, out), through an activation.
+
+        Args:
+            inputs: (n, in).
+            name: what Hugging Face calls the activation.
+            function: the activation itself, for one that oneDNN does not know.
+        """
+        if self.packed and name in _FUSED:
+            return self._pointwise(inputs, *_FUSED[name])
+        return function(self(inputs))
+
+    def added(self, inputs: Tensor, residual: Tensor) -> Tensor:
+        """(n, in) -> (n, out), plus a residual (n, out)."""
+        if not self.packed:
+            return F.linear(inputs, self.weight, self.bias) + residual
+        found: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
+            inputs, residual, self.weight, self.bias, "add"
+        )
+        return found
+
+    def _pointwise(self, inputs: Tensor, operator: str, algorithm: str) -> Tensor:
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(
+            inputs, self.weight, self.bias, operator, [], algorithm
+        )
+        return found
