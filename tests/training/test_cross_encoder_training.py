@@ -128,8 +128,12 @@ def test_padding_takes_no_part_in_a_loss(corpus: Corpus, encoder: Path, folder: 
     ],
     ids=lambda objective: objective["loss"],
 )
-def test_each_loss_falls(corpus: Corpus, encoder: Path, folder: Path, objective: dict[str, Any]) -> None:
+@pytest.mark.parametrize("readout", ["first", "similarity"])
+def test_each_loss_falls(
+    corpus: Corpus, encoder: Path, folder: Path, objective: dict[str, Any], readout: str
+) -> None:
     chosen = recipe(encoder, objective=objective, training={"steps": 24, "log_every": 4})
+    chosen = chosen.model_copy(update={"readout": readout})
     task = build(chosen, corpus, folder)
     metrics: list[dict[str, float]] = []
 

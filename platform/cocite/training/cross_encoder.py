@@ -25,7 +25,7 @@ from cocite.errors import NotFoundError
 from cocite.losses.pairwise_triplet import pairwise_triplet_loss
 from cocite.losses.pointwise import pointwise_loss
 from cocite.losses.softmax import listwise_losses
-from cocite.models.cross_encoder import SCIBERT, CrossEncoder
+from cocite.models.cross_encoder import SCIBERT, CrossEncoder, Readout
 from cocite.models.trunks import Layers
 from cocite.protocols import NO_ROW
 from cocite.sampling.candidate_groups import CandidateGroups, GroupSettings
@@ -62,6 +62,9 @@ class CrossEncoderRecipe(Settings):
     """Whose weights to begin with: a name on the Hugging Face hub, or a folder."""
     layers: Layers = None
     """Layers to keep: the first n, or every second (``alternate``)."""
+    readout: Readout = "first"
+    """``first``: a linear layer over the first token's state, as in the papers. ``similarity``: besides, the cosine of
+    the two sides, which a sentence encoder's weights know before any training: with little of it, far better."""
     attention_dropout: float | None = Field(None, ge=0, lt=1)
     """Of attention weights, instead of the encoder's own; 0 lets attention run in its fast form."""
     pairs: PairSettings = PairSettings()
@@ -125,6 +128,7 @@ class CrossEncoderTask:
             recipe.pairs,
             layers=recipe.layers,
             attention_dropout=recipe.attention_dropout,
+            readout=recipe.readout,
         )
         self.sides = {name: _Side(part, self._queries(corpus, part)) for name, part in parts.items()}
         self.papers = self._papers(corpus, parts)
@@ -259,12 +263,14 @@ class CrossEncoderTask:
         """Takes back nothing."""
 
     def flops(self, batch: Groups) -> float:
-        """Of all layers but what the last one need not compute: it is read at the first token of each pair alone."""
+        """Of all layers but what the last one need not compute, where the first token of each pair alone is read."""
         config: Any = self.model.trunk.config
         lengths = batch.pairs.lengths.double()
         tokens, squares = float(lengths.sum()), float(lengths.square().sum())
         hidden, inner = config.hidden_size, getattr(config, "intermediate_size", 4 * config.hidden_size)
         full = layer_flops(tokens, squares, hidden=hidden, inner=inner)
+        if self.model.similarity is not None:
+            return float(3 * config.num_hidden_layers * full)
         # Of the last layer: keys and values of all tokens, everything else of the first.
         first = layer_flops(len(lengths), tokens, hidden=hidden, inner=inner)
         last = first + (tokens - len(lengths)) * 4 * hidden**2
