@@ -1,0 +1,159 @@
+"""Training a BERT-base cross-encoder through cocite's loop: loss against fp32, tokens/s, MFU.
+
+    python -m benchmarks.gpu.training [--json benchmarks/results/gpu-training.json]
+
+Weights and tokens are random, and which candidate is cited follows from its first token, so that there is something to
+learn. The same steps are taken in fp32 and in bf16 from the same weights. Needs torch, transformers and cocite alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import BertConfig, BertModel
+
+from benchmarks.gpu import bench
+from benchmarks.gpu.cross_encoder import flops, random_pairs
+from cocite.models import packed_bert
+from cocite.text.pairs import PairBatch
+from cocite.training.engine.loop import train
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.world import World
+
+
+class Scorer(nn.Module):
+    """BERT and one linear layer on the first token."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.trunk = BertModel(config, add_pooling_layer=False)
+        self.head = nn.Linear(config.hidden_size, 1)
+
+    def forward(self, batch: PairBatch) -> Tensor:
+        """(b,) logits."""
+        scores: Tensor = self.head(packed_bert.first_states(self.trunk, batch))
+        return scores.squeeze(1)
+
+    def gradient_checkpointing_enable(self) -> None:
+        """Of the trunk."""
+        self.trunk.gradient_checkpointing_enable()
+
+
+class RandomPairs:
+    """A :class:`~cocite.training.engine.task.Task` over random pairs; an example is a pair."""
+
+    metric = "fit"
+
+    def __init__(self, config: Any, lengths: NDArray[np.int64]) -> None:
+        torch.manual_seed(0)
+        self.config, self.all = config, lengths
+        self.model = Scorer(config)
+        self.losses: list[float] = []
+
+    def lengths(self, epoch: int) -> NDArray[np.int64]:
+        """(n,) tokens of each pair."""
+        return self.all
+
+    def collate(self, examples: NDArray[np.int64], epoch: int) -> PairBatch:
+        """Tokens are a function of the examples."""
+        rng = np.random.default_rng([epoch, *examples[:4].tolist()])
+        return random_pairs(self.all[examples], self.config.vocab_size, rng)
+
+    def loss(self, model: nn.Module, batch: PairBatch) -> Tensor:
+        """Cross-entropy; cited is what begins with an even token."""
+        cited = (batch.ids[batch.offsets[:-1]] % 2 == 0).float()
+        return nn.functional.binary_cross_entropy_with_logits(model(batch).float(), cited, reduction="none")
+
+    def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
+        """Nothing is held out: the losses of the steps are what is compared."""
+        return {"fit": 0.0}
+
+    def refresh(self, model: nn.Module, world: World, step: int) -> None:
+        """Nothing is mined."""
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Nothing is kept."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Nothing is taken back."""
+
+    def flops(self, batch: PairBatch) -> float:
+        """Forward, and twice that backward."""
+        return 3 * flops(self.config, batch.lengths.cpu().numpy())
+
+    def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        """Random weights are not kept."""
+
+
+def run(config: Any, lengths: NDArray[np.int64], settings: dict[str, Any], world: World) -> dict[str, Any]:
+    """One training; the first logged window warms up and is left out of the speed."""
+    task = RandomPairs(config, lengths)
+    logged: list[dict[str, float]] = []
+    train(
+        task,
+        TrainingSettings.parse(settings),
+        world=world,
+        log=lambda metrics, _: logged.append(metrics) if "loss" in metrics else None,
+    )
+    steady = logged[1:] or logged
+    return {
+        "losses": [metrics["loss"] for metrics in logged],
+        "tokens/s": float(np.median([metrics["tokens_per_second"] for metrics in steady])),
+        "MFU": float(np.median([metrics["mfu"] for metrics in steady])),
+    }
+
+
+def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
+    parser = bench.parser(__doc__)
+    parser.add_argument("--batch", type=int, default=64, help="pairs of a step")
+    parser.add_argument("--tokens", type=int, default=65_536, help="tokens of one forward pass")
+    parser.add_argument("--steps", type=int, default=60)
+    options = parser.parse_args(arguments)
+    device = torch.device(options.device)
+    small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    config = BertConfig(
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **(small if options.small else {})
+    )
+    batch, steps, longest = (8, 6, 64) if options.small else (options.batch, options.steps, 512)
+    lengths = bench.real_lengths(batch * steps, longest, np.random.default_rng(0))
+    world = World(device=device)
+    base = {
+        "batch": batch,
+        "tokens": options.tokens,
+        "steps": steps,
+        "log_every": max(1, steps // 6),
+        "optimizer": {"learning_rate": 2e-5},
+    }
+    variants: dict[str, dict[str, Any]] = {
+        "fp32": {},
+        "bf16": {"precision": "bf16"},
+        "bf16, gradient checkpointing": {"precision": "bf16", "gradient_checkpointing": True},
+    }
+    if device.type == "cuda":
+        variants["bf16, compiled"] = {"precision": "bf16", "compile": True}
+    results = {name: run(config, lengths, base | more, world) for name, more in variants.items()}
+    exact = np.array(results["fp32"]["losses"])
+    rows = [
+        {
+            "training": name,
+            "tokens/s": result["tokens/s"],
+            "MFU": result["MFU"],
+            "last loss": result["losses"][-1],
+            "largest loss difference": float(np.abs(np.array(result["losses"]) - exact).max()),
+        }
+        for name, result in results.items()
+    ]
+    facts = {"pairs a step": batch, "steps": steps, "mean tokens a pair": float(lengths.mean())}
+    bench.keep("training a cross-encoder", device, rows, options.json, **facts)
+    return rows
+
+
+if __name__ == "__main__":
+    main()
