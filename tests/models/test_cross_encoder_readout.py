@@ -10,7 +10,7 @@ from tiny_bert import tiny_bert
 from transformers import BertTokenizerFast
 
 from cocite.errors import InputError
-from cocite.models.cross_encoder import CrossEncoder
+from cocite.models.cross_encoder import SCALE, CrossEncoder
 from cocite.models.pair_scorer import PairScorer
 from cocite.protocols import Query
 from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
@@ -57,7 +57,8 @@ def test_the_logit_is_the_scaled_cosine_of_the_two_sides_means(model: CrossEncod
             states = model.trunk(input_ids=ids, token_type_ids=types[None]).last_hidden_state[0]
             left, right = states[types == 0].mean(0), states[types == 1].mean(0)
             cosine = left @ right / left.norm() / right.norm()
-            wanted = torch.e**3 * cosine + model.head(states[0])[0]
+            wanted = SCALE * cosine + model.head(states[0])[0]
+            assert float(model.head.bias) == pytest.approx(-0.85 * SCALE)
             assert float(found[i]) == pytest.approx(float(wanted), rel=1e-4)
 
 
@@ -65,7 +66,8 @@ def test_before_training_the_first_token_adds_nothing(model: CrossEncoder) -> No
     some = batch(model)
     with torch.no_grad():
         states = model.all_padded(some)
-        assert torch.equal(model.compared(states, some), model.similarity(states, some))  # type: ignore[misc]
+        alone = model.similarity(states, some) + model.head.bias  # type: ignore[misc]
+        assert torch.equal(model.compared(states, some), alone)
 
 
 def test_packed_and_padded_states_agree(model: CrossEncoder) -> None:

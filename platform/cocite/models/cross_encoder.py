@@ -10,6 +10,7 @@ weights give a meaning before any training.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +37,13 @@ OWN = "cocite"
 """Key of ``config.json`` under which :class:`CrossEncoderConfig` stands."""
 
 
+SCALE = 20.0
+"""Logits to a cosine of 1 before training: about the inverse temperature that sentence encoders are trained at."""
+MIDDLE = 0.85
+"""Cosine that begins as a relevance of one half: two texts read in sight of one another are alike. About the median of a
+retriever's candidates with all-MiniLM-L6-v2, whose cosines then lie between 0.75 and 0.91."""
+
+
 class CrossEncoderConfig(Settings):
     """What an artifact's ``config.json`` says beside the trunk's own configuration."""
 
@@ -53,8 +61,7 @@ class Similarity(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        # The logarithm of 20: sentence encoders are trained at about that inverse temperature.
-        self.sharpness = nn.Parameter(torch.full((1,), 3.0))
+        self.sharpness = nn.Parameter(torch.full((1,), math.log(SCALE)))
 
     def forward(self, states: Tensor, batch: PairBatch) -> Tensor:
         """(b,) from the (T, d) states of a batch's tokens."""
@@ -106,6 +113,7 @@ class CrossEncoder(nn.Module):
                     hint="set readout: first",
                 )
             nn.init.zeros_(self.head.weight)  # what the first token adds is learned from nothing
+            nn.init.constant_(self.head.bias, -MIDDLE * SCALE)
         self.id = ""
 
     def set_pairs(self, pairs: PairTokenizer) -> None:
@@ -239,7 +247,8 @@ class CrossEncoder(nn.Module):
         folder = Path(folder)
         with publish(folder, kind=KIND, meta=dict(meta or {}), replace=True) as temporary:
             own = CrossEncoderConfig(pairs=self.pairs.settings, pooled=self.pooled, readout=self.readout)
-            config = {**self.trunk.config.to_dict(), OWN: own.model_dump(mode="json")}
+            config = {**self.trunk.config.to_dict(), "architectures": [type(self.trunk).__name__]}
+            config[OWN] = own.model_dump(mode="json")
             text = json.dumps(config, indent=1, sort_keys=True)
             (temporary / "config.json").write_text(text + "\n", encoding="utf-8")
             self.pairs.tokenizer.save_pretrained(temporary)
@@ -267,7 +276,7 @@ class CrossEncoder(nn.Module):
         if not isinstance(data, dict) or OWN not in data:
             raise IntegrityError(f"says nothing under {OWN!r}", where=str(where))
         own = CrossEncoderConfig.parse(data[OWN], where=str(where))
-        found = trunks.load(str(folder))
+        found = trunks.load(str(folder), with_head=False)
         pairs = PairTokenizer(found.tokenizer, own.pairs)
         model = cls(found.trunk, pairs, pooled=own.pooled, readout=own.readout)
         try:
