@@ -40,8 +40,8 @@ OWN = "cocite"
 SCALE = 20.0
 """Logits to a cosine of 1 before training: about the inverse temperature that sentence encoders are trained at."""
 MIDDLE = 0.85
-"""Cosine that begins as a relevance of one half: two texts read in sight of one another are alike. About the median of a
-retriever's candidates with all-MiniLM-L6-v2, whose cosines then lie between 0.75 and 0.91."""
+"""Cosine that begins as a relevance of one half: two texts read in sight of one another are alike. About the median of
+retrieved candidates with all-MiniLM-L6-v2, where cosines then lie between 0.75 and 0.91."""
 
 
 class CrossEncoderConfig(Settings):
