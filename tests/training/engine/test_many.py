@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +159,28 @@ def test_two_processes_are_refused_together(stores: Path, ranks: list[dict[str, 
     assert one == two
     assert "backend: plain trains on one process, and there are 2" in one[0]
     assert "is a checkpoint of another training" in one[1]
+
+
+def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from training.engine.runs import UNEVEN, run\n"
+        "from cocite.training.engine.world import World\n"
+        "world = World.join(timeout=60)\n"
+        "done = run(world, UNEVEN | {'backend': 'ddp'})\n"
+        "if world.first:\n"
+        "    print('size', world.size, 'best', done.outcome.best['fit'])\n"
+    )
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1"]
+    done = subprocess.run(
+        [*command, "--nproc-per-node=2", str(script)],
+        env=os.environ | {"PYTHONPATH": str(root / "tests")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    line = next(line.split() for line in done.stdout.splitlines() if line.startswith("size"))
+    assert line[1] == "2"
+    assert float(line[3]) == pytest.approx(straight.outcome.best["fit"], rel=1e-5)

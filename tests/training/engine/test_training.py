@@ -12,6 +12,7 @@ from training.engine.tiny import BagTask, settings
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.training.engine.loop import train
 from cocite.training.engine.schedule import rate_factor
+from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World
 
@@ -282,3 +283,25 @@ def test_gradient_checkpointing_is_switched_on_where_there_is_one() -> None:
     task.model.gradient_checkpointing_enable = lambda: calls.append(1)
     train(task, settings(gradient_checkpointing=True, steps=1), world=WORLD)
     assert calls == [1]
+
+
+def test_a_loss_for_each_example_is_asked_for() -> None:
+    class Mean(BagTask):
+        def loss(self, model, batch):
+            return super().loss(model, batch).mean()
+
+    with pytest.raises(ValueError, match=r"a batch of \d examples has losses of shape \(\)"):
+        train(Mean(settings()), settings(), world=WORLD)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"offload": True}, "offload needs backend: deepspeed"),
+        ({"offload": True, "backend": "deepspeed", "zero": 0}, "offload needs zero: 1, 2 or 3"),
+        ({"schedule": {"warmup": -1}}, "schedule.warmup"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_at_the_start(wrong: dict, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        TrainingSettings.parse(wrong)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,10 +127,3 @@ def _padded(parts: list[Examples], count: int, stand_in: Examples) -> list[Piece
     """A worker's passes, filled up to ``count`` with stand-ins."""
     pieces = [Piece(part) for part in parts if len(part)]
     return pieces + [Piece(stand_in, counted=False)] * (count - len(pieces))
-
-
-def stretch(plan: EpochPlan, steps: range, rank: int, workers: int) -> Iterator[tuple[int, int, Piece]]:
-    """The passes of one worker over some steps: step, number of the pass within it, pass."""
-    for step in steps:
-        for number, piece in enumerate(plan.pieces(step, workers)[rank]):
-            yield step, number, piece

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +23,7 @@ from cocite.errors import CociteError
 from cocite.training.engine import checkpoints
 from cocite.training.engine.backends import Backend, make_backend
 from cocite.training.engine.backends.base import Work
-from cocite.training.engine.batches import EpochPlan, Piece, stretch
+from cocite.training.engine.batches import EpochPlan, Piece
 from cocite.training.engine.checkpoints import Progress, Saved
 from cocite.training.engine.contrastive import contrastive_step, wide
 from cocite.training.engine.loader import pinned, prepared, to_device
@@ -207,39 +209,49 @@ class _Training:
 
     def _steps(self, count: int) -> bool:
         """Take some steps of the present epoch; False: training is over."""
-        p, world = self.progress, self.world
-        pieces = stretch(self.plan, range(p.position, p.position + count), world.rank, world.size)
-        epoch = (
-            p.epoch
-        )  # of the batches that are prepared, wherever the progress is when a thread comes to it
+        p, world, plan = self.progress, self.world, self.plan
+        epoch, positions = p.epoch, range(p.position, p.position + count)
+        ahead: deque[list[list[Piece]]] = deque()  # the steps whose batches are being prepared
 
-        def collate(item: tuple[int, int, Piece]) -> Any:
-            return pinned(self.task.collate(item[2].examples, epoch), world.device)
+        def pieces() -> Iterator[Piece]:
+            for position in positions:
+                ahead.append(plan.pieces(position, world.size))
+                yield from ahead[-1][world.rank]
 
-        with prepared(collate, pieces, threads=self.settings.loader_threads) as batches:
-            for _ in range(count):
-                self._step(batches)
+        def collate(piece: Piece) -> Any:
+            return pinned(self.task.collate(piece.examples, epoch), world.device)
+
+        with prepared(collate, pieces(), threads=self.settings.loader_threads) as batches:
+            for _ in positions:
+                # The first batch brings its step's pieces with it.
+                first = next(batches)
+                shares = ahead.popleft()
+                rest = islice(batches, len(shares[world.rank]) - 1)
+                self._step([to_device(batch, world.device) for batch in (first, *rest)], shares)
                 if self._why_over() is not None:
                     return False
         return True
 
-    def _step(self, prepared_batches: Iterator[Any]) -> None:
-        """One optimizer step, and what is due after it."""
+    def _step(self, batches: list[Any], shares: list[list[Piece]]) -> None:
+        """One optimizer step, and what is due after it.
+
+        Args:
+            batches: of this rank.
+            shares: the pieces of all ranks.
+        """
         p, world = self.progress, self.world
-        shares = self.plan.pieces(p.position, world.size)
         mine = shares[world.rank]
-        batches = [to_device(next(prepared_batches), world.device) for _ in mine]
-        size = len(self.plan.examples(p.position))
+        examples = self.plan.examples(p.position)
         if isinstance(self.task, ContrastiveTask):
             loss = contrastive_step(self.task, self.backend, world, batches, shares, p.epoch, self._seed)
         else:
-            loss = self._accumulate(batches, mine, size)
+            loss = self._accumulate(batches, mine, len(examples))
         value = float(loss)
         self._check(value, "loss")
         rate = self.settings.optimizer.learning_rate * rate_factor(self.settings.schedule, p.step, p.total)
         norm = self.backend.step(rate)
         self._check(norm, "gradient")
-        p.tokens += (tokens := int(self.plan.lengths[self.plan.examples(p.position)].sum()))
+        p.tokens += (tokens := int(self.plan.lengths[examples].sum()))
         flops = sum(self.task.flops(b) for b, piece in zip(batches, mine, strict=True) if piece.counted)
         p.step, p.position = p.step + 1, p.position + 1
         done = p.epoch + p.position / self.plan.steps
@@ -258,12 +270,17 @@ class _Training:
             self._seed(number)
             # The backend averages over ranks, so that each example ends with a weight of 1 / size.
             weight = self.world.size / size if piece.counted else 0.0
-            total += self.backend.backward(self._loss(batch, weight), last=number + 1 == len(pieces))
+            total += self.backend.backward(
+                self._loss(batch, len(piece.examples), weight), last=number + 1 == len(pieces)
+            )
         return self.world.sum(total) / self.world.size
 
-    def _loss(self, batch: Any, weight: float) -> Work:
+    def _loss(self, batch: Any, count: int, weight: float) -> Work:
         def work(model: nn.Module) -> Tensor:
-            return wide(self.task.loss(model, batch)).sum() * weight
+            losses = self.task.loss(model, batch)
+            if losses.shape != (count,):
+                raise ValueError(f"a batch of {count} examples has losses of shape {tuple(losses.shape)}")
+            return wide(losses).sum() * weight
 
         return work
 

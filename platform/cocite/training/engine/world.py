@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,17 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+
+def start_group(device: torch.device, **options: Any) -> None:
+    """Start torch's process group, and end it with the process: its threads would bring the process down otherwise."""
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", **options)
+    atexit.register(_end_group)
+
+
+def _end_group() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ class World:
         if not dist.is_initialized():
             if "WORLD_SIZE" not in os.environ:
                 return cls(device=device)
-            dist.init_process_group("nccl" if gpu else "gloo", timeout=timedelta(seconds=timeout))
+            start_group(device, timeout=timedelta(seconds=timeout))
         return cls(dist.get_rank(), dist.get_world_size(), device)
 
     @property

@@ -28,7 +28,7 @@ from cocite.training.engine.backends.base import (
 )
 from cocite.training.engine.backends.torch_backend import Running
 from cocite.training.engine.settings import TrainingSettings
-from cocite.training.engine.world import World
+from cocite.training.engine.world import World, start_group
 
 _BUCKET = 50_000_000
 """Elements that are exchanged at once."""
@@ -52,9 +52,8 @@ class DeepSpeedBackend:
         self.unused: set[int] | None = None
         if not dist.is_initialized():
             # DeepSpeed wants a group even of one process, and remembers it ever after: it is not taken down again.
-            backend = "nccl" if world.device.type == "cuda" else "gloo"
             store = dist.HashStore()  # type: ignore[attr-defined]
-            dist.init_process_group(backend, store=store, rank=0, world_size=1)
+            start_group(world.device, store=store, rank=0, world_size=1)
         os.environ.setdefault("LOCAL_RANK", str(world.device.index or 0))
         running = Running(prepare(copy.deepcopy(model).to(world.device), settings)).train()
         if settings.precision == "bf16" and self.stage and world.device.type == "cpu":
