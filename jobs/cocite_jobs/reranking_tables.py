@@ -22,12 +22,16 @@ from cocite.evaluation.metrics import Measurement, measure
 from cocite.evaluation.report import Report, Table, marked_table
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.telescope import Remembered, reordered, with_relevant
+from cocite.models.cross_encoder import CrossEncoder
+from cocite.models.pair_scorer import PairScorer
 from cocite.pipeline import members
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query, Ranking, Reranker
+from cocite.reranking.cross_encoder import CrossEncoderReranker
 from cocite.retrieval.query_forms import QueryForm
 from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.text.pairs import PairTokenizer
 
 TABLES = {
     "prefetching": "each retriever alone (HAtten, Table 2)",
@@ -239,14 +243,19 @@ class _Tables:
 
     def budgets(self, depth: int) -> Table:
         """The first stage's best, reranked with more and more of a pair's tokens given to the query."""
-        reranker: Any = self.cross.reranker
-        total = reranker.settings.total
+        model = CrossEncoder.load(self.model)
+        settings = model.pairs.settings
         found = self._ranked("first", self._system("first"), max(depth, 20))
         measured = {}
+        total = settings.total
         for share in SHARES:
-            name = f"{round(share * total)} + {total - round(share * total)}"
-            other = reranker.with_budgets(round(share * total), total - round(share * total))
-            scores = self._scores(found.top(depth), other, f"{name} tokens")
+            query = round(share * total)
+            name = f"{query} + {total - query}"
+            split = {"query_tokens": query, "candidate_tokens": total - query, "share": False}
+            model.set_pairs(PairTokenizer(model.pairs.tokenizer, settings.model_copy(update=split)))
+            scores = self._scores(
+                found.top(depth), CrossEncoderReranker(PairScorer(model), self.task.corpus), f"{name} tokens"
+            )
             measured[name] = self._measured(reordered(found, scores, depth))
         half = f"{round(0.5 * total)} + {total - round(0.5 * total)}"
         note = f"{depth} candidates of the first stage; tokens of query + candidate; the same weights in each row."
