@@ -1,10 +1,10 @@
 """Recall of each signal of the first stage alone, and of their blend, on dev queries with the history before them.
 
-    python benchmarks/first_stage.py CORPUS [--model MODEL] [--index INDEX] [--task global] [--queries 1000] [--climb]
+    python benchmarks/first_stage.py CORPUS [--model MODEL] [--index INDEX] [--task global] [--climb all]
 
 With a model folder its encoders' signals are among them, and the blend is measured with each of them left out; an index
 folder of the corpus saves making their vectors anew. With ``--climb`` the weights are sought anew by coordinate ascent
-on half of the queries, and measured on the others.
+on half of the queries, and measured on the others: those of ``all`` signals, or those of the ``encoders`` alone.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--index", type=Path)
     parser.add_argument("--task", choices=tasks.TASKS, default="global")
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--climb", action="store_true")
+    parser.add_argument("--climb", choices=("all", "encoders"))
     options = parser.parse_args()
     corpus, encoders = Corpus.open(options.corpus), load_encoders(options.model)
     task = tasks.build(corpus, options.task, "dev", sample=options.queries, seed=0)
@@ -95,7 +95,8 @@ def main() -> None:
     show("the blend without encoders", data.recalls(data.blend(without(weights, *ENCODERS))))
     show("the blend", data.recalls(data.blend(weights)))
     if options.climb:
-        climbed = climb(data.take(slice(0, None, 2)), weights)
+        free = [name for name in data.signals if options.climb == "all" or name.partition(":")[0] in ENCODERS]
+        climbed = climb(data.take(slice(0, None, 2)), weights, free)
         held = data.take(slice(1, None, 2))
         show("the blend, on the other half", held.recalls(held.blend(weights)))
         show("climbed, on the other half", held.recalls(held.blend(climbed)))
@@ -120,14 +121,14 @@ def without(weights: dict[str, float], *encoders: str) -> dict[str, float]:
     return {name: weight for name, weight in weights.items() if name.partition(":")[0] not in encoders}
 
 
-def climb(data: Queries, weights: dict[str, float]) -> dict[str, float]:
-    """Coordinate ascent: each weight in turn takes the step that raises the recall most, twice round."""
+def climb(data: Queries, weights: dict[str, float], free: list[str]) -> dict[str, float]:
+    """Coordinate ascent: each free weight in turn takes the step that raises the recall most, twice round."""
     weights = {name: weights.get(name, 0.0) for name in data.signals}
     scores = data.blend(weights)
     best = float(data.recalls(scores) @ AIM)
     for _ in range(2):
         # What an encoder says is weighed first: the others then add what it leaves.
-        for name in sorted(weights, key=lambda name: name.partition(":")[0] not in ENCODERS):
+        for name in sorted(free, key=lambda name: name.partition(":")[0] not in ENCODERS):
             before = weights[name]
             for step in STEPS:
                 tried = scores + np.float32(step - before) * data.signals[name]
