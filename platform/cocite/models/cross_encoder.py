@@ -180,7 +180,9 @@ class CrossEncoder(nn.Module):
         """(b,) logits from the (b, d) last states of first tokens."""
         if self.pooled:
             first = self.trunk.pooler(first[:, None])
-        logits: Tensor = self.head(self.dropout(first)).squeeze(-1)
+        # The head may be kept more exact than the trunk.
+        first = self.dropout(first).to(self.head.weight.dtype)
+        logits: Tensor = self.head(first).squeeze(-1)
         return logits
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:

@@ -80,7 +80,9 @@ class PairScorer:
             packed = max(self.speed.packed, self.speed.bf16) > self.speed.plain
             self._frozen = FrozenBert(model.trunk, self.precision, packed=packed)
         elif not on_cpu or self.precision != "fp32":
-            self._model = copy.deepcopy(model).to(self.device, DTYPES[self.precision])
+            # The head stays in fp32: logits that differ little keep their order.
+            self._model = copy.deepcopy(model).to(self.device)
+            self._model.trunk.to(DTYPES[self.precision])
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
         """(b,) logits of the pairs (query i, candidate i); lists as :class:`PairTokenizer` makes them."""

@@ -25,7 +25,7 @@ class Pretrained:
     """What a name or folder holds.
 
     Attributes:
-        trunk: the encoder, in fp32, on the CPU, in training mode's opposite (``eval``).
+        trunk: the encoder, in fp32, on the CPU, in ``eval`` mode.
         tokenizer: its tokenizer.
         head: the classifier of a published reranker (d -> 1), which reads [CLS] through the trunk's pooler; None for
             a plain encoder.
@@ -36,8 +36,12 @@ class Pretrained:
     head: nn.Linear | None
 
 
-def load(name_or_folder: str) -> Pretrained:
+def load(name_or_folder: str, *, with_head: bool = True) -> Pretrained:
     """Load an encoder and its tokenizer.
+
+    Args:
+        name_or_folder: what to load.
+        with_head: whether to look for a published reranker's classifier.
 
     Raises:
         NotFoundError: neither a folder nor a name that a reachable hub knows.
@@ -57,7 +61,7 @@ def load(name_or_folder: str) -> Pretrained:
             "dtype": torch.float32,
             "output_loading_info": True,
         }
-        if _is_reranker(config):
+        if with_head and _is_reranker(config):
             whole, told = AutoModelForSequenceClassification.from_pretrained(name_or_folder, **options)
             trunk, head = whole.base_model, getattr(whole, "classifier", None)
             if isinstance(head, nn.Linear) and getattr(trunk, "pooler", None) is not None:

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_bert import tiny_bert
+from transformers import AutoTokenizer
+
+from cocite.corpus.builder import build
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+from cocite.text.pairs import PairSettings, PairTokenizer
+from cocite.text.paper_tokens import PaperTokens
+from cocite.text.token_lists import TokenLists
+
+
+class Counting(PairTokenizer):
+    """Remembers how many papers it was given."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(AutoTokenizer.from_pretrained(folder), PairSettings(candidate_tokens=40))
+        self.papers_made = 0
+
+    def papers(self, titles: Sequence[str], abstracts: Sequence[str]) -> TokenLists:
+        self.papers_made += len(titles)
+        return super().papers(titles, abstracts)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build(Synthetic(120, seed=3), tmp_path_factory.mktemp("papers") / "store")
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Counting:
+    return Counting(tiny_bert(tmp_path / "bert", []))
+
+
+def wanted(pairs: PairTokenizer, corpus: Corpus, row: int) -> list[int]:
+    paper = corpus.paper(row)
+    found: list[int] = pairs.papers([paper.title], [paper.abstract])[0].tolist()
+    return found
+
+
+def test_each_paper_is_tokenised_once(pairs: Counting, corpus: Corpus) -> None:
+    table = PaperTokens(pairs, corpus)
+    rows = np.array([7, 3, 7, 100], np.int32)
+    first = table.lists(rows)
+    again = table.lists(np.array([3, 100, 5], np.int32))
+    assert pairs.papers_made == 4
+    assert [first[i].tolist() for i in range(4)] == [wanted(pairs, corpus, row) for row in rows]
+    assert again[2].tolist() == wanted(pairs, corpus, 5)
+    assert first.counts.max() <= pairs.paper_limit
+
+
+def test_a_full_table_forgets_and_goes_on(pairs: Counting, corpus: Corpus) -> None:
+    table = PaperTokens(pairs, corpus, capacity=1500)
+    held = table.lists(np.arange(4))
+    for start in range(0, 120, 4):
+        rows = np.arange(start, start + 4)
+        found = table.lists(rows)
+        assert found[0].tolist() == wanted(pairs, corpus, start)
+    assert held[0].tolist() == wanted(pairs, corpus, 0)  # what was given stays what it was
+
+
+def test_threads_share_it(pairs: Counting, corpus: Corpus) -> None:
+    table = PaperTokens(pairs, corpus)
+    orders = [np.random.default_rng(seed).permutation(120) for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(table.lists, orders))
+    assert pairs.papers_made == 120
+    one = {row: found[0][i].tolist() for i, row in enumerate(orders[0].tolist())}
+    for order, lists in zip(orders, found, strict=True):
+        assert all(lists[i].tolist() == one[row] for i, row in enumerate(order.tolist()))
