@@ -13,7 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
-from cocite.models.hatten import (
+from cocite.models.hatten import HattenEncoder, load_hatten_encoder, save_hatten
+from cocite.models.hatten_network import (
     Documents,
     Hatten,
     HattenModelSettings,
@@ -22,7 +23,6 @@ from cocite.models.hatten import (
     pack,
     sinusoids,
 )
-from cocite.models.hatten_encoder import HattenEncoder, load_hatten_encoder, save_hatten
 from cocite.protocols import Encoder, Query
 from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
 from cocite.text.queries import manuscript_queries

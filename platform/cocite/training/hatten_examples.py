@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.models.hatten import Documents, HattenModelSettings, pack
+from cocite.models.hatten_network import Documents, HattenModelSettings, pack
 from cocite.text.paragraphs import ABSTRACT, CONTEXT, TITLE, ParagraphReader, Paragraphs
 
 NONE = -1

@@ -1,0 +1,56 @@
+"""All settings of a HAtten training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from cocite.config import Settings
+from cocite.models.hatten_network import HattenModelSettings
+from cocite.models.word_vectors import WordVectorSettings
+from cocite.text.paragraphs import ParagraphSettings
+from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+from cocite.training.periods import PeriodSettings
+
+
+class HattenObjectiveSettings(Settings):
+    """What is minimised."""
+
+    objective: Literal["in_batch", "paper"] = "in_batch"
+    """``in_batch``: each cited paper against all papers of its step that the citing paper does not cite (softmax).
+    ``paper``: triplets with mined negatives and positives (Eq. 3)."""
+    contexts: int = Field(4, ge=1)
+    """Contexts of one citing paper that make an example together."""
+    scale: float = Field(20.0, gt=0)
+    """Inverse temperature (``in_batch``)."""
+    correction: float = Field(0.0, ge=0)
+    """How much of the log of a paper's share of citations is taken off its logit (``in_batch``): with 0 a much-cited
+    paper is a negative as often as it is cited, and the score tells what is more likely than usual."""
+    context_dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of queries that are read without their context, as global queries are."""
+    mined: int = Field(0, ge=0)
+    """Mined papers drawn for each context as negatives; in the paper 4."""
+    random: int = Field(1, ge=0)
+    """Papers drawn from all for each context."""
+    depth: int = Field(100, ge=1)
+    """K_n, papers mined for each context."""
+    overlap: float = Field(0.1, gt=0, le=1)
+    """Share of the mined papers that are positives: those whose words overlap most with the query's (``paper``)."""
+    margin: float = Field(0.1, gt=0)
+    """m (``paper``)."""
+
+
+class HattenRecipe(Settings):
+    """All of a HAtten training."""
+
+    kind: Literal["hatten"] = "hatten"
+    period: PeriodSettings = PeriodSettings()
+    dev_contexts: int = Field(2000, ge=1)
+    """At most so many contexts of the dev papers are dev queries, drawn evenly."""
+    paragraphs: ParagraphSettings = ParagraphSettings()
+    words: WordVectorSettings = WordVectorSettings()
+    model: HattenModelSettings = HattenModelSettings()
+    objective: HattenObjectiveSettings = HattenObjectiveSettings()
+    training: TrainingSettings = TrainingSettings()
+    workers: WorkerSettings = WorkerSettings()
