@@ -47,16 +47,27 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
         if "RAY_TMPDIR" not in os.environ:
             private = options["_temp_dir"] = tempfile.mkdtemp(prefix="cocite-ray-")
     try:
-        try:
-            ray.init(address, **options)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            line = (str(error).strip().splitlines() or ["no answer"])[0]
-            raise CociteError(f"no Ray: {line}", where=address) from error
+        _begin(address, options, attempts=2 if address == LOCAL else 1)
         yield
     finally:
         ray.shutdown()
         if private is not None:
             shutil.rmtree(private, ignore_errors=True)
+
+
+def _begin(address: str, options: dict[str, Any], attempts: int) -> None:
+    """Start or join Ray. One of our own is given a second chance: on a busy machine it may come up too slowly."""
+    import ray
+
+    for left in reversed(range(attempts)):
+        try:
+            ray.init(address, **options)
+            return
+        except Exception as error:  # Ray raises whatever it likes, down to the bare class
+            ray.shutdown()
+            if not left:
+                line = (str(error).strip().splitlines() or ["no answer"])[0]
+                raise CociteError(f"no Ray: {line}", where=address) from error
 
 
 def workers_range(workers: WorkerSettings) -> tuple[int, int]:

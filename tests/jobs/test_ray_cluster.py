@@ -1,0 +1,58 @@
+"""What is refused before any Ray is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from cocite.errors import ConfigError, InputError
+from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.ray_cluster import check_resources, connected, resources, workers_range
+
+NODES = [{"CPU": 8.0, "GPU": 2.0, "memory": 1e9}, {"CPU": 4.0}]
+
+
+def asked(count: int | tuple[int, int], cpus: float = 1, gpus: float = 0) -> WorkerSettings:
+    return WorkerSettings(count=count, cpus=cpus, gpus=gpus)
+
+
+@pytest.mark.parametrize(
+    "workers", [asked(12), asked(2, 4, 1), asked((2, 64), 4), asked(4, 2, 0.5), asked(3, 4), asked(79, 0.15)]
+)
+def test_what_fits_is_let_through(workers: WorkerSettings) -> None:
+    check_resources(workers, NODES)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("workers", "sentence"),
+    [
+        (
+            asked(4, 1, 1),
+            r"^workers: 4 x 1 GPU are asked for, and the cluster has 2 \(lower workers.count, workers.gpus",
+        ),
+        (
+            asked((13, 20)),
+            r"^workers: 13 x 1 CPU are asked for, and the cluster has 12 \(lower workers.count, workers.c",
+        ),
+        (asked(2, 6), r"^workers: 2 workers are asked for, and the cluster's nodes have room for 1 \(lower"),
+        (asked(2, 5, 1), r"room for 1"),
+    ],
+)
+def test_what_cannot_be_placed_is_told(workers: WorkerSettings, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        check_resources(workers, NODES)  # type: ignore[arg-type]
+
+
+def test_the_number_of_workers_is_a_number() -> None:
+    assert workers_range(asked(3)) == (3, 3)
+    assert workers_range(asked((1, 4))) == (1, 4)
+    for count in (0, -1, (0, 2), (3, 2)):
+        with pytest.raises(ConfigError, match=r"workers\.count: .* is no number of workers"):
+            workers_range(asked(count))  # type: ignore[arg-type]
+    assert resources(asked(1, 2)) == {"CPU": 2}
+    assert resources(asked(1, 2, 0.5)) == {"CPU": 2, "GPU": 0.5}
+
+
+@pytest.mark.parametrize("address", ["ray://head:10001", "http://head:8265"])
+def test_a_cluster_that_is_reached_by_jobs_is_told(address: str) -> None:
+    with pytest.raises(InputError, match="use cocite job submit"), connected(address):
+        pass

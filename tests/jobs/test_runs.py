@@ -1,0 +1,214 @@
+"""What a training leaves until it is done, and who may go on with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from integration import bag
+from integration.bag import BagRecipe
+
+from cocite.artifacts import verify
+from cocite.config import with_overrides
+from cocite.corpus.builder import build
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+from cocite.errors import BusyError, CociteError, ConfigError, InputError, IntegrityError, NotFoundError
+from cocite_jobs.places import Place
+from cocite_jobs.runs import Run, State, identity
+from cocite_jobs.train import Manner, Report, ready, train
+from cocite_jobs.train_neural import settled
+
+TRAINING = {"steps": 8, "batch": 8, "tokens": 20, "log_every": 1, "refresh_every": 1, "evaluate_every": 4}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kind() -> Iterator[None]:
+    bag.enter()
+    yield
+    bag.KINDS.pop("bag")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build(Synthetic(60, seed=11), tmp_path_factory.mktemp("synth") / "store")
+
+
+def recipe(*overrides: str) -> BagRecipe:
+    data = {"kind": "bag", "training": TRAINING, "workers": {"count": 0}}
+    return BagRecipe.parse(with_overrides(data, overrides))
+
+
+class Stop(Exception):
+    pass
+
+
+def go(corpus: Corpus, to: Path, *overrides: str, start: str = "new", stop: int = -1) -> list[int]:
+    """Train in this process; the steps that were told."""
+    steps: list[int] = []
+
+    def log(metrics: dict[str, float], step: int) -> None:
+        if "loss" in metrics:
+            steps.append(step)
+            if step == stop:
+                raise Stop
+
+    with ready(recipe(*overrides), corpus, to, Manner(start=start)) as training:  # type: ignore[arg-type]
+        training.train(Report(log=log))
+    return steps
+
+
+def digest(folder: Path) -> str:
+    return verify(folder / "bag", kind="bag").digest
+
+
+def test_a_stopped_training_asks_and_goes_on_to_the_same_end(corpus: Corpus, tmp_path: Path) -> None:
+    go(corpus, tmp_path / "whole")
+    model = tmp_path / "model"
+    with pytest.raises(Stop):
+        go(corpus, model, stop=6)
+    with pytest.raises(
+        InputError, match=r"unfinished training, up to step 4 \(pass --resume to go on with it, or"
+    ):
+        go(corpus, model)
+    # Who trains, for how long, and how often it is looked at, may change.
+    assert go(corpus, model, "training.keep=1", "training.tokens=40", start="resume") == [5, 6, 7, 8]
+    assert [path.name for path in model.iterdir()] == ["bag"]
+    assert verify(model / "bag").files == verify(tmp_path / "whole" / "bag").files
+    with pytest.raises(NotFoundError, match="holds no training to go on with"):
+        go(corpus, model, start="resume")
+
+
+def test_fresh_starts_over(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        go(corpus, tmp_path, stop=6)
+    assert go(corpus, tmp_path, start="fresh")[0] == 1
+
+
+def test_before_the_first_checkpoint_there_is_nothing_to_ask_about(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        go(corpus, tmp_path, "examples=40", stop=2)
+    assert go(corpus, tmp_path)[0] == 1
+
+
+@pytest.mark.parametrize("where", ["folder", "elsewhere"])
+def test_a_named_storage_keeps_its_checkpoints(corpus: Corpus, tmp_path: Path, where: str) -> None:
+    import fsspec
+
+    storage = str(tmp_path / "storage") if where == "folder" else f"memory://{tmp_path.name}"
+    named = f"workers.storage={storage}"
+    with pytest.raises(Stop):
+        go(corpus, tmp_path / "model", named, stop=6)
+    with pytest.raises(
+        InputError, match=r"holds another training: its examples is 48, not 40 \(name another"
+    ):
+        go(corpus, tmp_path / "model", named, "examples=40")
+    assert go(corpus, tmp_path / "model", named, start="resume") == [5, 6, 7, 8]
+    place = Place.of(storage)
+    assert {name for name in place.names() if name[0] != "."} == {
+        "run.json",
+        "step-00000004",
+        "step-00000008",
+    }
+    for start in ("new", "resume"):
+        with pytest.raises(
+            InputError, match=r"the training there is finished \(pass --fresh to train anew\)"
+        ):
+            go(corpus, tmp_path / "model", named, start=start)
+    before = digest(tmp_path / "model")
+    assert go(corpus, tmp_path / "model", named, start="fresh")[0] == 1
+    assert digest(tmp_path / "model") == before
+    if where == "elsewhere":
+        fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
+
+
+def test_a_model_folder_elsewhere(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+
+    monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
+    to = f"memory://{tmp_path.name}/model"
+    Place.of(f"{tmp_path}/corpus").put(corpus.path)
+    trained = train(recipe(), corpus, to)
+    assert Place.of(to).names() == ["bag"]
+    assert verify(trained.folder, kind="bag").meta["corpus"] == corpus.version
+    fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
+
+
+def test_a_damaged_checkpoint_is_named_with_the_one_that_is_whole(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        go(corpus, tmp_path, "training.checkpoint_every=2", stop=7)
+    shard = tmp_path / ".bag.training" / "step-00000006" / "shard-00000.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-1] + b"x")
+    with pytest.raises(
+        IntegrityError, match=r"step-00000006/shard.*damaged.*to resume from step-00000004, which is"
+    ):
+        go(corpus, tmp_path, "training.checkpoint_every=2", start="resume")
+
+
+def test_two_do_not_train_in_one_place(corpus: Corpus, tmp_path: Path) -> None:
+    with (
+        ready(recipe(), corpus, tmp_path, Manner()),
+        pytest.raises(BusyError, match="another process trains here"),
+        ready(recipe(), corpus, tmp_path, Manner()),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        ("nan", r"^training: the loss became nan in step 6 "),
+        ("full", r"^somewhere: No space left on device$"),
+    ],
+)
+def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
+    corpus: Corpus, tmp_path: Path, what: str, sentence: str
+) -> None:
+    mark = tmp_path / "mark"
+    mishap = f"mishap={json.dumps({'what': what, 'step': 5, 'marked': str(mark)})}"
+    with pytest.raises(CociteError, match=sentence):
+        go(corpus, tmp_path / "model", mishap)
+    assert go(corpus, tmp_path / "model", mishap, start="resume") == [5, 6, 7, 8]
+
+
+def test_several_workers_get_ddp_unless_a_backend_was_chosen() -> None:
+    assert settled(recipe(), 1).training.backend == "plain"
+    assert settled(recipe(), 2).training.backend == "ddp"
+    assert settled(recipe("training.backend=deepspeed"), 2).training.backend == "deepspeed"
+    with pytest.raises(
+        ConfigError, match=r"training\.backend: .*plain trains on one worker, and there are 2"
+    ):
+        settled(recipe("training.backend=plain"), 2)
+
+
+def test_what_may_change_is_no_part_of_a_training() -> None:
+    one, same = (
+        identity(recipe()),
+        identity(recipe("workers.count=4", "training.zero=3", "training.minutes=5")),
+    )
+    assert one == same
+    assert one != identity(recipe("training.batch=9"))
+
+
+def test_a_record_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"kind": 3}')
+    with pytest.raises(IntegrityError, match=r"run\.json: is not the record of a training"):
+        Run(Place.of(tmp_path), kept=True).state()
+    assert State("bag", {"a": 1}, "v").fingerprint != State("bag", {"a": 2}, "v").fingerprint
+
+
+def test_kinds_of_one_process_know_no_workers(corpus: Corpus, tmp_path: Path) -> None:
+    from cocite_jobs.train import load_recipe
+
+    for manner, sentence in (
+        (Manner(on="ray"), "nnselect trains in this process"),
+        (Manner(address="auto"), "nnselect trains in this process"),
+        (Manner(start="resume"), "holds no training to go on with"),
+    ):
+        with (
+            pytest.raises(InputError, match=sentence),
+            ready(load_recipe("nnselect"), corpus, tmp_path, manner),
+        ):
+            pass
