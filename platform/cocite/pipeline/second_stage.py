@@ -40,7 +40,8 @@ class SecondStage:
         index: the papers and the history.
         nnrank: scores candidates by title and abstract.
         fusions: the learned fusion for ``local`` and ``global`` queries.
-        cross_encoder: reads query and candidate together.
+        cross_encoder: reads query and candidate together; its ``kinds``, if it has them, are the kinds of query that
+            it was made for.
         finals: the final fusion for ``local`` and ``global`` queries.
     """
 

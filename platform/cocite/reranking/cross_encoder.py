@@ -31,6 +31,11 @@ class CrossEncoderReranker:
         self.scorer, self.corpus, self.id = scorer, corpus, id_
         self.papers = PaperTokens(scorer.pairs, corpus)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of query that its layout is made for."""
+        return (self.scorer.pairs.settings.layout,)
+
     def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
         """Logits (Q, k) of each query's candidates; ``-inf`` at padding.
 
