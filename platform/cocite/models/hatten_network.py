@@ -297,21 +297,20 @@ class Hatten(nn.Module):
         """(D, d) documents through both levels of attention."""
         device = documents.tokens.device
         sizes = [rows * columns for rows, columns in documents.shapes]
-        # Vaswani et al., section 3.4: vectors of variance 1 / d are multiplied by the root of d.
-        words = self.words(documents.tokens[documents.cells]) * self.settings.dimension**0.5
-        words = words + self.places[documents.positions[documents.cells]]
-        if torch.is_autocast_enabled(device.type):
-            words = words.to(torch.get_autocast_dtype(device.type))  # so is all that is added to them
+        words = torch.split(self.words(documents.tokens[documents.cells]), sizes)
+        places = torch.split(documents.positions[documents.cells], sizes)
+        half = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
         lengths = torch.split(documents.lengths, [rows for rows, _ in documents.shapes])
         kept = torch.split(keep[documents.cells], sizes) if keep is not None else None
         paragraphs = []
-        for i, ((rows, columns), x) in enumerate(
-            zip(documents.shapes, torch.split(words, sizes), strict=True)
-        ):
+        for i, (rows, columns) in enumerate(documents.shapes):
             mask = torch.arange(columns, device=device) < lengths[i][:, None]
             if kept is not None:
                 mask = mask & kept[i].view(rows, columns)
-            paragraphs.append(self.paragraph(x.view(rows, columns, -1), mask))
+            # Vaswani et al., section 3.4: vectors of variance 1 / d are multiplied by the root of d.
+            x = torch.add(self.places[places[i]], words[i], alpha=self.settings.dimension**0.5)
+            x = (x if half is None else x.to(half)).view(rows, columns, -1)  # then so is all that is added
+            paragraphs.append(self.paragraph(x, mask))
         parts = _gathered(_wide(torch.cat(paragraphs)), documents.parts)
         attended: Tensor = self.document(parts + self.types(self._types(documents)), documents.parts > 0)
         return attended
