@@ -176,6 +176,18 @@ def test_the_model_has_the_gradients_of_finite_differences() -> None:
     assert torch.autograd.gradcheck(run, values)
 
 
+def test_attention_comes_in_through_its_gate() -> None:
+    model, paragraphs = made(), texts(LENGTHS)
+    packed = documents(model, paragraphs, PARTS, QUERIES)
+    bags = model(packed, attend=False)
+    assert not torch.allclose(model(packed), bags, atol=1e-3)
+    model.gate.data.zero_()
+    assert torch.equal(model(packed), bags)
+    model.train()(packed)[:, 0].sum().backward()
+    assert model.gate.grad is not None
+    assert model.gate.grad != 0
+
+
 def test_dropped_words_leave_each_paragraph_one() -> None:
     model = made(word_dropout=0.99).train()
     torch.manual_seed(5)

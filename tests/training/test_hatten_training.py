@@ -223,6 +223,20 @@ def test_flops_are_those_that_torch_counts(corpus: Corpus, tmp_path: Path) -> No
     assert bag.flops(bag.collate(np.arange(4), 0)) == 0
 
 
+def test_attention_can_begin_some_epochs_later(corpus: Corpus, tmp_path: Path) -> None:
+    still = {"optimizer": {"learning_rate": 5e-3, "weight_decay": 0.0}}
+    task = made(corpus, tmp_path, objective={"bag_epochs": 1}, training={"epochs": 1, **still})
+    before = {name: value.clone() for name, value in task.model.state_dict().items()}
+    assert task.flops(task.collate(np.arange(3), 0)) == 0 < task.flops(task.collate(np.arange(3), 1))
+    train(task, task.recipe.training, world=World())
+    after = task.model.state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {"words.weight", "word_weight.weight", "place_weight", "type_weight"}
+    task = made(corpus, tmp_path, objective={"bag_epochs": 1}, training={"epochs": 2, "evaluate_every": 1000})
+    train(task, task.recipe.training, world=World())
+    assert task.model.gate != 0
+
+
 def test_fixed_word_vectors_stay(corpus: Corpus, tmp_path: Path) -> None:
     task = made(corpus, tmp_path, words={"trained": False}, training={"steps": 3})
     before = task.model.words.weight.detach().clone()

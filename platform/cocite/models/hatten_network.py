@@ -46,8 +46,6 @@ class HattenModelSettings(Settings):
     """The two levels of attention; without them ``bag`` is all there is, thirty times as quick."""
     bag: bool = True
     """Adds weighted sums of the word vectors, past both levels; not in the paper."""
-    gate: float = 1.0
-    """Weight of what attention makes beside the bag at the beginning; it is trained."""
 
     @model_validator(mode="after")
     def _divisible(self) -> HattenModelSettings:
@@ -257,7 +255,7 @@ class Hatten(nn.Module):
             self.place_weight = nn.Parameter(torch.full((settings.positions,), start))
             self.type_weight = nn.Parameter(torch.full((2 * len(KINDS),), start))
         if settings.bag and settings.attention:
-            self.gate = nn.Parameter(torch.tensor(settings.gate))
+            self.gate = nn.Parameter(torch.zeros(()))  # attention comes in as it proves useful
 
     @torch.no_grad()
     def begin_with(self, vectors: Tensor, weights: Tensor) -> None:
@@ -267,18 +265,23 @@ class Hatten(nn.Module):
         if self.settings.bag:
             self.word_weight.weight.copy_(weights[:, None] * scale)
 
-    def forward(self, documents: Documents) -> Tensor:
-        """(D, d) unit vectors."""
+    def forward(self, documents: Documents, attend: bool = True) -> Tensor:
+        """(D, d) unit vectors.
+
+        Args:
+            documents: what to embed.
+            attend: False leaves attention out where there is a bag.
+        """
         keep = self._kept(documents)
-        vectors = None
-        if self.settings.attention:
-            vectors = functional.normalize(_wide(self._attended(documents, keep)), dim=1)
-        if self.settings.bag:
-            with torch.autocast(documents.tokens.device.type, enabled=False):
-                bags = functional.normalize(self._bags(documents, keep), dim=1)
-            vectors = bags if vectors is None else functional.normalize(bags + self.gate * vectors, dim=1)
-        assert vectors is not None
-        return vectors
+        if not self.settings.bag:
+            return functional.normalize(_wide(self._attended(documents, keep)), dim=1)
+        with torch.autocast(documents.tokens.device.type, enabled=False):
+            bags = functional.normalize(self._bags(documents, keep), dim=1)
+        if not (attend and self.settings.attention) or (not self.training and not self.gate):
+            return bags
+        attended = functional.normalize(_wide(self._attended(documents, keep)), dim=1)
+        # The gate moves as fast as the words do; see ``Hatten.__init__``.
+        return functional.normalize(bags + self.gate * self.settings.dimension**0.5 * attended, dim=1)
 
     def _kept(self, documents: Documents) -> Tensor | None:
         """(T,) whether each word is read; None: all are."""

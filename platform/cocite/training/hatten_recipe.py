@@ -20,6 +20,8 @@ class HattenObjectiveSettings(Settings):
     objective: Literal["in_batch", "paper"] = "in_batch"
     """``in_batch``: each cited paper against all papers of its step that the citing paper does not cite (softmax).
     ``paper``: triplets with mined negatives and positives (Eq. 3)."""
+    bag_epochs: int = Field(0, ge=0)
+    """Epochs at the beginning in which the bag is trained alone: without attention they are thirty times as quick."""
     contexts: int = Field(4, ge=1)
     """Contexts of one citing paper that make an example together."""
     scale: float = Field(20.0, gt=0)

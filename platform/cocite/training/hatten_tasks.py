@@ -59,10 +59,11 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Batch:
-    """A piece of a step: its documents are the drawn queries, then the drawn papers."""
+    """A piece of a step: its documents are the drawn queries, then the drawn papers; and whether attention is used."""
 
     documents: Documents
     drawn: Drawn
+    attend: bool = True
 
 
 class HattenTask:
@@ -139,7 +140,8 @@ class HattenTask:
         contexts = np.where(drawn.read, drawn.contexts, NONE)
         queries = self.texts.parts_of_queries(self.gaps.citing[drawn.contexts], contexts)
         papers = self.texts.parts_of_papers(drawn.papers)
-        return Batch(self.texts.documents(queries, papers), drawn)
+        attend = epoch >= self.recipe.objective.bag_epochs
+        return Batch(self.texts.documents(queries, papers), drawn, attend)
 
     # -- what the loop asks besides ---------------------------------------------------------------------------
 
@@ -208,7 +210,7 @@ class HattenTask:
             tokens, squares = float(lengths.sum()), float(lengths.double().square().sum())
             pooled = 4 * model.heads * model.dimension * tokens + 4 * model.dimension**2 * len(lengths)
             forward += layer_flops(tokens, squares, **width) + pooled
-        return 3 * forward * model.attention
+        return 3 * forward * (model.attention and (batch.attend or not model.bag))
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write the encoder."""
@@ -228,7 +230,7 @@ class InBatchTask(HattenTask):
 
     def embed(self, model: nn.Module, batch: Batch) -> Tensor:
         """(q + c, d) vectors of a piece's queries and papers."""
-        vectors: Tensor = model(batch.documents)
+        vectors: Tensor = model(batch.documents, batch.attend)
         return vectors
 
     def contrast(self, vectors: Tensor, pieces: list[Examples], epoch: int) -> Tensor:
@@ -288,7 +290,7 @@ class TripletTask(HattenTask):
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """(b,) the mean loss of each example's triplets."""
         drawn = batch.drawn
-        vectors: Tensor = model(batch.documents)
+        vectors: Tensor = model(batch.documents, batch.attend)
         device = vectors.device
         queries, papers = vectors[: len(drawn.contexts)], vectors[len(drawn.contexts) :]
         query, positive, negative = self._triplets(drawn)
