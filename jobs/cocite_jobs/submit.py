@@ -26,8 +26,10 @@ RECIPE_KEY, KIND_KEY = "cocite.recipe", "cocite.kind"
 """Metadata that tells cocite's jobs from others on the same cluster."""
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 POLL_S = 1.0
-LOST_S = 60
-"""Seconds for which a cluster that no longer answers is asked again."""
+CONNECT_S = 10
+"""Seconds for a cluster to answer at first."""
+LOST_S = 120
+"""Seconds for which a cluster that answered before is asked again."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,12 @@ class Cluster:
             )
         self.address = address.rstrip("/")
         use_token()
+        import requests
         from ray.job_submission import JobSubmissionClient
 
         with _asked(self.address), _only_address(self.address):
+            # Ray's client would wait for a silent host as long as the system does: two minutes and more.
+            requests.get(f"{self.address}/api/version", timeout=(CONNECT_S, None))
             self._client = JobSubmissionClient(self.address)
 
     def submit(
@@ -163,10 +168,23 @@ class Cluster:
         while True:
             if job.status != "PENDING":
                 written = asyncio.run(self._tail(id_, write, written))
-            job = self.job(id_)
+            job = self._again(id_)
             if job.ended:
                 return job
             time.sleep(POLL_S)
+
+    def _again(self, id_: str) -> Job:
+        """A job that was there before; a cluster that does not answer is asked for a while."""
+        began = time.monotonic()
+        while True:
+            try:
+                return self.job(id_)
+            except NotFoundError:
+                raise
+            except CociteError:
+                if time.monotonic() - began > LOST_S:
+                    raise
+                time.sleep(POLL_S)
 
     def stop(self, id_: str) -> Job:
         """Stop a job; returns it once it has ended.
@@ -179,7 +197,7 @@ class Cluster:
             raise InputError(f"job {id_!r} has already ended: {job.status.lower()}", where=self.address)
         with _asked(self.address):
             self._client.stop_job(id_)
-        while not (job := self.job(id_)).ended:
+        while not (job := self._again(id_)).ended:
             time.sleep(POLL_S)
         return job
 

@@ -35,6 +35,7 @@ class Teller:
     def resume(self, step: int) -> None:
         """The training goes on from a step."""
         self.step = step
+        self.stage(f"going on from step {step}")
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Metrics of a step."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -33,24 +34,32 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return build(Synthetic(300, seed=11), tmp_path_factory.mktemp("synth") / "store")
 
 
-def test_a_recipe_file_travels_and_its_model_is_on_the_cluster(
+RECIPE = """
+kind: masked-lm
+texts: {body: 0, vocabulary: 300, sequence: 32, dev_pieces: 20, period: {train_until: 2015}}
+model: {hidden: 16, layers: 1, heads: 2, inner: 32}
+training: {steps: 6, batch: 8, tokens: 512, evaluate_every: 3, log_every: 1}
+workers: {count: 2}
+"""
+
+
+def test_a_recipe_file_travels_and_trains_on_the_clusters_workers(
     cluster: Head, corpus: Corpus, tmp_path: Path
 ) -> None:
-    shipped = Path(sys.modules["cocite"].__file__ or "").parents[2] / "jobs/cocite_jobs/recipes/nnselect.yaml"
     recipe = tmp_path / "ours.yaml"
-    recipe.write_text(shipped.read_text())
-    done = cluster.cocite(
-        "job", "submit", recipe, *SMALL, "--corpus", corpus.path, "--to", tmp_path / "model"
-    )
+    recipe.write_text(RECIPE)
+    places = ["--corpus", corpus.path, "--to", tmp_path / "model"]
+    done = cluster.cocite("job", "submit", recipe, "model.inner=24", *places)
     assert done.returncode == 0, done.stderr + done.stdout
-    assert "nnselect in" in done.stdout
+    steps = re.findall(r"^step (\d+): loss", done.stdout, re.MULTILINE)
+    assert steps == [str(step) for step in range(1, 7)]
     assert "succeeded after" in done.stderr
-    assert verify(tmp_path / "model" / "nnselect").meta["recipe"]["model"]["dimension"] == 8
+    assert verify(tmp_path / "model" / "masked-lm").meta["recipe"]["model"]["inner"] == 24
     listed = cluster.cocite("job", "list", "--json")
     [job] = json.loads(listed.stdout)
     assert (job["recipe"], job["status"], job["exit_code"]) == ("ours.yaml", "SUCCEEDED", 0)
-    assert job["command"].startswith("python -m cocite train ours.yaml")
-    assert "nnselect in" in cluster.cocite("job", "logs", job["id"]).stdout
+    assert job["command"].startswith("python -m cocite train ours.yaml model.inner=24 --corpus /")
+    assert cluster.cocite("job", "logs", job["id"]).stdout == done.stdout
 
 
 def test_a_job_that_fails_ends_with_its_code_and_its_sentence(

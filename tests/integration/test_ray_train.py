@@ -149,7 +149,9 @@ def test_an_error_of_a_worker_is_one_sentence_and_is_not_tried_again(corpus: Cor
     assert caught.value.__cause__ is None
     kept = sorted(path.name for path in (tmp_path / ".bag.training").glob("step-*"))
     assert kept[-1] == "step-00000006"  # the last good checkpoint
-    with pytest.raises(InputError, match=r"holds another training: its mishap\.\w+ is .*, not None \(name another"):
+    with pytest.raises(
+        InputError, match=r"holds another training: its mishap\.\w+ is .*, not None \(name another"
+    ):
         trained(corpus, tmp_path, on="process", start="resume")
 
 
@@ -222,3 +224,19 @@ def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
     assert history == pytest.approx(reference[0], rel=1e-4)
     names = {artifact.path for artifact in client.list_artifacts(run, "bag")}
     assert names == {"bag/manifest.json", "bag/model.safetensors"}
+
+
+def test_under_torchrun_all_its_processes_train(
+    corpus: Corpus, reference: tuple[dict[int, float], Any], tmp_path: Path
+) -> None:
+    started = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    done = subprocess.run(
+        started + command(corpus, tmp_path, "--no-track", "--json")[2:],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(TESTS)}, capture_output=True, text=True, timeout=240,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)  # one process speaks for both
+    losses = {entry["step"]: entry["loss"] for entry in answer["steps"] if "loss" in entry}
+    assert losses == pytest.approx(reference[0], rel=1e-4)
+    np.testing.assert_allclose(weights(tmp_path / "model"), reference[1], rtol=1e-4, atol=1e-6)

@@ -173,6 +173,14 @@ def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
     assert go(corpus, tmp_path / "model", mishap, start="resume") == [5, 6, 7, 8]
 
 
+def test_what_the_model_may_not_replace_is_told_before_it_is_trained(corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "notes.txt").touch()
+    with pytest.raises(InputError, match=r"bag: is not empty and holds no model, so it is not replaced"):
+        go(corpus, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["bag"]
+
+
 def test_several_workers_get_ddp_unless_a_backend_was_chosen() -> None:
     assert settled(recipe(), 1).training.backend == "plain"
     assert settled(recipe(), 2).training.backend == "ddp"

@@ -48,6 +48,7 @@ def test_the_length_of_a_training_follows_from_its_first_log() -> None:
     for step in range(11, 13):
         teller.log({"loss": 1.0, "epoch": step / 8}, step)
     teller.advance(2)
+    assert events[0] == ("stage", "going on from step 10", 0)
     assert events[-1] == ("at", 24, 12)
 
 
