@@ -128,9 +128,9 @@ class Dense:
         return function(self(inputs))
 
     def added(self, inputs: Tensor, residual: Tensor) -> Tensor:
-        """(n, in) -> (n, out), plus a residual (n, out)."""
-        if not self.packed:
-            return F.linear(inputs, self.weight, self.bias) + residual
+        """(n, in) -> (n, out), plus a residual (n, out), in the residual's precision."""
+        if not self.packed or residual.dtype != self.dtype:
+            return residual + self(inputs)
         found: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
             inputs, residual, self.weight, self.bias, "add"
         )

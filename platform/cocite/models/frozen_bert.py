@@ -45,16 +45,7 @@ class _Layer:
         self.inner = Dense.of(layer.intermediate.dense, dtype, packed=packed)
         self.outer = Dense.of(layer.output.dense, dtype, packed=packed)
         self.activation = layer.intermediate.intermediate_act_fn
-        self.norms = [_Norm(norm, dtype) for norm in (output.LayerNorm, layer.output.LayerNorm)]
-
-
-class _Norm:
-    def __init__(self, norm: Any, dtype: torch.dtype) -> None:
-        self.shape, self.eps = norm.normalized_shape, norm.eps
-        self.weight, self.bias = norm.weight.detach().to(dtype), norm.bias.detach().to(dtype)
-
-    def __call__(self, states: Tensor) -> Tensor:
-        return F.layer_norm(states, self.shape, self.weight, self.bias, self.eps)
+        self.norms = output.LayerNorm, layer.output.LayerNorm
 
 
 class FrozenBert:
@@ -62,7 +53,8 @@ class FrozenBert:
 
     Args:
         trunk: a trunk that :func:`packed_bert.supports`, on the CPU; its weights must not change afterwards.
-        precision: of weights and states; the embeddings are summed in fp32.
+        precision: of what is multiplied. States are summed and normalised in fp32, which costs little and leaves a
+            third of the error of bf16 throughout.
         packed: whether the dense layers are oneDNN's.
     """
 
@@ -96,10 +88,10 @@ class FrozenBert:
 
     def _run(self, batch: PairBatch, *, first: bool, careful: bool) -> Tensor:
         offsets = batch.offsets.tolist()
-        states = packed_bert.embedded(self.trunk, batch).to(self.dtype)
+        states = packed_bert.embedded(self.trunk, batch)
         for layer in self.layers[:-1] if first else self.layers:
-            query, key, value = self._split(layer.all(states), 3)
-            found = torch.empty_like(states)
+            query, key, value = self._split(layer.all(states.to(self.dtype)), 3)
+            found = torch.empty(states.shape, dtype=self.dtype)
             target = found.view(len(found), self.heads, -1)
             shifts = self._shifts(batch, query, key)
             for i, (start, end) in enumerate(itertools.pairwise(offsets)):
@@ -108,21 +100,23 @@ class FrozenBert:
                 self._attend(query[part], key[part], value[part], target[part], shift, careful=careful)
             states = self._rest(layer, found, states)
         if not first:
-            return states.float()
+            return states
         layer = self.layers[-1]
         asking = states[batch.offsets[:-1]]
-        found = self._attend_first(batch, layer.query(asking), *self._split(layer.keys(states), 2))
-        return self._rest(layer, found, asking).float()
+        query = layer.query(asking.to(self.dtype))
+        found = self._attend_first(batch, query, *self._split(layer.keys(states.to(self.dtype)), 2))
+        return self._rest(layer, found, asking)
 
     def _split(self, states: Tensor, parts: int) -> tuple[Tensor, ...]:
         """(T, parts * d) -> parts of (T, h, e)."""
         return states.view(len(states), parts, self.heads, -1).unbind(1)
 
     def _rest(self, layer: _Layer, found: Tensor, states: Tensor) -> Tensor:
-        """What follows attention in a layer."""
+        """What follows attention in a layer: (n, d) of attention and of the layer's input -> (n, d)."""
         states = layer.norms[0](layer.out.added(found, states))
-        inner = layer.inner.activated(states, self.activation, layer.activation)
-        return layer.norms[1](layer.outer.added(inner, states))
+        inner = layer.inner.activated(states.to(self.dtype), self.activation, layer.activation)
+        left: Tensor = layer.norms[1](layer.outer.added(inner, states))
+        return left
 
     def _shifts(self, batch: PairBatch, query: Tensor, key: Tensor) -> Tensor | None:
         """(b, h, 1, 1) what is added to the scores of each pair's heads; None where all can stay as they are."""

@@ -14,9 +14,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention.varlen import varlen_attn
 
 from cocite.text.pairs import PairBatch
+
+try:
+    from torch.nn.attention.varlen import varlen_attn
+except ImportError:  # a torch before 2.10: attention is padded on a GPU too
+    varlen_attn = None  # type: ignore[assignment]
 
 FAMILY = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
 """Hugging Face model types whose layers are BERT's, module by module."""
@@ -97,7 +101,8 @@ class Attention:
             (T or b, h * e).
         """
         b = len(self.batch)
-        if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and not dropout:
+        half = query.dtype in (torch.float16, torch.bfloat16)
+        if varlen_attn is not None and query.is_cuda and half and not dropout:
             starts = torch.arange(b + 1, device=query.device, dtype=torch.int32) if first else self.cumulative
             most = 1 if first else self.batch.longest
             found = varlen_attn(query, key, value, starts, self.cumulative, most, self.batch.longest)
