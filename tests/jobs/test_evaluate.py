@@ -62,7 +62,7 @@ def test_a_pipeline_is_measured_written_and_judged_alike(corpus, model, tmp_path
     assert code == 0, err
     report = json.loads(out)
     measured = rows(report, "metrics")
-    assert list(measured) == ["bm25", "nnselect", "nnrank", "first", "full"]
+    assert list(measured) == ["bm25", "nnselect", "nnrank", "first-without-neural", "first", "full"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *(f"{name}.trec" for name in measured),
         "qrels.trec",

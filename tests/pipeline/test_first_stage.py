@@ -11,6 +11,7 @@ from cocite.errors import InputError
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.signals import Signals
+from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Ranking, Retriever
 from cocite.retrieval.index import Index
 
@@ -141,3 +142,42 @@ def test_a_weight_of_an_unknown_signal_is_told(whole: Index, corpus: Corpus, lat
     stage = FirstStage(whole, weights={"global": {"whole>txt": 1.0}, "local": {}})
     with pytest.raises(InputError, match="did you mean 'whole>text'"):
         stage.search(queries_of(corpus, later[:1], context=False), 5)
+
+
+class LengthEncoder:
+    """Knows nothing but how long a title is; a second one reads abstracts."""
+
+    dimension = 8
+
+    def __init__(self, name: str) -> None:
+        self.name, self.id = name, f"{name}-1"
+
+    def _encode(self, lengths: list[int]) -> np.ndarray:
+        return np.eye(8, dtype=np.float32)[np.array(lengths) % 8]
+
+    def encode_papers(self, corpus: Corpus, rows: np.ndarray) -> np.ndarray:
+        return self._encode([len(title) for title in corpus.papers.take("title", rows)])
+
+    def encode_queries(self, queries: list) -> np.ndarray:
+        return self._encode([len(query.title) for query in queries])
+
+
+def test_each_encoder_is_a_signal_and_counts_in_the_blend_if_it_is_there(
+    corpus: Corpus, first: FirstStage, later: list[int]
+) -> None:
+    encoders = [LengthEncoder("nnselect"), LengthEncoder("hatten")]
+    index = first.index
+    for encoder in encoders:
+        index = index.with_vectors(encoder)
+    queries = queries_of(corpus, later[:4], context=True)
+    weights = {"local": {"nnselect": 1.0, "hatten": 0.5, "sentence": 3.0}, "global": {}}
+    stage = FirstStage(index, encoders, weights=weights)
+    found = stage.retrieve(queries, Options(depth=20))
+    same = np.array([[len(corpus.paper(int(row)).title) % 8 for row in rows] for rows in found.ranking.rows])
+    own = np.array([[len(query.title) % 8] for query in queries])
+    assert (same == own).all(), "a signal without its encoder is left out, and the others decide"
+    np.testing.assert_array_equal(found.signals["nnselect"], 1.0)
+    assert "sentence" not in found.signals
+    alone = FirstStage(index, encoders[:1], weights=weights).retrieve(queries, Options(depth=20))
+    assert "hatten" not in alone.signals
+    assert weights_for(["a", "b"])["global"] != weights_for(["a"])["global"] == weights_for([])["global"]

@@ -10,10 +10,11 @@ from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import members
-from cocite.pipeline.first_stage import GLOBAL_WEIGHTS, LOCAL_WEIGHTS, FirstStage
+from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
+from cocite.pipeline.weights import GLOBAL_WEIGHTS, LOCAL_WEIGHTS
 from cocite.protocols import Encoder, Query, Ranking
 from cocite.retrieval.dense import VectorRetriever
 from cocite.retrieval.index import Index

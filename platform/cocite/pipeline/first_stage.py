@@ -11,42 +11,9 @@ from numpy.typing import NDArray
 from cocite.pipeline.members import ENCODERS, load_encoders
 from cocite.pipeline.options import Candidates, Options, by_kind
 from cocite.pipeline.signals import Signals
+from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.index import Index
-
-LOCAL_WEIGHTS: dict[str, float] = {
-    "whole>text": 0.8,
-    "title>title": 0.4,
-    "title>text": 0.1,
-    "whole>anchors": 0.1,
-    "context>text": 0.4,
-    "context>title": 0.1,
-    "context>anchors": 0.1,
-    "near>title": 0.2,
-    "near>anchors": 0.1,
-    "sentences": 0.5,
-    "sentences:cubes": 0.2,
-    "near-sentences": 0.4,
-    "cites-neighbours": 0.4,
-    "shared-authors": 0.8,
-    "names": 0.4,
-}
-GLOBAL_WEIGHTS: dict[str, float] = {
-    "whole>text": 0.8,
-    "title>text": 0.2,
-    "whole>anchors": 0.1,
-    "neighbours-20": 0.1,
-    "neighbours-50": 0.2,
-    "neighbours-150": 0.2,
-    "cites-neighbours": 0.2,
-    "sentences": 0.1,
-    "sentences:cubes": 0.2,
-    "shared-authors": 0.2,
-    "past-citations": 0.2,
-    "recent-in-citations": 0.1,
-}
-"""Weight of each signal, scaled to 1 for the query's best paper. Found by coordinate ascent on the recall of the ACL
-corpus' dev split with the history before it; since every signal is scaled, they carry over to other corpora."""
 
 CELLS = 1_500_000
 """Cells of one dense signal of a block of queries (6 MB): a block holds some thirty signals."""
@@ -58,8 +25,8 @@ class FirstStage:
     Args:
         index: what is searched.
         encoders: made vectors that the index holds.
-        weights: signal -> weight for ``local`` and ``global`` queries; signals of encoders that are not there are
-            left out.
+        weights: signal -> weight for ``local`` and ``global`` queries, where :mod:`cocite.pipeline.weights` is not
+            to be followed; signals of encoders that are not there are left out.
     """
 
     name = "first-stage"
@@ -72,7 +39,7 @@ class FirstStage:
         weights: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
         self.index = index
-        self.weights = weights or {"local": LOCAL_WEIGHTS, "global": GLOBAL_WEIGHTS}
+        self.weights = weights or weights_for([encoder.name for encoder in encoders])
         self.signals = Signals(index, encoders)
 
     @classmethod
