@@ -184,9 +184,11 @@ def set_attention_dropout(trunk: nn.Module, share: float) -> None:
     if name is None:
         raise InputError(f"a {config.model_type} has no attention dropout to set")
     setattr(config, name, share)
-    for layer in layer_list(trunk):
-        attention = next(module for part, module in layer.named_modules() if "attention" in part)
-        for module in attention.modules():
-            if hasattr(module, "query") or hasattr(module, "q_lin"):
-                for dropout in (child for child in module.children() if isinstance(child, nn.Dropout)):
-                    dropout.p = share
+    # The module that projects queries is the one that drops attention weights, by a module or by a number.
+    for module in trunk.modules():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = share
+        if any(hasattr(module, query) for query in ("query", "query_proj", "q_lin", "q")):
+            for child in module.children():
+                if isinstance(child, nn.Dropout):
+                    child.p = share
