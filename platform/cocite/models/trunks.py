@@ -185,6 +185,7 @@ def set_attention_dropout(trunk: nn.Module, share: float) -> None:
         raise InputError(f"a {config.model_type} has no attention dropout to set")
     setattr(config, name, share)
     # The module that projects queries is the one that drops attention weights, by a module or by a number.
+    module: Any
     for module in trunk.modules():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = share
