@@ -147,5 +147,7 @@ def acl_store(acl, tmp_path_factory):
         return Corpus.open(acl)
     from cocite.corpus.builder import build
     from cocite.corpus.importers import open_source
+    from cocite.corpus.splits import by_year_name
 
-    return build(open_source(acl), tmp_path_factory.mktemp("acl") / "store")
+    store = tmp_path_factory.mktemp("acl") / "store"
+    return build(open_source(acl), store, split=by_year_name(2009, 2010))
