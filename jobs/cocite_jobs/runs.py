@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,9 @@ from cocite.training.engine.world import World
 from cocite_jobs.places import Place, locked
 from cocite_jobs.remote_store import RemoteStore
 
-STATE = "run.json"
+STATE, LOG = "run.json", "log.json"
+Entry = tuple[dict[str, float], int]
+"""Metrics, and the step that they are of."""
 Start = Literal["new", "resume", "fresh"]
 """How to begin: only where nothing is, with what is there, or in its stead."""
 
@@ -149,6 +151,18 @@ class Run:
         if self.place.local is not None:
             return FolderStore(self.place.local, world, metric=metric, keep=keep)
         return RemoteStore(self.place, world, metric=metric, keep=keep)
+
+    def keep_log(self, entries: Sequence[Entry]) -> None:
+        """Keep all that was logged so far."""
+        self.place.write(LOG, json.dumps(entries) + "\n")
+
+    def logged(self, step: int) -> list[Entry]:
+        """What was logged up to a step; nothing where that was not kept."""
+        try:
+            entries = json.loads(self.place.read(LOG) or b"[]")
+        except ValueError:
+            return []
+        return [(metrics, at) for metrics, at in entries if at <= step]
 
     @property
     def model(self) -> Place:

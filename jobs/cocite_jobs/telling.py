@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cocite.training.engine.settings import TrainingSettings
@@ -26,22 +26,26 @@ class Teller:
     def __init__(self, send: Callable[[Event], None], settings: TrainingSettings) -> None:
         self.send, self.epochs = send, settings.epochs
         self.step, self.total = 0, settings.steps or 0
+        self.entries: list[tuple[dict[str, float], int]] = []  # all that was logged
         self._told = 0.0
 
     def stage(self, text: str) -> None:
         """What begins now."""
         self.send(("stage", text, 0))
 
-    def resume(self, step: int) -> None:
-        """The training goes on from a step."""
+    def resume(self, step: int, logged: Sequence[tuple[Mapping[str, float], int]] = ()) -> None:
+        """The training goes on from a step; what was logged up to there is told again, for who missed some of it."""
         self.step = step
         self.stage(f"going on from step {step}")
+        for metrics, at in logged:
+            self.log(metrics, at)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Metrics of a step."""
         epoch = metrics.get("epoch", 0.0)
         if not self.total and epoch:  # steps so far, and the share of an epoch that they are
             self.total = round(step / epoch * self.epochs)
+        self.entries.append((dict(metrics), step))
         self.send(("log", dict(metrics), step))
 
     def advance(self, steps: int) -> None:

@@ -107,7 +107,7 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
         task,
         recipe.training,
         world=world,
-        store=_Told(store, teller, saved),
+        store=_Told(store, world, run, teller, saved),
         fingerprint=order.fingerprint,
         log=teller.log,
         advance=teller.advance,
@@ -127,10 +127,13 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
 
 
 class _Told:
-    """A store that says where training goes on, and what was saved."""
+    """A store that keeps what was logged beside each checkpoint, and says where training goes on, and what was saved.
 
-    def __init__(self, store: Store, teller: Teller, saved: Saved | None) -> None:
-        self.store, self.teller, self.saved = store, teller, saved
+    Words that were on their way when a driver was killed are said again by who goes on from the checkpoint.
+    """
+
+    def __init__(self, store: Store, world: World, run: Run, teller: Teller, saved: Saved | None) -> None:
+        self.store, self.world, self.run, self.teller, self.saved = store, world, run, teller, saved
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See ``Store``."""
@@ -139,12 +142,28 @@ class _Told:
     @contextmanager
     def _latest(self) -> Iterator[Path | None]:
         with self.store.latest() as folder:
-            if folder is not None:
-                self.teller.resume(int(folder.name.removeprefix("step-")))
+            if folder is not None and self.world.first:
+                step = int(folder.name.removeprefix("step-"))
+                self.teller.resume(step, self.run.logged(step))
             yield folder
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
         """See ``Store``."""
+        trouble: CociteError | None = None
+        if self.world.first:
+            try:
+                self.run.keep_log(self.teller.entries)
+            except OSError as error:
+                trouble = CociteError(
+                    f"the checkpoint of step {step} could not be written: {error.strerror}",
+                    where=self.run.place.uri,
+                    hint="the checkpoint before it is whole: make room, then resume",
+                )
+            except CociteError as error:
+                trouble = error
+        trouble = self.world.agree(trouble)
+        if trouble is not None:
+            raise trouble
         self.store.save(step, write, metrics)
         if self.saved is not None:
             self.saved(step, metrics)

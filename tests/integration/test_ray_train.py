@@ -38,7 +38,7 @@ TRAINING: dict[str, Any] = {
     "evaluate_every": 6, "checkpoint_every": 3,
     "optimizer": {"learning_rate": 0.02, "weight_decay": 0.1, "clip": 0.5},
 }  # fmt: skip
-TWO = ["workers.count=2", "workers.timeout=60"]
+TWO = ["workers.count=2", "workers.timeout=300"]
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_a_killed_worker_is_replaced_and_changes_nothing(
         corpus,
         tmp_path / "model",
         "workers.count=[1, 2]",
-        "workers.timeout=60",
+        "workers.timeout=300",
         f"mishap={json.dumps(mishap)}",
     )
     assert (tmp_path / "killed").exists()
@@ -157,10 +157,13 @@ def test_an_error_of_a_worker_is_one_sentence_and_is_not_tried_again(corpus: Cor
 
 @pytest.mark.usefixtures("ray_here")
 def test_more_than_there_is_is_refused_at_once(corpus: Corpus, tmp_path: Path) -> None:
-    began = time.monotonic()
-    with pytest.raises(InputError, match=r"workers: 2 x 1 GPU are asked for, and the cluster has 0 \(lower"):
-        trained(corpus, tmp_path, *TWO, "workers.gpus=1")
-    assert time.monotonic() - began < 20
+    stages: list[str] = []
+    manner = Manner(on="ray")
+    with ready(recipe(*TWO, "workers.gpus=1"), corpus, tmp_path, manner) as training:
+        sentence = r"workers: 2 x 1 GPU are asked for, and the cluster has 0 \(lower"
+        with pytest.raises(InputError, match=sentence):
+            training.train(Report(stage=lambda name, _: stages.append(name)))
+    assert stages == ["starting Ray"]
 
 
 def command(corpus: Corpus, folder: Path, *arguments: str) -> list[str]:
@@ -181,7 +184,7 @@ def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
     log = tmp_path / "log.txt"
     with log.open("w") as file:
         driver = subprocess.Popen(slow, cwd=tmp_path, env=environment, stdout=file, stderr=file)
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 600
         while not (tmp_path / "model/.bag.training/step-00000009").is_dir():
             assert driver.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
@@ -198,7 +201,7 @@ def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
             capture_output=True,
             text=True,
             check=False,
-            timeout=240,
+            timeout=600,
         )
 
     refused = cocite()
@@ -210,9 +213,10 @@ def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
     done = cocite("--resume", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    told = [entry["step"] for entry in answer["steps"] if "loss" in entry]
-    assert told[0] >= 10
-    assert told[-1] == STEPS
+    told = {entry["step"]: entry["loss"] for entry in answer["steps"] if "loss" in entry}
+    assert told == pytest.approx(
+        reference[0], rel=1e-4
+    )  # what the killed driver had heard, and what it had not
     np.testing.assert_allclose(weights(tmp_path / "model"), reference[1], rtol=1e-4, atol=1e-6)
     from mlflow import MlflowClient
 
@@ -232,7 +236,7 @@ def test_under_torchrun_all_its_processes_train(
     started = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
     done = subprocess.run(
         started + command(corpus, tmp_path, "--no-track", "--json")[2:],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(TESTS)}, capture_output=True, text=True, timeout=240,
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(TESTS)}, capture_output=True, text=True, timeout=600,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -45,9 +45,10 @@ class Stop(Exception):
     pass
 
 
-def go(corpus: Corpus, to: Path, *overrides: str, start: str = "new", stop: int = -1) -> list[int]:
-    """Train in this process; the steps that were told."""
+def go(corpus: Corpus, to: Path, *overrides: str, start: str = "new", stop: int = -1) -> int:
+    """Train in this process to the end, each step told once; returns the step from which it went on."""
     steps: list[int] = []
+    went_on = [0]
 
     def log(metrics: dict[str, float], step: int) -> None:
         if "loss" in metrics:
@@ -55,9 +56,14 @@ def go(corpus: Corpus, to: Path, *overrides: str, start: str = "new", stop: int 
             if step == stop:
                 raise Stop
 
+    def stage(text: str, _: int) -> None:
+        if text.startswith("going on from step "):
+            went_on.append(int(text.split()[-1]))
+
     with ready(recipe(*overrides), corpus, to, Manner(start=start)) as training:  # type: ignore[arg-type]
-        training.train(Report(log=log))
-    return steps
+        training.train(Report(log=log, stage=stage))
+    assert steps == list(range(1, TRAINING["steps"] + 1))
+    return went_on[-1]
 
 
 def digest(folder: Path) -> str:
@@ -74,7 +80,7 @@ def test_a_stopped_training_asks_and_goes_on_to_the_same_end(corpus: Corpus, tmp
     ):
         go(corpus, model)
     # Who trains, for how long, and how often it is looked at, may change.
-    assert go(corpus, model, "training.keep=1", "training.tokens=40", start="resume") == [5, 6, 7, 8]
+    assert go(corpus, model, "training.keep=1", "training.tokens=40", start="resume") == 4
     assert [path.name for path in model.iterdir()] == ["bag"]
     assert verify(model / "bag").files == verify(tmp_path / "whole" / "bag").files
     with pytest.raises(NotFoundError, match="holds no training to go on with"):
@@ -84,13 +90,13 @@ def test_a_stopped_training_asks_and_goes_on_to_the_same_end(corpus: Corpus, tmp
 def test_fresh_starts_over(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(Stop):
         go(corpus, tmp_path, stop=6)
-    assert go(corpus, tmp_path, start="fresh")[0] == 1
+    assert go(corpus, tmp_path, start="fresh") == 0
 
 
 def test_before_the_first_checkpoint_there_is_nothing_to_ask_about(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(Stop):
         go(corpus, tmp_path, "examples=40", stop=2)
-    assert go(corpus, tmp_path)[0] == 1
+    assert go(corpus, tmp_path) == 0
 
 
 @pytest.mark.parametrize("where", ["folder", "elsewhere"])
@@ -105,10 +111,11 @@ def test_a_named_storage_keeps_its_checkpoints(corpus: Corpus, tmp_path: Path, w
         InputError, match=r"holds another training: its examples is 48, not 40 \(name another"
     ):
         go(corpus, tmp_path / "model", named, "examples=40")
-    assert go(corpus, tmp_path / "model", named, start="resume") == [5, 6, 7, 8]
+    assert go(corpus, tmp_path / "model", named, start="resume") == 4
     place = Place.of(storage)
     assert {name for name in place.names() if name[0] != "."} == {
         "run.json",
+        "log.json",
         "step-00000004",
         "step-00000008",
     }
@@ -118,7 +125,7 @@ def test_a_named_storage_keeps_its_checkpoints(corpus: Corpus, tmp_path: Path, w
         ):
             go(corpus, tmp_path / "model", named, start=start)
     before = digest(tmp_path / "model")
-    assert go(corpus, tmp_path / "model", named, start="fresh")[0] == 1
+    assert go(corpus, tmp_path / "model", named, start="fresh") == 0
     assert digest(tmp_path / "model") == before
     if where == "elsewhere":
         fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
@@ -170,7 +177,7 @@ def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
     mishap = f"mishap={json.dumps({'what': what, 'step': 5, 'marked': str(mark)})}"
     with pytest.raises(CociteError, match=sentence):
         go(corpus, tmp_path / "model", mishap)
-    assert go(corpus, tmp_path / "model", mishap, start="resume") == [5, 6, 7, 8]
+    assert go(corpus, tmp_path / "model", mishap, start="resume") == 4
 
 
 def test_what_the_model_may_not_replace_is_told_before_it_is_trained(corpus: Corpus, tmp_path: Path) -> None:

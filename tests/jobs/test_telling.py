@@ -44,11 +44,13 @@ def test_what_a_replaced_worker_goes_over_again_is_told_once() -> None:
 def test_the_length_of_a_training_follows_from_its_first_log() -> None:
     events: list[Event] = []
     teller = Teller(events.append, TrainingSettings(epochs=3))
-    teller.resume(10)
+    teller.resume(10, [({"loss": 2.0}, 9)])
     for step in range(11, 13):
         teller.log({"loss": 1.0, "epoch": step / 8}, step)
     teller.advance(2)
     assert events[0] == ("stage", "going on from step 10", 0)
+    assert events[1] == ("log", {"loss": 2.0}, 9)
+    assert [step for _, step in teller.entries] == [9, 11, 12]
     assert events[-1] == ("at", 24, 12)
 
 
