@@ -130,7 +130,7 @@ class Dense:
     def added(self, inputs: Tensor, residual: Tensor) -> Tensor:
         """(n, in) -> (n, out), plus a residual (n, out), in the residual's precision."""
         if not self.packed or residual.dtype != self.dtype:
-            return residual + self(inputs)
+            return self(inputs).to(residual.dtype).add_(residual)
         found: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
             inputs, residual, self.weight, self.bias, "add"
         )
