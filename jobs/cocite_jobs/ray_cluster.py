@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from cocite.errors import CociteError, ConfigError, InputError
+from cocite.errors import BusyError, CociteError, ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.places import locked
 
 LOCAL = "local"
+SCRATCH = "cocite-ray-"
+YOUNG_S = 60
+"""Seconds for which a scratch folder is left alone though nobody has locked it yet."""
 STORE_BYTES = 128 * 2**20
 """Ray's shared memory on this machine: what passes through it here is a few metrics."""
 
 
 @contextmanager
-def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[None]:
+def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[Path]:
     """Connect to Ray while the block runs.
 
     Args:
@@ -26,7 +32,11 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
             cluster there), else a private Ray that ends with the block.
         verbose: let Ray and its workers write to this terminal.
 
+    Yields:
+        a scratch folder of this process.
+
     Raises:
+        InputError: a cluster at such an address takes jobs only.
         CociteError: no cluster answers.
     """
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
@@ -37,22 +47,36 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
-    if ray.is_initialized():  # a caller's Ray, such as a sweep's: it is not ours to end
-        yield
-        return
-    options: dict[str, Any] = {"log_to_driver": verbose, "logging_level": "info" if verbose else "error"}
-    private = None
-    if address == LOCAL:
-        options |= {"include_dashboard": False, "object_store_memory": STORE_BYTES}
-        if "RAY_TMPDIR" not in os.environ:
-            private = options["_temp_dir"] = tempfile.mkdtemp(prefix="cocite-ray-")
+    with scratch() as folder:
+        if ray.is_initialized():  # a caller's Ray, such as a sweep's: it is not ours to end
+            yield folder
+            return
+        options: dict[str, Any] = {"log_to_driver": verbose, "logging_level": "info" if verbose else "error"}
+        if address == LOCAL:
+            options |= {"include_dashboard": False, "object_store_memory": STORE_BYTES}
+            if "RAY_TMPDIR" not in os.environ:
+                options["_temp_dir"] = str(folder)
+        try:
+            _begin(address, options, attempts=2 if address == LOCAL else 1)
+            yield folder
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is gone with the block; those of processes that were killed are cleared away first."""
+    for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        with suppress(BusyError, OSError):
+            if time.time() - old.stat().st_mtime > YOUNG_S:
+                with locked(old / ".lock"):
+                    shutil.rmtree(old, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
     try:
-        _begin(address, options, attempts=2 if address == LOCAL else 1)
-        yield
+        with locked(folder / ".lock"):
+            yield folder
     finally:
-        ray.shutdown()
-        if private is not None:
-            shutil.rmtree(private, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _begin(address: str, options: dict[str, Any], attempts: int) -> None:

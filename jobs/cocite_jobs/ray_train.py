@@ -8,11 +8,11 @@ counts too, and a killed driver or a full disk leaves no book to mend. Ray is to
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError
@@ -53,7 +53,7 @@ def fit(
     """
     workers_range(workers)
     hear(("stage", "starting Ray", 0))
-    with connected(address, verbose=verbose), _environment(_variables(workers)):
+    with connected(address, verbose=verbose) as scratch, _environment(_variables(workers)):
         import ray
 
         if not wait:
@@ -63,14 +63,13 @@ def fit(
             ray.get_runtime_context().get_node_id(), soft=False
         )
         journal = ray.remote(num_cpus=0, scheduling_strategy=here)(Journal).remote()
-        with tempfile.TemporaryDirectory(prefix="cocite-ray-train-") as scratch:
-            answer = _Answer(lambda: _trainer(order, workers, journal, scratch).fit())
-            while True:
-                over = answer.wait(LISTEN_S)
-                for event in ray.get(journal.take.remote()):
-                    hear(event)
-                if over:
-                    return _outcome(answer, workers)
+        answer = _Answer(lambda: _trainer(order, workers, journal, scratch / "train").fit())
+        while True:
+            over = answer.wait(LISTEN_S)
+            for event in ray.get(journal.take.remote()):
+                hear(event)
+            if over:
+                return _outcome(answer, workers)
 
 
 class _Answer(threading.Thread):
@@ -96,7 +95,7 @@ class _Answer(threading.Thread):
         return not self.is_alive()
 
 
-def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: str) -> Any:
+def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: Path) -> Any:
     from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
     from ray.train.torch import TorchConfig, TorchTrainer
 
@@ -121,7 +120,7 @@ def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: str) 
         ),
         run_config=RunConfig(
             name="training",
-            storage_path=scratch,  # for Ray's own marks: nothing that is needed again
+            storage_path=str(scratch),  # for Ray's own marks: nothing that is needed again
             failure_config=FailureConfig(
                 max_failures=workers.retries, controller_failure_limit=max(workers.retries, 0)
             ),

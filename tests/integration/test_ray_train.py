@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -204,12 +203,6 @@ def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
             timeout=600,
         )
 
-    refused = cocite()
-    assert refused.returncode == 2
-    assert re.search(
-        r"holds an unfinished training, up to step \d+ \(pass --resume to go on with it", refused.stderr
-    )
-    assert "Traceback" not in refused.stderr
     done = cocite("--resume", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.ray_cluster import check_resources, connected, resources, workers_range
+from cocite_jobs.ray_cluster import SCRATCH, check_resources, connected, resources, scratch, workers_range
 
 NODES = [{"CPU": 8.0, "GPU": 2.0, "memory": 1e9}, {"CPU": 4.0}]
 
@@ -56,3 +59,15 @@ def test_the_number_of_workers_is_a_number() -> None:
 def test_a_cluster_that_is_reached_by_jobs_is_told(address: str) -> None:
     with pytest.raises(InputError, match="use cocite job submit"), connected(address):
         pass
+
+
+def test_scratch_of_killed_processes_is_cleared_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with scratch() as mine:
+        for name in ("left", "young"):
+            (tmp_path / f"{SCRATCH}{name}" / "session").mkdir(parents=True)
+        for folder in (mine, tmp_path / f"{SCRATCH}left"):
+            os.utime(folder, (0, 0))
+        with scratch() as other:
+            assert {path.name for path in tmp_path.iterdir()} == {mine.name, other.name, f"{SCRATCH}young"}
+    assert [path.name for path in tmp_path.iterdir()] == [f"{SCRATCH}young"]
