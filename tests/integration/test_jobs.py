@@ -83,7 +83,13 @@ def test_ctrl_c_leaves_a_job_running_and_stop_ends_it(cluster: Head, corpus: Cor
     id_ = json.loads(done.stdout)["id"]
     command = [sys.executable, "-m", "cocite", "job", "logs", id_, "-f", "--address", cluster.dashboard]
     following = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=cluster.environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=cluster.environment,
+        # Where the tests run in the background, Ctrl-C is ignored, and children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert following.stdout is not None
     assert any(line.startswith("epoch 1:") for line in following.stdout)  # and no further: it is running

@@ -61,7 +61,7 @@ def test_every_table_is_printed(capsys, corpus, model):
     )
     assert len(found) == len(TABLES)
     prefetching = {row["system"]: row for row in found["prefetching"]}
-    assert list(prefetching) == ["bm25 (context)", "bm25", "nnselect", "first"]
+    assert list(prefetching) == ["bm25 (context)", "bm25", "nnselect", "first-without-neural", "first"]
     assert all(
         0 <= row["R@10"] <= row["R@2000"] <= 1 and row["ms per query"] > 0 for row in prefetching.values()
     )
