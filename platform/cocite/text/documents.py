@@ -1,0 +1,93 @@
+"""Documents of sentences of tokens, packed: what a hierarchical encoder reads (MP-BERT4CR, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cocite.text.token_lists import TokenLists, spans
+
+
+@dataclass(frozen=True)
+class Documents:
+    """D documents of S sentences of T tokens together, without padding.
+
+    Every sentence ends with the end token, so none is empty, and every document has a sentence.
+
+    Attributes:
+        ids: (T,) int64 tokens of all sentences, one behind the other.
+        sentences: (S + 1,) int64, sentence i is ``ids[sentences[i] : sentences[i + 1]]``.
+        documents: (D + 1,) int64, document i has the sentences ``documents[i] ... documents[i + 1] - 1``.
+    """
+
+    ids: Tensor
+    sentences: Tensor
+    documents: Tensor
+
+    @classmethod
+    def of(cls, sentences: TokenLists, documents: NDArray[np.int64]) -> Documents:
+        """From the tokens of all sentences, the end tokens included.
+
+        Args:
+            sentences: S lists of tokens, document after document.
+            documents: (D + 1,) where each document begins among them.
+        """
+        ids = sentences.ids[spans(sentences.starts, sentences.counts)]
+        return cls(
+            torch.from_numpy(ids.astype(np.int64)),
+            torch.from_numpy(bounds(sentences.counts)),
+            torch.from_numpy(np.asarray(documents, np.int64)),
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Documents]) -> Documents:
+        """The documents of every part, one part behind the other."""
+        if len(parts) == 1:
+            return parts[0]
+        ids, sentences, documents = (
+            [],
+            [torch.zeros(1, dtype=torch.int64)],
+            [torch.zeros(1, dtype=torch.int64)],
+        )
+        tokens = count = 0
+        for part in parts:
+            ids.append(part.ids)
+            sentences.append(part.sentences[1:].cpu() + tokens)
+            documents.append(part.documents[1:].cpu() + count)
+            tokens, count = tokens + len(part.ids), count + len(part.sentences) - 1
+        device = parts[0].ids.device
+        return Documents(torch.cat(ids), torch.cat(sentences).to(device), torch.cat(documents).to(device))
+
+    def __len__(self) -> int:
+        return len(self.documents) - 1
+
+    @property
+    def lengths(self) -> Tensor:
+        """(S,) tokens of each sentence."""
+        return self.sentences.diff()
+
+    @property
+    def document_lengths(self) -> Tensor:
+        """(D,) sentences of each document."""
+        return self.documents.diff()
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Documents:
+        """The same documents on another device."""
+        return Documents(
+            *(
+                part.to(device, non_blocking=non_blocking)
+                for part in (self.ids, self.sentences, self.documents)
+            )
+        )
+
+
+def bounds(counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """(n + 1,) where each of n runs begins, and where the last one ends."""
+    ends = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=ends[1:])
+    return ends

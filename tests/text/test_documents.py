@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from cocite.text.documents import Documents, bounds
+from cocite.text.token_lists import TokenLists
+from cocite.training.engine.loader import to_device
+
+SENTENCES = [[5, 6, 2], [2], [7, 2], [8, 9, 9, 2]]
+
+
+def test_sentences_stand_one_behind_the_other() -> None:
+    found = Documents.of(TokenLists.of(SENTENCES), np.array([0, 1, 4]))
+    assert len(found) == 2
+    assert found.ids.tolist() == [5, 6, 2, 2, 7, 2, 8, 9, 9, 2]
+    assert found.sentences.tolist() == [0, 3, 4, 6, 10]
+    assert found.lengths.tolist() == [3, 1, 2, 4]
+    assert found.document_lengths.tolist() == [1, 3]
+    assert {found.ids.dtype, found.sentences.dtype, found.documents.dtype} == {torch.int64}
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
+def test_lists_may_lie_anywhere_and_be_stored_small(dtype: type[np.integer]) -> None:
+    lists = TokenLists.of(SENTENCES)
+    stored = TokenLists(lists.ids.astype(dtype), lists.starts, lists.counts.astype(np.int32)).take(
+        np.array([3, 0, 0])
+    )
+    found = Documents.of(stored, np.array([0, 2, 3]))
+    assert found.ids.tolist() == [8, 9, 9, 2, 5, 6, 2, 5, 6, 2]
+    assert found.sentences.tolist() == [0, 4, 7, 10]
+
+
+def test_documents_are_joined_and_moved() -> None:
+    one = Documents.of(TokenLists.of(SENTENCES[:1]), np.array([0, 1]))
+    two = Documents.of(TokenLists.of(SENTENCES[1:]), np.array([0, 0, 3]))
+    both = Documents.joined([one, two])
+    whole = Documents.of(TokenLists.of(SENTENCES), np.array([0, 1, 1, 4]))
+    for name in ("ids", "sentences", "documents"):
+        assert torch.equal(getattr(both, name), getattr(whole, name))
+    assert Documents.joined([one]) is one
+    moved = to_device({"papers": whole}, torch.device("cpu"))["papers"]
+    assert torch.equal(moved.to("cpu").ids, whole.ids)
+
+
+def test_bounds() -> None:
+    assert bounds(np.array([2, 0, 3])).tolist() == [0, 2, 2, 5]
+    assert bounds(np.array([], np.int64)).tolist() == [0]
