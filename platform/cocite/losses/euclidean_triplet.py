@@ -1,0 +1,42 @@
+"""The triplet loss on euclidean distances that MP-BERT4CR's objectives begin with."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+from cocite.losses.distances import pairwise
+from cocite.losses.multi_positive import to_negatives
+
+
+def euclidean_triplet(
+    manuscripts: Tensor,
+    targets: Tensor,
+    positives: Tensor,  # noqa: ARG001  (like its siblings' arguments, so that one can stand for another)
+    positive_mask: Tensor,  # noqa: ARG001
+    negatives: Tensor,
+    negative_mask: Tensor,
+    *,
+    margin: float = 1.0,
+) -> Tensor:
+    """max(||s - t|| - ||s - n|| + margin, 0) (MP-BERT4CR, Eq. 3), s manuscript, t target, n negative.
+
+    The equation has one negative; of several, the mean is taken. Unlike the multi-positive losses it leaves the
+    positives aside, and is 0 once every negative is farther than the target by the margin.
+
+    Args:
+        manuscripts: (b, d).
+        targets: (b, d), the cited paper of each.
+        positives: (b, n, d), not looked at.
+        positive_mask: (b, n) bool, not looked at.
+        negatives: (b, m, d), or (m, d) shared by all.
+        negative_mask: (b, m) bool, the negatives that count.
+        margin: epsilon.
+
+    Returns:
+        (b,) losses; 0 where no negative counts.
+    """
+    near = pairwise(manuscripts, targets)  # (b,)
+    far = to_negatives(manuscripts[:, None], negatives)[:, 0]  # (b, m)
+    hinge = functional.relu(near[:, None] - far + margin).masked_fill(~negative_mask, 0.0)
+    return hinge.sum(1) / negative_mask.sum(1).clamp(min=1)

@@ -1,0 +1,37 @@
+"""What the multi-positive triplet losses share: the distances they are made of, and log(1 + a sum of exponentials)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from cocite.losses.distances import all_pairs, pairwise
+
+
+def to_negatives(anchors: Tensor, negatives: Tensor) -> Tensor:
+    """(b, a, m) distances of each example's anchors to its negatives, or to those that all share.
+
+    Args:
+        anchors: (b, a, d).
+        negatives: (b, m, d), or (m, d) for all: then one matrix product, and no copy of them for each example.
+    """
+    if negatives.dim() == 2:
+        return all_pairs(anchors.flatten(0, 1), negatives).unflatten(0, anchors.shape[:2])
+    return all_pairs(anchors, negatives)
+
+
+def to_each(anchors: Tensor, positives: Tensor) -> Tensor:
+    """(b, n) distance of each example's anchor (b, d) to each of its positives (b, n, d)."""
+    return pairwise(anchors[:, None], positives)
+
+
+def log_one_plus(exponents: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """(b,) log(1 + sum of exp) over the exponents that count, by log-sum-exp: finite however large they are.
+
+    Args:
+        exponents: pairs of (b, ...) exponents and of a mask that is true where one counts, of any shape that
+            broadcasts to theirs.
+    """
+    parts = [part.masked_fill(~mask, float("-inf")).flatten(1) for part, mask in exponents]
+    return functional.pad(torch.cat(parts, 1), (1, 0)).logsumexp(1)  # the 1 is exp(0)
