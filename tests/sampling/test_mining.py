@@ -6,7 +6,8 @@ import pytest
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
-from cocite.sampling.mining import Forbidden, Mined, mine, overlapping, uniform
+from cocite.sampling.draws import uniform
+from cocite.sampling.mining import Forbidden, Mined, mine, overlapping
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 
@@ -55,20 +56,6 @@ def test_forbidden_papers_are_the_same_pairwise_and_as_a_table(history: History,
     for i in (0, 50, len(citing) - 1):
         assert set(rows[table[i]].tolist()) == wrong(history, citing[i], rows)
     assert forbidden.at(citing[:1], np.array([NO_ROW])).all()
-
-
-def test_draws_are_functions_of_seed_epoch_and_example_alone() -> None:
-    examples = np.arange(4000)
-    numbers = uniform(1, 2, examples, 5)
-    assert np.array_equal(uniform(1, 2, examples[[7, 3]], 5), numbers[[7, 3]])
-    assert np.array_equal(uniform(1, 2, examples, 2), numbers[:, :2])
-    for other in (uniform(2, 2, examples, 5), uniform(1, 3, examples, 5)):
-        assert np.abs(other - numbers).min(axis=0).max() < 0.01 < np.abs(other - numbers).mean()
-    assert (numbers >= 0).all()
-    assert (numbers < 1).all()
-    counts = np.histogram(numbers, 20, (0, 1))[0]
-    assert counts == pytest.approx(np.full(20, 1000), abs=150)
-    assert np.abs(np.corrcoef(numbers.T) - np.eye(5)).max() < 0.06
 
 
 def test_mined_papers_are_drawn_from_those_that_there_are() -> None:

@@ -22,28 +22,6 @@ BLOCK = 4096
 """Queries searched at a time."""
 
 
-def uniform(seed: int, epoch: int, examples: NDArray[np.int64], draws: int) -> NDArray[np.float64]:
-    """(n, draws) numbers in [0, 1): functions of seed, epoch, example and place, whoever asks for them.
-
-    Two rounds of SplitMix64's finalizer (Steele et al. 2014) over a counter.
-    """
-    with np.errstate(over="ignore"):
-        state = _mixed(_mixed(np.array([seed], np.uint64)) + np.uint64(epoch))
-        state = _mixed(state + np.asarray(examples, np.uint64))  # (n,)
-        state = _mixed(state[:, None] + _GOLDEN * np.arange(1, draws + 1, dtype=np.uint64))
-    return np.asarray((state >> np.uint64(11)) * 2.0**-53)
-
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    state = state + _GOLDEN
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(state ^ (state >> np.uint64(31)))
-
-
 class Forbidden:
     """What is no negative of a citing paper: itself, what it cites, and papers of later years.
 

@@ -18,7 +18,8 @@ from cocite.losses.triplet import triplet_losses
 from cocite.models.hatten import embed, save_hatten
 from cocite.models.hatten_network import Documents, Hatten
 from cocite.protocols import NO_ROW
-from cocite.sampling.mining import Forbidden, Mined, mine, overlapping, uniform
+from cocite.sampling.draws import uniform
+from cocite.sampling.mining import Forbidden, Mined, mine, overlapping
 from cocite.sampling.neighbours import nearest
 from cocite.text.paragraphs import SPECIAL, ParagraphReader
 from cocite.training.engine.flops import layer_flops

@@ -20,6 +20,7 @@ from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
 from cocite.models.masked_language_model import BertSettings, MaskedBatch, MaskedLanguageModel, losses
+from cocite.sampling.draws import mixed
 from cocite.text.token_lists import TokenLists, spans
 from cocite.training import pretraining_texts
 from cocite.training.engine.flops import layer_flops
@@ -117,7 +118,7 @@ class MaskedLanguageModelTask:
         """Three numbers in [0, 1) of each token (b, width), functions of seed, epoch, example and place alone."""
         key = np.random.SeedSequence([self.recipe.training.seed, epoch]).generate_state(3, np.uint64)
         cell = (examples.astype(np.uint64)[:, None] << np.uint64(16)) + np.arange(width, dtype=np.uint64)
-        return [(_mixed(cell ^ part) >> np.uint64(11)) * 2.0**-53 for part in key]
+        return [(mixed(cell ^ part) >> np.uint64(11)) * 2.0**-53 for part in key]
 
     def loss(self, model: nn.Module, batch: MaskedBatch) -> Tensor:
         """(b,) the mean cross-entropy over each piece's hidden tokens."""
@@ -165,14 +166,6 @@ class MaskedLanguageModelTask:
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write encoder and tokenizer as a Hugging Face folder."""
         self.model.save(folder, self.texts.tokenizer, meta)
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each value scattered over 64 bits (the finaliser of SplitMix64; Steele, Lea, Flood 2014)."""
-    values = (values + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def build(recipe: MaskedLanguageModelRecipe, corpus: Corpus, model_folder: Path) -> MaskedLanguageModelTask:
