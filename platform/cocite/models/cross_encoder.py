@@ -198,7 +198,7 @@ class CrossEncoder(nn.Module):
         pairs: PairSettings | None = None,
         *,
         layers: trunks.Layers = None,
-        attention_dropout: float | None = None,
+        dropout: float | None = None,
         readout: Readout | None = None,
     ) -> CrossEncoder:
         """A cross-encoder to train, on pretrained weights: fp32, on the CPU.
@@ -210,7 +210,8 @@ class CrossEncoder(nn.Module):
             name_or_folder: a name on the Hugging Face hub, or a folder with config, tokenizer and safetensors.
             pairs: layout and budgets; None: those of a cocite cross-encoder, else the defaults.
             layers: layers to keep.
-            attention_dropout: instead of the trunk's own; 0 lets attention run in its fast form in training.
+            dropout: of states and of attention weights, instead of the trunk's own; 0 lets attention run in its fast
+                form in training.
             readout: what is read of the last states; None: as a cocite cross-encoder has it, else ``first``.
 
         Raises:
@@ -233,8 +234,9 @@ class CrossEncoder(nn.Module):
             if found.head is not None and pooled:
                 model.head = found.head
         trunks.keep_layers(model.trunk, layers)
-        if attention_dropout is not None:
-            trunks.set_attention_dropout(model.trunk, attention_dropout)
+        if dropout is not None:
+            trunks.set_dropout(model.trunk, dropout)
+            model.dropout.p = dropout
         return model
 
     def save(self, folder: str | Path, meta: Mapping[str, Any] | None = None) -> str:

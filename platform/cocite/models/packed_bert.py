@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from cocite.models.attention import padded_attention
 from cocite.text.pairs import PairBatch
 
 try:
@@ -108,13 +108,8 @@ class Attention:
             found = varlen_attn(query, key, value, starts, self.cumulative, most, self.batch.longest)
             return found.flatten(1)  # type: ignore[union-attr]
         asked = query[:, :, None] if first else self._padded(query)
-        found = F.scaled_dot_product_attention(
-            asked,
-            self._padded(key),
-            self._padded(value),
-            attn_mask=None if self.even else self.mask,
-            dropout_p=dropout,
-        )
+        mask = None if self.even else self.mask
+        found = padded_attention(asked, self._padded(key), self._padded(value), mask, dropout=dropout)
         found = found.transpose(1, 2).flatten(2).flatten(0, 1)
         return found if first or self.even else found[self.place]
 

@@ -175,21 +175,16 @@ def keep_layers(trunk: nn.Module, layers: Layers) -> None:
     config.num_hidden_layers = len(kept)
 
 
-def set_attention_dropout(trunk: nn.Module, share: float) -> None:
-    """Set the dropout of the attention weights, in the configuration and in the layers."""
+def set_dropout(trunk: nn.Module, share: float) -> None:
+    """Set every dropout, of states and of attention weights, in the configuration and in the layers."""
     config: Any = trunk.config
-    name = next(
-        (n for n in ("attention_probs_dropout_prob", "attention_dropout") if hasattr(config, n)), None
-    )
-    if name is None:
-        raise InputError(f"a {config.model_type} has no attention dropout to set")
-    setattr(config, name, share)
-    # The module that projects queries is the one that drops attention weights, by a module or by a number.
+    for name in ("hidden_dropout_prob", "dropout", "attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, name):
+            setattr(config, name, share)
     module: Any
     for module in trunk.modules():
-        if hasattr(module, "attention_dropout"):
-            module.attention_dropout = share
-        if any(hasattr(module, query) for query in ("query", "query_proj", "q_lin", "q")):
-            for child in module.children():
-                if isinstance(child, nn.Dropout):
-                    child.p = share
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        for name in ("dropout", "attention_dropout"):  # some families keep a number instead
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, share)

@@ -65,8 +65,8 @@ class CrossEncoderRecipe(Settings):
     readout: Readout = "first"
     """``first``: a linear layer over the first token's state, as in the papers. ``similarity``: besides, the cosine of
     the two sides, which a sentence encoder's weights know before any training: with little of it, far better."""
-    attention_dropout: float | None = Field(None, ge=0, lt=1)
-    """Of attention weights, instead of the encoder's own; 0 lets attention run in its fast form."""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """Of states and of attention weights, instead of the encoder's own; 0 lets attention run in its fast form."""
     pairs: PairSettings = PairSettings()
     candidates: CandidateSettings = CandidateSettings()
     objective: ObjectiveSettings = ObjectiveSettings()
@@ -127,7 +127,7 @@ class CrossEncoderTask:
             recipe.encoder,
             recipe.pairs,
             layers=recipe.layers,
-            attention_dropout=recipe.attention_dropout,
+            dropout=recipe.dropout,
             readout=recipe.readout,
         )
         self.sides = {name: _Side(part, self._queries(corpus, part)) for name, part in parts.items()}

@@ -147,6 +147,8 @@ class _Training:
         finally:
             self.backend.close()
         self._leave_best()
+        # A rank that ends its process while another still talks to it brings that one down.
+        self.world.barrier()
         p = self.progress
         return Outcome(p.step, p.best_step, p.best, p.last, self._clock(), p.tokens, reason)
 
