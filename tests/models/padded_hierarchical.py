@@ -1,0 +1,59 @@
+"""The hierarchical transformer as torch's own layers compute it, padded: what the packed one must equal."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from cocite.models.hierarchical import Embedding, HierarchicalEncoder, Layer
+from cocite.text.documents import Documents
+
+
+def torch_layer(layer: Layer) -> nn.TransformerEncoderLayer:
+    """torch's layer with the weights of one of ours."""
+    s = layer.settings
+    theirs = nn.TransformerEncoderLayer(
+        s.hidden, s.heads, s.inner, dropout=0.0, batch_first=True, norm_first=s.norm == "pre"
+    )
+    pairs = {
+        "project": theirs.self_attn,
+        "output": theirs.self_attn.out_proj,
+        "widen": theirs.linear1,
+        "narrow": theirs.linear2,
+        "attention_norm": theirs.norm1,
+        "forward_norm": theirs.norm2,
+    }
+    with torch.no_grad():
+        for name, module in pairs.items():
+            own = getattr(layer, name)
+            prefix = "in_proj_" if name == "project" else ""
+            getattr(module, f"{prefix}weight").copy_(own.weight)
+            getattr(module, f"{prefix}bias").copy_(own.bias)
+    return theirs
+
+
+def padded(model: HierarchicalEncoder, documents: Documents) -> tuple[Tensor, Tensor]:
+    """(S, d) states of sentences and (D, d) vectors of documents, every sequence padded to the longest."""
+    lengths = documents.lengths
+    width = torch.arange(int(lengths.max()))
+    mask = width < lengths[:, None]
+    ids = torch.zeros(mask.shape, dtype=torch.int64).masked_scatter(mask, documents.ids)
+    states = _through(model.tokens, model.sentence_layers, model.words(ids), mask)
+    if model.settings.pooling == "mean":
+        found = (states * mask[:, :, None]).sum(1) / lengths[:, None]
+    else:
+        found = states[torch.arange(len(lengths)), lengths - 1]
+
+    counts = documents.document_lengths
+    held = torch.arange(int(counts.max())) < counts[:, None]
+    table = found.new_zeros(*held.shape, found.shape[1]).masked_scatter(held[:, :, None], found)
+    states = _through(model.sentences, model.document_layers, table, held)
+    return states[held], model.norm((states * held[:, :, None]).sum(1))
+
+
+def _through(embedding: Embedding, layers: nn.ModuleList, states: Tensor, mask: Tensor) -> Tensor:
+    states = embedding(states, torch.arange(mask.shape[1]))
+    for layer in layers:
+        assert isinstance(layer, Layer)
+        states = torch_layer(layer).train(states.requires_grad)(states, src_key_padding_mask=~mask)
+    return states
