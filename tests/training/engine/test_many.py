@@ -166,7 +166,7 @@ def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> No
     script.write_text(
         "from training.engine.runs import UNEVEN, run\n"
         "from cocite.training.engine.world import World\n"
-        "world = World.join(timeout=60)\n"
+        "world = World.join(timeout=200)\n"
         "done = run(world, UNEVEN | {'backend': 'ddp'})\n"
         "if world.first:\n"
         "    print('size', world.size, 'best', done.outcome.best['fit'])\n"
