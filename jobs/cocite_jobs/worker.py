@@ -20,6 +20,7 @@ from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.training.engine import loop
+from cocite.training.engine.memory import keep_freed_memory
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
 from cocite_jobs.places import Place, at_hand
@@ -90,6 +91,8 @@ def work(
 
 
 def _work(order: Order, world: World, send: Callable[[Event], None], saved: Saved | None) -> dict[str, Any]:
+    if world.device.type == "cpu":
+        keep_freed_memory()
     recipe = order.parsed()
     run = Run.of(recipe, Place.of(order.to))
     if run.state() is None:

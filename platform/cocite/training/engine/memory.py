@@ -1,0 +1,27 @@
+"""Memory of a CPU training: what a step frees, the next step takes again."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_LARGEST_THRESHOLD = 32 << 20  # glibc takes no larger one
+_NEVER = (1 << 31) - 1
+
+
+def keep_freed_memory() -> bool:
+    """Have the C library keep freed memory for the rest of this process, instead of handing it back to the system.
+
+    A step's activations are megabytes each. By default each is mapped and unmapped, and the system clears its pages
+    every time: a tenth to a sixth of a small model's step on a CPU.
+
+    Returns:
+        whether it could be told so: the C library must be glibc.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return False
+    return bool(mallopt(_MMAP_THRESHOLD, _LARGEST_THRESHOLD) and mallopt(_TRIM_THRESHOLD, _NEVER))
