@@ -33,6 +33,11 @@ def test_sentences_of_science_are_told_apart(sentences: list[str]) -> None:
     assert split_sentences([" ".join(sentences)]) == [sentences]
 
 
+def test_a_space_before_a_bracket_hides_no_end() -> None:
+    found = split_sentences(["It fails (e.g., TARGETCIT ). So do we ( see [ 3 ] ). The end."])
+    assert found == [["It fails (e.g., TARGETCIT).", "So do we ( see [ 3]).", "The end."]]
+
+
 def test_each_text_has_its_own_and_spaces_do_not_count() -> None:
     found = split_sentences(iter(["One \n here.\n\n Two\tthere.", "", "  \n", "."]))
     assert found == [["One here.", "Two there."], [], [], ["."]]

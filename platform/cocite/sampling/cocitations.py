@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
-from cocite.sampling.draws import Draws
+from cocite.sampling.draws import POSITIVES, SEARCHED, Draws
 from cocite.sampling.noise import POWER, raised
 
 Source = Literal["history", "context", "both"]
@@ -73,17 +73,21 @@ class CocitationSampler:
         citing = np.asarray(self._citing[contexts], np.int64)
         if self.source != "history":
             owner, rows = self._groups.gather(contexts)
-            self._choose(chosen, owner, rows, self._mass(targets[owner], rows), targets, citing, draws)
+            self._choose(
+                chosen, owner, rows, self._mass(targets[owner], rows), targets, citing, draws.of(POSITIVES)
+            )
         if self.source != "context":
             several = self._groups.indptr[contexts + 1] - self._groups.indptr[contexts] > 1
             asked = np.flatnonzero(several | self.single)
             degrees = self._pairs.indptr[targets + 1] - self._pairs.indptr[targets]
             many = asked[degrees[asked] > SMALL]
-            self._search(chosen, many, targets, citing, draws.of(draws.stream + 1))
+            self._search(chosen, many, targets, citing, draws.of(SEARCHED))
             lacking = asked[(chosen[asked, -1] == NO_ROW) & (degrees[asked] > 0)]
             owner, rows = self._pairs.gather(targets[lacking])
             owner = lacking[owner]
-            self._choose(chosen, owner, rows, self._mass(targets[owner], rows), targets, citing, draws)
+            self._choose(
+                chosen, owner, rows, self._mass(targets[owner], rows), targets, citing, draws.of(POSITIVES)
+            )
         return chosen
 
     def _mass(self, targets: NDArray[np.int64], rows: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 STREAM = np.uint64(1 << 32)
 """Numbers of an example in each stream."""
+POSITIVES, SEARCHED, NEGATIVES, MANUSCRIPTS, PAPERS = range(1, 6)
+"""How far from the stream it is given each sampler's own is: one and the same ``Draws`` may be given to all."""
 
 
 def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -52,8 +54,8 @@ class Draws:
         return len(self.examples)
 
     def of(self, stream: int) -> Draws:
-        """Another stream of the same examples."""
-        return replace(self, stream=stream)
+        """A stream of the same examples that is so many streams on."""
+        return replace(self, stream=self.stream + stream)
 
     def take(self, places: NDArray[Any]) -> Draws:
         """Those of some of the examples."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cocite.corpus.history import History
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import NO_ROW
-from cocite.sampling.draws import Draws
+from cocite.sampling.draws import NEGATIVES, Draws
 
 POWER = 0.75
 """Of the counts in Eq. 1 and 2, as in word2vec's noise distribution (Mikolov et al., 2013)."""
@@ -123,6 +123,7 @@ class CitationSampler:
         Returns:
             Papers; ``NO_ROW`` where every cited paper is forbidden.
         """
+        draws = draws.of(NEGATIVES)
         result = np.full(len(contexts) * count, NO_ROW, np.int32)
         owner, slot = np.divmod(np.arange(len(result)), max(count, 1))
         left = np.arange(len(result))

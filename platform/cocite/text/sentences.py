@@ -24,18 +24,20 @@ _NAMED = re.compile(
 _NUMBER = re.compile(r"[(\[]?(?:\d|[A-Z]\.?\d)")
 _CLOSED = re.compile(r"[.!?:;…]['\"”’»)\]}]*$")
 _SPACES = re.compile(r"\s+")
+_INNER = re.compile(r" (?=[)\]])")
 
 
 def split_sentences(texts: Iterable[str]) -> list[list[str]]:
-    """The sentences of each text, in order, with single spaces; none of a text without a character to read.
+    """The sentences of each text, in order; none of a text without a character to read.
 
-    All characters of a text but its spaces come back.
+    Spaces are single, with none before a closing bracket: ``( as in TARGETCIT ).`` would be no end of a sentence.
+    All other characters of a text come back.
     """
     return [_sentences(text) for text in texts]
 
 
 def _sentences(text: str) -> list[str]:
-    text = _SPACES.sub(" ", text).strip()
+    text = _INNER.sub("", _SPACES.sub(" ", text)).strip()
     if not text:
         return []
     tokenizer, segment = _syntok()
