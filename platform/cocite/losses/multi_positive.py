@@ -17,7 +17,7 @@ def to_negatives(anchors: Tensor, negatives: Tensor) -> Tensor:
         negatives: (b, m, d), or (m, d) for all: then one matrix product, and no copy of them for each example.
     """
     if negatives.dim() == 2:
-        return all_pairs(anchors.flatten(0, 1), negatives).unflatten(0, anchors.shape[:2])
+        return all_pairs(anchors.flatten(0, 1), negatives).view(*anchors.shape[:2], len(negatives))
     return all_pairs(anchors, negatives)
 
 

@@ -66,7 +66,7 @@ class CocitationSampler:
         Returns:
             Papers in the order drawn, padded with ``NO_ROW`` where there are no more.
         """
-        contexts, targets = np.asarray(contexts, np.int64), np.asarray(targets, np.int64)
+        wanted = np.asarray(targets, np.int64)
         chosen = np.full((len(contexts), count), NO_ROW, np.int32)
         if not count:
             return chosen
@@ -74,19 +74,19 @@ class CocitationSampler:
         if self.source != "history":
             owner, rows = self._groups.gather(contexts)
             self._choose(
-                chosen, owner, rows, self._mass(targets[owner], rows), targets, citing, draws.of(POSITIVES)
+                chosen, owner, rows, self._mass(wanted[owner], rows), wanted, citing, draws.of(POSITIVES)
             )
         if self.source != "context":
             several = self._groups.indptr[contexts + 1] - self._groups.indptr[contexts] > 1
             asked = np.flatnonzero(several | self.single)
-            degrees = self._pairs.indptr[targets + 1] - self._pairs.indptr[targets]
+            degrees = self._pairs.indptr[wanted + 1] - self._pairs.indptr[wanted]
             many = asked[degrees[asked] > SMALL]
-            self._search(chosen, many, targets, citing, draws.of(SEARCHED))
+            self._search(chosen, many, wanted, citing, draws.of(SEARCHED))
             lacking = asked[(chosen[asked, -1] == NO_ROW) & (degrees[asked] > 0)]
-            owner, rows = self._pairs.gather(targets[lacking])
+            owner, rows = self._pairs.gather(wanted[lacking])
             owner = lacking[owner]
             self._choose(
-                chosen, owner, rows, self._mass(targets[owner], rows), targets, citing, draws.of(POSITIVES)
+                chosen, owner, rows, self._mass(wanted[owner], rows), wanted, citing, draws.of(POSITIVES)
             )
         return chosen
 

@@ -82,10 +82,10 @@ class DynamicContext:
             rows: (n,) papers; the same one may come several times.
             draws: the numbers of n documents.
         """
-        rows = np.asarray(rows, np.int64)
-        first, count = _runs(self.texts.body_indptr, rows)
-        body = self._drawn(first, count, self.settings.body, self._draws(draws.of(PAPERS), rows))
-        return self._documents(len(rows), [self._heads(rows, self.settings.abstract), body])
+        papers = np.asarray(rows, np.int64)
+        first, count = _runs(self.texts.body_indptr, papers)
+        body = self._drawn(first, count, self.settings.body, self._draws(draws.of(PAPERS), papers))
+        return self._documents(len(papers), [self._heads(papers, self.settings.abstract), body])
 
     def manuscripts(
         self,
@@ -106,34 +106,34 @@ class DynamicContext:
             draws: the numbers of n documents.
             surroundings: n texts around the places.
         """
-        citing, positions = np.asarray(citing, np.int64), np.asarray(positions, np.int64)
+        papers, wanted = np.asarray(citing, np.int64), np.asarray(positions, np.int64)
         settings, texts = self.settings, self.texts
-        own = Surroundings.none(len(citing)) if surroundings is None else surroundings
-        known = (citing != NO_ROW) & (positions >= 0)
-        first, count = _runs(texts.body_indptr, np.where(known, citing, NO_ROW))
+        own = Surroundings.none(len(papers)) if surroundings is None else surroundings
+        known = (papers != NO_ROW) & (wanted >= 0)
+        first, count = _runs(texts.body_indptr, np.where(known, papers, NO_ROW))
         end = first + count
-        place = self._at(first, end, positions)
-        exact = self._holds(place, end, positions)
+        place = self._at(first, end, wanted)
+        exact = self._holds(place, end, wanted)
         given = ~exact & (np.diff(own.indptr) > 0)
         # The sentence and its neighbours, from the body or from the text given.
         inside = ~given & (count > 0)
-        place = np.where(exact, place, self._nearest(first, end, place, positions))
+        place = np.where(exact, place, self._nearest(first, end, place, wanted))
         low = np.where(inside, np.maximum(place - settings.around, first), 0)
         high = np.where(inside, np.minimum(place + settings.around + 1, end), 0)
         middle = own.indptr[:-1] + own.gap
         own_low = np.where(given, np.maximum(middle - settings.around, own.indptr[:-1]), 0)
         own_high = np.where(given, np.minimum(middle + settings.around + 1, own.indptr[1:]), 0)
-        stop = np.where(inside, low, self._at(first, end, positions - settings.around))
+        stop = np.where(inside, low, self._at(first, end, wanted - settings.around))
         earlier = np.maximum(stop - first, 0)
         return self._documents(
-            len(citing),
+            len(papers),
             [
-                self._heads(citing, settings.manuscript_abstract),
+                self._heads(papers, settings.manuscript_abstract),
                 self._drawn(
                     first,
                     earlier,
                     settings.earlier,
-                    self._draws(draws.of(MANUSCRIPTS), (citing << 32) + positions + 1),
+                    self._draws(draws.of(MANUSCRIPTS), (papers << 32) + wanted + 1),
                 ),
                 _Part.runs(texts.bodies, low, high - low),
                 _Part.runs(own.sentences, own_low, own_high - own_low),
@@ -164,7 +164,8 @@ class DynamicContext:
         ends = bounds(texts.bodies.counts)
         first, count = _runs(texts.body_indptr, rows)
         mean = (ends[first + count] - ends[first]) / np.maximum(count, 1)
-        return np.maximum(self._head_tokens(settings.abstract) + np.minimum(count, settings.body) * mean, 1.0)
+        read = np.minimum(count, settings.body) * mean
+        return np.asarray(np.maximum(self._head_tokens(settings.abstract) + read, 1.0))
 
     def context_tokens(self) -> NDArray[np.float64]:
         """(C,) tokens to be expected of each of the store's contexts' manuscripts."""
@@ -180,7 +181,7 @@ class DynamicContext:
         near = (np.minimum(place + settings.around + 1, first + count) - low) * mean
         own = bounds(texts.contexts.sentences.counts)[texts.contexts.indptr]
         read = np.minimum(low - first, settings.earlier) * mean + np.where(np.diff(own), np.diff(own), near)
-        return np.maximum(self._head_tokens(settings.manuscript_abstract)[citing] + read, 1.0)
+        return np.asarray(np.maximum(self._head_tokens(settings.manuscript_abstract)[citing] + read, 1.0))
 
     def _head_tokens(self, most: int) -> NDArray[np.int64]:
         """(N,) tokens of the beginning of each abstract."""
