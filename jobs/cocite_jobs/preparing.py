@@ -16,6 +16,8 @@ from cocite_jobs.train import Report
 NEEDS: dict[str, tuple[str, str, str]] = {
     "cross-encoder": ("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
     "masked-lm": ("texts", "pretraining-texts", "cocite.training.pretraining_texts:prepare"),
+    "mp-bert4cr-pretraining": ("texts", "sentence-texts", "cocite.training.sentence_texts:prepare"),
+    "mp-bert4cr": ("texts", "sentence-texts", "cocite.training.sentence_texts:prepare"),
 }
 """Kind -> (section of the recipe that says what is needed, name of the artifact, ``module:function`` that makes it)."""
 

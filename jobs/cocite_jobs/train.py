@@ -37,6 +37,16 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "MaskedLanguageModelRecipe",
         "cocite_jobs.train_neural:train_neural",
     ),
+    "mp-bert4cr-pretraining": (
+        "cocite.training.hierarchical_pretraining",
+        "HierarchicalPretrainingRecipe",
+        "cocite_jobs.train_neural:train_neural",
+    ),
+    "mp-bert4cr": (
+        "cocite.training.mp_bert4cr",
+        "MpBert4crRecipe",
+        "cocite_jobs.train_neural:train_neural",
+    ),
 }
 """Kind -> (module and name of its settings, ``module:function`` that trains). Named by string: imported when used.
 

@@ -168,6 +168,15 @@ class ManuscriptEncoder(Encoder, Protocol):
 
 
 @runtime_checkable
+class BodyReader(Encoder, Protocol):
+    """An encoder that reads, of a manuscript in a corpus, what stands before the gap."""
+
+    def reading(self, corpus: Corpus) -> Encoder:
+        """The same encoder for queries whose ``paper`` is a row of this corpus."""
+        ...
+
+
+@runtime_checkable
 class Reranker(Protocol):
     """Costly and narrow: scores the candidates a retriever found."""
 

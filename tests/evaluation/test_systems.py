@@ -27,7 +27,16 @@ def folder(root: Path, *parts: str) -> Path:
 def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
     assert systems.offered(None) == ["bm25", "first"]
     assert systems.offered(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
-    everything = ("nnselect", "nnrank", "hatten", "sentence", "fusion", "cross-encoder", "final")
+    everything = (
+        "nnselect",
+        "nnrank",
+        "hatten",
+        "sentence",
+        "mp-bert4cr",
+        "fusion",
+        "cross-encoder",
+        "final",
+    )
     whole = folder(tmp_path / "b", *everything)
     assert systems.offered(whole) == list(systems.SYSTEMS)
     assert systems.chosen(whole, ["cross", "bm25"], where="--stages") == ["cross", "bm25"]

@@ -43,8 +43,8 @@ def rank(
         typer.Option(
             "--pipeline",
             "--retriever",
-            help="What ranks: full, fusion, cross, first, first-without-neural, nnrank, nnselect, hatten, sentence "
-            "or bm25.",
+            help="What ranks: full, fusion, cross, first, first-without-neural, nnrank, nnselect, hatten, sentence, "
+            "mp-bert4cr or bm25.",
         ),
     ] = None,
     form: Annotated[

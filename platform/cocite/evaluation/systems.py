@@ -26,6 +26,7 @@ SYSTEMS = {
     "nnrank": "NNSelect's neighbours and what they cite, ordered by NNRank: Citeomatic as published",
     "hatten": "cosine in HAtten's space",
     "sentence": "cosine of a public sentence encoder's vectors, without training",
+    "mp-bert4cr": "cosine in MP-BERT4CR's space",
     "first-without-neural": "the first stage's blend without any encoder's signals",
     "first": "the first stage's blend of signals, unordered by any model",
     "fusion": "the first stage, then the learned fusion of all signals",
@@ -38,6 +39,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "nnrank": ("nnselect", "nnrank"),
     "hatten": ("hatten",),
     "sentence": ("sentence",),
+    "mp-bert4cr": ("mp-bert4cr",),
     "fusion": ("fusion",),
     "cross": ("cross-encoder",),
 }

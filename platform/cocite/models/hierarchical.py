@@ -13,9 +13,11 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from cocite.config import Settings
 from cocite.models.packed_attention import Packed, attention, rows_of, sorted_by_length, wide
+from cocite.models.tied_words import Words
 from cocite.text.documents import Documents
 
 CHUNK = 8192
@@ -156,13 +158,18 @@ class HierarchicalEncoder(nn.Module):
     def __init__(self, settings: HierarchicalSettings, vocabulary: int) -> None:
         super().__init__()
         self.settings = settings
-        self.words = nn.Embedding(vocabulary, settings.hidden)
-        nn.init.normal_(self.words.weight, std=settings.hidden**-0.5 if settings.norm == "pre" else 0.02)
+        std = settings.hidden**-0.5 if settings.norm == "pre" else 0.02
+        self.words = Words(vocabulary, settings.hidden, std)
         self.tokens = Embedding(settings, settings.sentence_tokens)
         self.sentence_layers = nn.ModuleList(Layer(settings) for _ in range(settings.sentence_layers))
         self.sentences = Embedding(settings, settings.sentences)
         self.document_layers = nn.ModuleList(Layer(settings) for _ in range(settings.document_layers))
         self.norm = nn.LayerNorm(settings.hidden)
+        self.checkpointed = False
+
+    def gradient_checkpointing_enable(self) -> None:
+        """Compute the layers' states again in the backward pass instead of keeping them."""
+        self.checkpointed = True
 
     def forward(self, documents: Documents) -> Encoded:
         """Sentences and documents as vectors, in no less than fp32.
@@ -180,7 +187,7 @@ class HierarchicalEncoder(nn.Module):
         rows = rows_of(documents.documents[:-1][order], packed)
         states = self.sentences(found[at[rows]], packed.places)
         for layer in self.document_layers:
-            states = layer(states, packed)
+            states = self._through(layer, states, packed)
         sums = self.norm(packed.sum(states))
         sentences, vectors = torch.empty_like(rows), torch.empty_like(order)
         sentences[rows] = torch.arange(len(rows), device=rows.device)
@@ -194,12 +201,19 @@ class HierarchicalEncoder(nn.Module):
             some = Packed(packed.lengths[first:last], packed.host[first:last])
             states = self.tokens(self.words(ids[rows_of(starts[first:last], some)]), some.places)
             for layer in self.sentence_layers:
-                states = layer(states, some)
+                states = self._through(layer, states, some)
             if self.settings.pooling == "mean":
                 found.append(some.mean(states))
             else:
                 found.append(states[some.offsets[1:] - 1].to(wide(states.dtype)))
         return torch.cat(found)
+
+    def _through(self, layer: nn.Module, states: Tensor, packed: Packed) -> Tensor:
+        if self.checkpointed and self.training:
+            found: Tensor = checkpoint(layer, states, packed, use_reentrant=False)
+            return found
+        found = layer(states, packed)
+        return found
 
 
 def _chunks(packed: Packed, device: torch.device) -> list[tuple[int, int]]:

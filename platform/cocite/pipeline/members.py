@@ -2,7 +2,7 @@
 
 | member | is |
 | --- | --- |
-| ``nnselect``, ``hatten``, ``sentence`` | encoders: papers and queries as vectors |
+| ``nnselect``, ``hatten``, ``mp-bert4cr``, ``sentence`` | encoders: papers and queries as vectors |
 | ``nnrank`` | scores candidates by title and abstract |
 | ``fusion`` | LambdaMART over all signals |
 | ``cross-encoder`` | reads query and candidate together |
@@ -31,6 +31,7 @@ ENCODERS = {
     "nnselect": "cocite.models.citeomatic:load_encoder",
     "hatten": "cocite.models.hatten:load_hatten_encoder",
     "sentence": "cocite.models.sentence:load_sentence_encoder",
+    "mp-bert4cr": "cocite.models.mp_bert4cr:load_mp_bert4cr_encoder",
 }
 """Encoder -> ``module:function`` that loads it from its folder. Named by string: imported when used."""
 CROSS_ENCODER = "cocite.reranking.cross_encoder:load_cross_encoder"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.protocols import NO_ROW, Encoder, ManuscriptEncoder, Query, Ranking
+from cocite.protocols import NO_ROW, BodyReader, Encoder, ManuscriptEncoder, Query, Ranking
 from cocite.retrieval.index import Index
 from cocite.retrieval.vectors import FLAT_LIMIT
 
@@ -24,7 +24,8 @@ class VectorRetriever:
     """
 
     def __init__(self, index: Index, encoder: Encoder) -> None:
-        self.index, self.encoder = index, encoder
+        self.index = index
+        self.encoder = encoder.reading(index.corpus) if isinstance(encoder, BodyReader) else encoder
         self.vectors = index.check_encoder(encoder)
         self.name = encoder.name
 

@@ -1,0 +1,44 @@
+"""Settings and weights of a model as files of an artifact: JSON and safetensors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from cocite.config import Settings
+from cocite.errors import IntegrityError, NotFoundError
+
+
+def write_settings(path: Path, settings: Settings) -> None:
+    """Settings as JSON."""
+    text = json.dumps(settings.model_dump(mode="json"), indent=1, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """A module's weights on the CPU, those that it has under several names once."""
+    return {name: weight.detach().cpu().contiguous() for name, weight in model.named_parameters()}
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Give a module the weights that :func:`weights_of` told.
+
+    Raises:
+        NotFoundError: no such file.
+        IntegrityError: it is damaged, or of a module of another shape.
+    """
+    try:
+        weights = load_file(path)
+        model.load_state_dict(weights, strict=False)
+    except FileNotFoundError as error:
+        raise NotFoundError("no such file", where=str(path)) from error
+    except (SafetensorError, RuntimeError) as error:
+        message = str(error).splitlines()[0]
+        raise IntegrityError(f"does not fit config and vocabulary: {message}", where=str(path)) from error
+    other = weights.keys() ^ {name for name, _ in model.named_parameters()}
+    if other:
+        raise IntegrityError(f"does not fit config: {min(other)!r} is not in both", where=str(path))

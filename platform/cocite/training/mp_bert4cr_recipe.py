@@ -1,0 +1,100 @@
+"""All settings of an MP-BERT4CR training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from cocite.config import Settings
+from cocite.models.mp_bert4cr_network import MpBert4crModelSettings
+from cocite.sampling.cocitations import Source
+from cocite.sampling.dynamic_context import DynamicContextSettings
+from cocite.sampling.noise import POWER
+from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+from cocite.training.sentence_texts import SentenceTextSettings
+
+NONE = "none"
+"""Stands for no pretrained weights."""
+
+
+class PositiveSettings(Settings):
+    """Further positives of a target (section 4.1.3)."""
+
+    count: int = Field(3, ge=0)
+    """n."""
+    power: float = Field(POWER, ge=0)
+    """Of the co-citation frequencies (Eq. 1)."""
+    source: Source = "history"
+    """Where they are drawn from; see :class:`~cocite.sampling.cocitations.CocitationSampler`."""
+    single: bool = False
+    """Whether a context that cites one paper has further positives too."""
+
+
+class NegativeSettings(Settings):
+    """Papers that a context does not cite (section 4.1.4)."""
+
+    count: int = Field(4, ge=0)
+    """m, drawn for each example."""
+    power: float = Field(POWER, ge=0)
+    """Of the citation counts (Eq. 2)."""
+    shared: bool = False
+    """Whether all papers of a step serve each of its contexts as negatives, but those that it or its paper cites and
+    its positives. In the paper each context has its own alone."""
+
+    @model_validator(mode="after")
+    def _some(self) -> NegativeSettings:
+        if not (self.count or self.shared):
+            raise ValueError("count is 0 and shared is false: there would be no negatives")
+        return self
+
+
+class MpBert4crObjectiveSettings(Settings):
+    """What is minimised."""
+
+    loss: Literal["triplet", "mpt-tgt", "mpt-src", "mpt-src-tgt"] = "mpt-src-tgt"
+    """``triplet``: Eq. 3, which knows of no further positives; the others: Eq. 4, 5, 6."""
+    margin: float = Field(1.0, ge=0)
+    """epsilon of ``triplet``."""
+
+
+class MpBert4crRecipe(Settings):
+    """All of an MP-BERT4CR training."""
+
+    kind: Literal["mp-bert4cr"] = "mp-bert4cr"
+    pretrained: str = NONE
+    """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
+    texts: SentenceTextSettings = SentenceTextSettings()
+    contexts: DynamicContextSettings = DynamicContextSettings()
+    """Sentences that are read of a manuscript and of a paper."""
+    dev_contexts: int = Field(1000, ge=1)
+    """At most so many contexts of the dev papers are dev queries, drawn evenly."""
+    dev_body: int = Field(2, ge=0)
+    """Sentences of a paper's body that are read for the dev metric, at most: it needs all papers each time."""
+    model: MpBert4crModelSettings = MpBert4crModelSettings()
+    positives: PositiveSettings = PositiveSettings()
+    negatives: NegativeSettings = NegativeSettings()
+    objective: MpBert4crObjectiveSettings = MpBert4crObjectiveSettings()
+    training: TrainingSettings = TrainingSettings()
+    workers: WorkerSettings = WorkerSettings()
+
+    @property
+    def drawn(self) -> int:
+        """Further positives that an example draws: none that its loss does not look at."""
+        return 0 if self.objective.loss == "triplet" else self.positives.count
+
+    @model_validator(mode="after")
+    def _fitting(self) -> MpBert4crRecipe:
+        if self.texts.sentence_tokens > self.model.sentence_tokens:
+            raise ValueError(
+                f"texts.sentence_tokens is {self.texts.sentence_tokens}, and the model reads "
+                f"{self.model.sentence_tokens} (model.sentence_tokens)"
+            )
+        c = self.contexts
+        most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
+        if most > self.model.sentences:
+            raise ValueError(
+                f"contexts asks for documents of {most} sentences, and the model reads {self.model.sentences} "
+                "(model.sentences)"
+            )
+        return self
