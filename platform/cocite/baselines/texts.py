@@ -1,0 +1,146 @@
+"""What the baselines read: citing contexts and papers as numbered words, all numbered by the training period."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.errors import InputError
+from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.text.token_lists import spans
+
+LINES = 20_000
+"""Lines written at a time."""
+
+
+@dataclass(frozen=True)
+class CitingTexts:
+    """The contexts of a history and the words of all papers.
+
+    Attributes:
+        history: whose contexts are read, and whose texts number the words.
+        reader: numbers words; those below ``SPECIAL`` are none.
+    """
+
+    history: History
+    reader: ParagraphReader
+
+    @classmethod
+    def of(cls, history: History, settings: ParagraphSettings) -> CitingTexts:
+        """Number the words of a history's titles, abstracts and contexts.
+
+        Raises:
+            InputError: the history has no context to learn from.
+        """
+        if not len(history.contexts):
+            raise InputError(
+                "no paper of the training period has a citation context", where=str(history.corpus.path)
+            )
+        return cls(history, ParagraphReader.build(history, settings, bodies=False))
+
+    @cached_property
+    def contexts(self) -> Paragraphs:
+        """The words of the history's contexts, in the order of ``history.contexts``, the gap's mark among them."""
+        return self.reader.contexts(self.history.corpus, self.history.contexts)
+
+    @cached_property
+    def cited(self) -> CSR:
+        """For each of those contexts, the papers it cites, the citing one left out."""
+        corpus = self.history.corpus
+        owner, rows = corpus.context_cited.gather(self.history.contexts)
+        other = rows != self.citing[owner]
+        return CSR.build(owner[other], rows[other], len(self.history.contexts))
+
+    @cached_property
+    def citing(self) -> NDArray[np.int32]:
+        """(C,) the paper that each of those contexts stands in."""
+        return self.history.corpus.context_citing[self.history.contexts]
+
+    @cached_property
+    def papers(self) -> Paragraphs:
+        """The words of each paper's title and abstract, one behind the other."""
+        parts = []
+        for batch in self.history.corpus.papers.table.select(["title", "abstract"]).to_batches():
+            text = pc.binary_join_element_wise(
+                batch["title"].fill_null(""), batch["abstract"].fill_null(""), " "
+            )
+            parts.append(only_words(self.reader.read(pa.array(text), ABSTRACT)))
+        return Paragraphs.joined(parts)
+
+
+def only_words(paragraphs: Paragraphs) -> Paragraphs:
+    """The same without marks and unknown words."""
+    words = paragraphs.tokens >= SPECIAL
+    ends = np.concatenate([[0], np.cumsum(words, dtype=np.int64)])
+    return Paragraphs(ends[paragraphs.indptr], paragraphs.tokens[words])
+
+
+def nearest_words(paragraphs: Paragraphs, limit: int) -> Paragraphs:
+    """At most ``limit`` words in the middle of each paragraph: a reader cuts contexts so that the gap is there."""
+    counts = np.minimum(paragraphs.lengths, limit)
+    starts = paragraphs.indptr[:-1] + (paragraphs.lengths - counts) // 2
+    return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), paragraphs.tokens[spans(starts, counts)])
+
+
+def mean_vectors(paragraphs: Paragraphs, words: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(P, d) the mean of each paragraph's word vectors (W, d); zero where there is no word."""
+    return (
+        functional.embedding_bag(
+            torch.from_numpy(paragraphs.tokens.astype(np.int64)),
+            torch.from_numpy(words),
+            torch.from_numpy(paragraphs.indptr[:-1].astype(np.int64)),
+            mode="mean",
+        )
+        .numpy()
+        .astype(np.float32, copy=False)
+    )
+
+
+def with_citations(texts: CitingTexts) -> Paragraphs:
+    """Contexts in which each gap reads what is cited there: paper ``row`` has the number ``reader.size + row``.
+
+    What is neither a word nor a gap is left out, and so is a paper that a context without a gap cites.
+    """
+    contexts, cited = texts.contexts, texts.cited
+    owner = np.repeat(np.arange(len(contexts)), contexts.lengths)
+    is_gap = contexts.tokens == GAP
+    kept = is_gap | (contexts.tokens >= SPECIAL)
+    owner, is_gap, tokens = owner[kept], is_gap[kept], contexts.tokens[kept]
+    counts = np.where(is_gap, cited.degrees[owner], 1).astype(np.int64)
+    result = np.repeat(tokens, counts)
+    gaps = np.flatnonzero(is_gap)
+    starts = np.cumsum(counts) - counts
+    targets = spans(starts[gaps], counts[gaps])
+    sources = spans(np.asarray(cited.indptr)[owner[gaps]], counts[gaps])
+    result[targets] = texts.reader.size + cited.indices[sources]
+    lengths = np.bincount(owner, counts, minlength=len(contexts)).astype(np.int64)
+    return Paragraphs(np.concatenate([[0], np.cumsum(lengths)]), result)
+
+
+@contextmanager
+def line_file(paragraphs: Paragraphs) -> Iterator[Path]:
+    """A text file for gensim: a line a paragraph, its numbers apart by blanks."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "lines.txt"
+        names = np.array([str(i) for i in range(int(paragraphs.tokens.max(initial=0)) + 1)], object)
+        with path.open("w", encoding="ascii") as file:
+            for start in range(0, len(paragraphs), LINES):
+                bounds = paragraphs.indptr[start : start + LINES + 1]
+                words = names[paragraphs.tokens[bounds[0] : bounds[-1]]].tolist()
+                places = (bounds - bounds[0]).tolist()
+                file.writelines(" ".join(words[a:b]) + "\n" for a, b in itertools.pairwise(places))
+        yield path
