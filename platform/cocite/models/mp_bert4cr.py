@@ -110,17 +110,17 @@ class MpBert4crEncoder:
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of manuscripts around the gap, or as a whole where there is none."""
         result = np.empty((len(queries), self.dimension), np.float32)
-        local = np.array([query.is_local for query in queries], bool)
-        for chosen, documents in (
-            (np.flatnonzero(local), lambda some: self.documents.gaps(some, self.corpus)),
-            (np.flatnonzero(~local), self.documents.manuscripts),
-        ):
-            asked = [queries[i] for i in chosen.tolist()]
-            result[chosen] = self._encode(
-                lambda some, asked=asked, documents=documents: documents([asked[i] for i in some.tolist()]),
-                len(asked),
-                papers=False,
-            )
+        is_local = np.array([query.is_local for query in queries], bool)
+        local, whole = np.flatnonzero(is_local), np.flatnonzero(~is_local)
+
+        def gaps(some: NDArray[np.int64]) -> Documents:
+            return self.documents.gaps([queries[i] for i in local[some]], self.corpus)
+
+        def manuscripts(some: NDArray[np.int64]) -> Documents:
+            return self.documents.manuscripts([queries[i] for i in whole[some]])
+
+        result[local] = self._encode(gaps, len(local), papers=False)
+        result[whole] = self._encode(manuscripts, len(whole), papers=False)
         return result
 
     def _encode(

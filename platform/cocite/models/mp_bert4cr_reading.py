@@ -148,9 +148,9 @@ def drawn(
         most: how many are read.
         draws: the numbers of n papers.
     """
-    counts = np.asarray(counts, np.int64)
-    owner = np.repeat(np.arange(len(counts)), counts if most else 0)
-    place = spans(np.zeros_like(counts), counts) if most else np.empty(0, np.int64)
+    there: NDArray[np.int64] = np.asarray(counts, np.int64) * bool(most)
+    owner = np.repeat(np.arange(len(there)), there)
+    place = spans(np.zeros(len(there), np.int64), there)
     order = np.lexsort((draws.at(owner, place), owner))
     rank = np.arange(len(order)) - np.searchsorted(owner, owner)
     chosen = np.sort(order[rank < most])

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from cocite.models.packed_bert import varlen_attn
+try:
+    from torch.nn.attention.varlen import varlen_attn
+except ImportError:  # a torch before 2.10: attention goes by rectangles on a GPU too
+    varlen_attn = None  # type: ignore[assignment]
 
 HANDLING = 384
 """What a further rectangle costs, in tokens."""
@@ -99,7 +102,7 @@ class Packed:
 
     def mean(self, states: Tensor) -> Tensor:
         """(n, d) the mean of each sequence's rows, in fp32."""
-        found: Tensor = _Mean.apply(states, self)
+        found: Tensor = _Mean.apply(states, self)  # type: ignore[no-untyped-call]
         return found
 
     def sum(self, states: Tensor) -> Tensor:
@@ -171,10 +174,10 @@ def attention(
     if varlen_attn is not None and projected.is_cuda and half and not dropout:
         query, key, value = projected.view(len(projected), 3, heads, -1).unbind(1)
         longest = int(packed.host[-1])
-        sides = {"window_size": (-1, 0)} if causal else {}
-        starts = packed.cumulative
-        return varlen_attn(query, key, value, starts, starts, longest, longest, **sides).flatten(1)
-    found: Tensor = _Attention.apply(projected, packed, heads, dropout, causal)
+        starts, window = packed.cumulative, (-1, 0 if causal else -1)
+        seen = varlen_attn(query, key, value, starts, starts, longest, longest, window_size=window)
+        return seen.flatten(1)  # type: ignore[union-attr]
+    found: Tensor = _Attention.apply(projected, packed, heads, dropout, causal)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -276,6 +279,9 @@ class _Mean(torch.autograd.Function):
         """(T, d) -> (n, d)."""
         ctx.packed, ctx.dtype = packed, states.dtype
         result = states.new_zeros(len(packed.lengths), states.shape[1], dtype=wide(states.dtype))
+        if states.is_cuda:
+            result.index_add_(0, packed.owner, states.to(result.dtype))
+            return result.div_(packed.lengths[:, None])
         first = 0
         for part in packed.rectangles:
             rows = states[part.start : part.start + part.tokens]

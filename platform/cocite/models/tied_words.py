@@ -43,7 +43,7 @@ class Words(nn.Embedding):
             return super().forward(input)
         device, look = states.device.type, not torch.is_grad_enabled()
         half = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
-        return _Telling.apply(states.to(half), self.weight, input, look)
+        return _Telling.apply(states.to(half), self.weight, input, look)  # type: ignore[no-untyped-call]
 
 
 class _Telling(torch.autograd.Function):

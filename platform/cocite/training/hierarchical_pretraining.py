@@ -110,7 +110,8 @@ class HierarchicalPretrainingTask:
         document = torch.searchsorted(batch.documents.documents, batch.hidden, right=True) - 1
         owner = document.repeat_interleave(batch.bounds.diff(), output_size=len(losses))
         count = torch.bincount(owner, minlength=len(batch.documents))
-        return losses.new_zeros(len(count)).index_add(0, owner, losses / count[owner])
+        found: Tensor = losses.new_zeros(len(count)).index_add(0, owner, losses / count[owner])
+        return found
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """Share of the hidden dev tokens that are told rightly, given those before, and their mean cross-entropy."""

@@ -176,7 +176,7 @@ class SharedNegativesTask(MpBert4crTask):
 
     def _losses(self, vectors: Tensor, drawn: Sequence[Drawn]) -> Tensor:
         counts = [count for piece in drawn for count in (len(piece.contexts), len(piece.papers))]
-        parts = vectors.split(counts)
+        parts: tuple[Tensor, ...] = vectors.split(counts)  # type: ignore[no-untyped-call]
         # A paper of several pieces was embedded in each of them: the first vector stands for it.
         rows, first = np.unique(np.concatenate([piece.papers for piece in drawn]), return_index=True)
         papers = torch.cat(parts[1::2])[torch.from_numpy(first).to(vectors.device)]

@@ -1,0 +1,202 @@
+"""MP-BERT4CR as a member of a model folder: read back whole, and the same for a paper or a draft whoever asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from cocite.corpus.builder import build as build_corpus
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+from cocite.errors import IntegrityError
+from cocite.models.mp_bert4cr import (
+    MpBert4crConfig,
+    MpBert4crEncoder,
+    load_mp_bert4cr_encoder,
+    save_mp_bert4cr,
+)
+from cocite.models.mp_bert4cr_network import MpBert4cr, MpBert4crModelSettings
+from cocite.models.mp_bert4cr_reading import drawn
+from cocite.pipeline import members
+from cocite.protocols import BodyReader, Encoder, Query
+from cocite.retrieval.dense import VectorRetriever
+from cocite.retrieval.index import Index
+from cocite.sampling.draws import Draws
+from cocite.sampling.dynamic_context import DynamicContextSettings
+from cocite.text.queries import context_queries, manuscript_queries
+from cocite.text.wordpiece import train_wordpiece
+
+MODEL = MpBert4crModelSettings(
+    sentence_layers=1,
+    document_layers=1,
+    hidden=16,
+    heads=2,
+    inner=32,
+    dropout=0.0,
+    norm="pre",
+    sentence_tokens=24,
+    sentences=12,
+    shared_words=True,
+)
+CONTEXTS = DynamicContextSettings(earlier=3, abstract=3, body=2)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return build_corpus(
+        Synthetic(80, seed=4, context_rate=2.0, sentences=True), tmp_path_factory.mktemp("mpb") / "corpus"
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    texts = corpus.papers.take("abstract", np.arange(len(corpus)))
+    tokenizer = train_wordpiece(lambda: texts, 400)
+    torch.manual_seed(0)
+    model = MpBert4cr(MODEL, len(tokenizer))
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    config = MpBert4crConfig(model=MODEL, contexts=CONTEXTS, sentence_tokens=24, title=True)
+    save_mp_bert4cr(folder / "mp-bert4cr", model, tokenizer, config, {})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def encoder(folder: Path) -> MpBert4crEncoder:
+    return load_mp_bert4cr_encoder(folder, dtype=torch.float32)
+
+
+def test_it_is_an_encoder_of_the_model_folder(folder: Path, corpus: Corpus) -> None:
+    (encoder,) = members.load_encoders(folder)
+    assert isinstance(encoder, Encoder)
+    assert isinstance(encoder, BodyReader)
+    assert (encoder.name, encoder.dimension, len(encoder.id)) == ("mp-bert4cr", 16, 16)
+    index = Index.build(corpus, History.all(corpus), encoders=[encoder])
+    queries = context_queries(corpus, np.arange(6))
+    retriever = VectorRetriever(index, encoder)
+    assert retriever.search(queries, 5).rows.shape == (6, 5)
+    # What stands before a gap is read where the index knows the manuscript.
+    with_bodies, without = retriever.encode(queries)["mp-bert4cr"], encoder.encode_queries(queries)
+    assert not np.allclose(with_bodies, without)
+    np.testing.assert_array_equal(with_bodies, encoder.reading(corpus).encode_queries(queries))
+
+
+def test_vectors_are_unit_and_do_not_hang_on_the_batch(corpus: Corpus, encoder: MpBert4crEncoder) -> None:
+    rows = np.arange(len(corpus), dtype=np.int32)
+    together = encoder.encode_papers(corpus, rows)
+    assert together == pytest.approx(encoder.encode_papers(corpus, rows), abs=0)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(encoder.encode_papers(corpus, rows[[40, 3]]), together[[40, 3]], atol=1e-5)
+    reading, queries = encoder.reading(corpus), context_queries(corpus, np.arange(20))
+    queries += manuscript_queries(corpus, np.arange(3))
+    vectors = reading.encode_queries(queries)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+    for place in (0, 7, 21):
+        np.testing.assert_allclose(
+            reading.encode_queries([queries[place]])[0], vectors[place], atol=1e-5, err_msg=str(place)
+        )
+
+
+def test_papers_are_read_by_their_ids(corpus: Corpus, encoder: MpBert4crEncoder, tmp_path: Path) -> None:
+    """In another corpus, where the same papers have other rows, they have the same vectors."""
+    from cocite.corpus.records import PaperRecord, SentenceRecord
+
+    class Later:
+        format = "test"
+        place = Synthetic(1).place
+
+        def settings(self) -> dict[str, object]:
+            return {}
+
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            yield PaperRecord("other", "a title", "an abstract", 1990, "", (), (), "", "", ())
+            for record in Synthetic(80, seed=4, context_rate=2.0, sentences=True):
+                if isinstance(record, PaperRecord | SentenceRecord):
+                    yield record
+
+    moved = build_corpus(Later(), tmp_path / "moved")
+    ids = corpus.ids(np.arange(10, 20))
+    rows = moved.find(ids)
+    assert (rows != np.arange(10, 20)).all()
+    np.testing.assert_allclose(
+        encoder.encode_papers(moved, rows),
+        encoder.encode_papers(corpus, np.arange(10, 20, dtype=np.int32)),
+        atol=1e-5,
+    )
+
+
+def test_a_draft_from_outside_is_read(corpus: Corpus, encoder: MpBert4crEncoder) -> None:
+    draft = Query(
+        "draft",
+        "We study parsing. Earlier work TARGETCIT did so with grammars. We do not.",
+        "A title",
+        "An abstract of a sentence. And of another one.",
+    )
+    reading = encoder.reading(corpus)
+    vector = encoder.encode_queries([draft])
+    np.testing.assert_array_equal(vector, reading.encode_queries([draft]))
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+    for change in (
+        {"context": "Another sentence with TARGETCIT in it."},
+        {"abstract": "Something else is said here."},
+    ):
+        assert not np.allclose(encoder.encode_queries([replace(draft, **change)]), vector)
+    same = [replace(draft, id="again"), replace(draft, context="We study parsing. Earlier work [CIT] did so with "
+            "grammars. We do not.")]  # fmt: skip
+    np.testing.assert_allclose(encoder.encode_queries(same)[0], vector[0], atol=1e-6)
+    bare = encoder.encode_queries(
+        [Query("q", "TARGETCIT"), Query("q", "", "A title"), Query("q", "", "", "")]
+    )
+    assert np.isfinite(bare).all()
+    assert encoder.encode_queries([]).shape == (0, 16)
+
+
+def test_what_stands_after_the_gap_is_not_read(corpus: Corpus, encoder: MpBert4crEncoder) -> None:
+    queries = context_queries(corpus, np.arange(40))
+    reading = encoder.documents
+    for query in queries:
+        documents = reading.gaps([query], corpus)
+        start, end = corpus.sentence_indptr[query.paper : query.paper + 2]
+        positions = corpus.sentences.column("position")[start:end]
+        texts = corpus.sentences.take("text", np.arange(start, end))
+        after = [text for text, at in zip(texts, positions, strict=True) if at > query.sentence + 1]
+        seen = [documents.ids[a:b].tolist() for a, b in documents.sentences.unfold(0, 2, 1).tolist()]
+        hidden = {tuple(reading.reader.bodies([[text]])[0][0].tolist()) for text in after}
+        assert len(seen) <= 6
+        assert not hidden & {tuple(sentence) for sentence in seen}
+
+
+def test_sentences_are_drawn_evenly_and_once() -> None:
+    counts = np.array([0, 2, 9] * 200)
+    draws = Draws(0, 0, np.arange(600))
+    owner, place = drawn(counts, 3, draws)
+    held = np.bincount(owner, minlength=600)
+    assert held[:3].tolist() == [0, 2, 3]
+    assert len(set(zip(owner.tolist(), place.tolist(), strict=True))) == len(owner)
+    assert (np.diff(owner * 10 + place) > 0).all()
+    shares = np.bincount(place[counts[owner] == 9], minlength=9) / 600
+    assert shares == pytest.approx(np.full(9, 1 / 9), abs=0.03)
+    assert len(drawn(counts, 0, draws)[0]) == 0
+
+
+def test_damaged_weights_are_told(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    from cocite.models.weight_files import load_weights
+
+    weights = load_file(folder / "mp-bert4cr" / "model.safetensors")
+    assert "citation.words.weight" not in weights
+    model = MpBert4cr(MODEL, len(weights["manuscript.words.weight"]))
+    weights.pop("manuscript.norm.bias")
+    save_file(weights, tmp_path / "w.safetensors")
+    with pytest.raises(IntegrityError, match=r"'manuscript\.norm\.bias' is not in both"):
+        load_weights(model, tmp_path / "w.safetensors")
+    (tmp_path / "w.safetensors").write_bytes(b"nothing")
+    with pytest.raises(IntegrityError, match="does not fit config and vocabulary"):
+        load_weights(model, tmp_path / "w.safetensors")
