@@ -12,7 +12,7 @@ from cocite.baselines.texts import CitingTexts
 from cocite.baselines.trained import NAMES, BaselineSettings, TrainedBaselines
 from cocite.baselines.word2vec import Word2VecSettings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
+from cocite.errors import ConfigError, InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.metrics import means
 from cocite.protocols import NO_ROW, Query, Retriever
@@ -106,3 +106,8 @@ def test_a_damaged_one_is_trained_again(texts, tmp_path, opened) -> None:
 def test_an_unknown_name_is_refused(texts, tmp_path) -> None:
     with pytest.raises(InputError, match="did you mean 'w2v'"):
         TrainedBaselines(texts.history, tmp_path, SMALL).open("w2vec")
+
+
+def test_heads_divide_the_dimension() -> None:
+    with pytest.raises(ConfigError, match=r"dacr.heads \(4\) does not divide"):
+        BaselineSettings.parse({"d2v": {"dimension": 18}, "dacr": {"heads": 4}})

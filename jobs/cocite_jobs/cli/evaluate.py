@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out, progress, table
-from cocite.evaluation.report import Report, shown
+from cocite.cli.console import JsonFlag, progress
+from cocite_jobs.cli.cocitation import cocitation
+from cocite_jobs.cli.reports import (
+    CorpusOption,
+    MarkdownOption,
+    SplitOption,
+    TrackingOption,
+    TrackOption,
+    keep,
+    tell,
+)
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app.command("cocitation")(cocitation)
 
-CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
 TaskOption = Annotated[str, typer.Option(help="local: citation contexts ask; global: titles and abstracts.")]
-SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
-MarkdownOption = Annotated[Path | None, typer.Option(help="File to write the tables to in Markdown.")]
-TrackingOption = Annotated[
-    Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
-]
-TrackOption = Annotated[bool, typer.Option(help="Whether to keep the result in MLflow.")]
 MetricsOption = Annotated[str | None, typer.Option(help="Metrics, as MRR,R@10,P@20,F1@20,MAP@10.")]
 
 
@@ -62,7 +65,7 @@ def run(
             confirm=confirm,
             advance=advance,
         )
-    _tell(report, json, markdown)
+    tell(report, json, markdown)
 
 
 @app.command("pipeline")
@@ -138,8 +141,8 @@ def pipeline(
             to=to,
             bar=progress,
         )
-        _keep(kept, report, save)
-    _tell(report, json, markdown, brief=brief)
+        keep(kept, report, save)
+    tell(report, json, markdown, brief=brief)
 
 
 @app.command("tables")
@@ -182,8 +185,8 @@ def tables(
             seed=seed,
             bar=progress,
         )
-        _keep(kept, report, save)
-    _tell(report, json, markdown)
+        keep(kept, report, save)
+    tell(report, json, markdown)
 
 
 @app.command("reranking")
@@ -247,8 +250,8 @@ def reranking(
             saved=index,
             bar=progress,
         )
-        _keep(kept, report, save)
-    _tell(report, json, markdown)
+        keep(kept, report, save)
+    tell(report, json, markdown)
 
 
 def _numbers(text: str, where: str) -> list[int]:
@@ -264,34 +267,3 @@ def _metrics(text: str | None) -> list[str] | None:
     from cocite.evaluation.metrics import Metric
 
     return [str(Metric.parse(name)) for name in text.split(",")] if text else None
-
-
-def _keep(kept: Any, report: Report, save: Any) -> None:
-    """Log the tables' numbers, and keep the report; runs stay where they were written, for they are large."""
-    import tempfile
-
-    kept.log(report.metrics())
-    with tempfile.TemporaryDirectory() as folder:
-        save(report, Path(folder))
-        kept.artifact(folder, folder="report")
-
-
-def _tell(report: Report, json: bool, markdown: Path | None, *, brief: bool = False) -> None:
-    from cocite.artifacts import write_atomic
-
-    if markdown is not None:
-        markdown.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(markdown, report.markdown())
-        err.print(f"written: {markdown}", highlight=False, soft_wrap=True)
-    if json:
-        emit(report.json())
-        return
-    out.print(
-        f"{report.title}: "
-        + ", ".join(f"{key.replace('_', ' ')} {shown(v)}" for key, v in report.facts.items())
-    )
-    # Metrics and times come first, then the slices.
-    for part in report.tables[:2] if brief else report.tables:
-        table(part.title, part.columns, [[shown(cell) for cell in row] for row in part.rows])
-        if part.note:
-            out.print(part.note, style="dim")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from cocite.baselines.texts import CitingTexts
@@ -66,8 +66,14 @@ def same_paper(cited: NDArray[np.int64], noise: NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(cited[:, None] == noise)
 
 
-def scaled(vectors: NDArray[np.float32], length: float) -> Tensor:
-    """A copy of the vectors (n, d) whose mean length is ``length``, those of zero apart."""
+def table(vectors: NDArray[np.float32], length: float | None = None) -> nn.Embedding:
+    """Vectors (n, d) as what is trained, of which a batch touches few.
+
+    Args:
+        vectors: to begin with.
+        length: mean length that they are brought to, those of zero apart; None: as they are.
+    """
     lengths = np.linalg.norm(vectors, axis=1)
-    mean = lengths[lengths > 0].mean() if lengths.any() else 1.0
-    return torch.from_numpy((vectors * (length / mean)).astype(np.float32))
+    scale = length / lengths[lengths > 0].mean() if length is not None and lengths.any() else 1.0
+    begin = torch.from_numpy(np.asarray(vectors * scale, np.float32))
+    return nn.Embedding(len(begin), begin.shape[1], _weight=begin, sparse=True)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
-from cocite.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, scaled
+from cocite.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, table
 from cocite.baselines.sections import KINDS, query_sections, section_kinds
 from cocite.baselines.texts import CitingTexts, nearest_words, only_words
 from cocite.baselines.vectors import VectorBaseline, read_contexts
@@ -83,14 +83,22 @@ class Dacr(nn.Module):
         words: (W, d) vectors to begin with.
         papers: (N, d) the same.
         heads: of the self-attention; they divide d.
+        length: mean length that these vectors are brought to; None: as they are.
     """
 
-    def __init__(self, words: Tensor, papers: Tensor, heads: int) -> None:
+    def __init__(
+        self,
+        words: NDArray[np.float32],
+        papers: NDArray[np.float32],
+        heads: int,
+        *,
+        length: float | None = None,
+    ) -> None:
         super().__init__()
         width = words.shape[1]
-        self.words = nn.Embedding.from_pretrained(words.clone(), freeze=False, sparse=True)
-        self.citing = nn.Embedding.from_pretrained(papers.clone(), freeze=False, sparse=True)
-        self.cited = nn.Embedding.from_pretrained(papers.clone(), freeze=False, sparse=True)
+        self.words = table(words, length)
+        self.citing = table(papers, length)
+        self.cited = table(papers, length)
         self.sections = nn.Embedding(len(KINDS), width)
         self.related = nn.MultiheadAttention(width, heads, batch_first=True)
         self.keys = nn.Linear(width, width)
@@ -99,7 +107,7 @@ class Dacr(nn.Module):
         for weight in (self.sections.weight, self.related.out_proj.weight, self.weights.weight):
             nn.init.zeros_(weight)
 
-    def tables(self) -> list[nn.Parameter]:
+    def tables(self) -> list[Tensor]:
         """The vectors of which a batch touches few."""
         return [self.words.weight, self.citing.weight, self.cited.weight]
 
@@ -139,7 +147,7 @@ def train_dacr(
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Dacr(*(scaled(vectors, settings.start) for vectors in start), settings.heads)
+        model = Dacr(*start, settings.heads, length=settings.start)
     corpus, history = texts.history.corpus, texts.history
     headings = corpus.contexts.table.column("section").take(history.contexts).combine_chunks()
     contexts, sections = nearest_words(only_words(texts.contexts), settings.words), section_kinds(headings)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import nn
 
-from cocite.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, scaled
+from cocite.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, table
 from cocite.baselines.texts import CitingTexts, only_words
 from cocite.config import Settings
 
@@ -30,7 +30,7 @@ class HyperDoc2VecSettings(Settings):
 
     start: float = Field(0.1, gt=0)
     """Mean length that vectors begin with: as long as PV-DM leaves them, they hardly learn."""
-    epochs: int = Field(5, ge=1)
+    epochs: int = Field(6, ge=1)
     """Passes over the pairs of context and cited paper."""
     batch: int = Field(256, ge=1)
     """Pairs of a step."""
@@ -61,10 +61,7 @@ def hyperdoc2vec(
         seed: of order and noise.
         advance: told how many pairs are done.
     """
-    words, citing, cited = (
-        nn.Embedding.from_pretrained(scaled(vectors, settings.start), freeze=False, sparse=True)
-        for vectors in (start[0], start[1], start[1])
-    )
+    words, citing, cited = (table(vectors, settings.start) for vectors in (start[0], start[1], start[1]))
     contexts = only_words(texts.contexts)
     pairs = CitingPairs(texts, noise=settings.noise, power=settings.power, seed=seed)
     weights = [layer.weight for layer in (words, citing, cited)]
@@ -90,6 +87,6 @@ def hyperdoc2vec(
             )
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
+            optimizer.step()  # type: ignore[no-untyped-call]
             advance(len(context))
     return words.weight.detach().numpy(), cited.weight.detach().numpy()

@@ -13,7 +13,7 @@ from cocite.artifacts import load_array, publish, read_manifest
 from cocite.baselines.vectors import VectorBaseline
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
-from cocite.protocols import Encoder, Query
+from cocite.protocols import BodyReader, Encoder, Query
 from cocite.retrieval.index import encode
 
 KIND = "paper-vectors"
@@ -52,12 +52,13 @@ class EncoderBaseline(VectorBaseline):
     Args:
         name: what it is called in tables.
         encoder: of the queries.
+        corpus: what an encoder reads that asks for a manuscript's body.
         papers: (N, d) its vectors of the papers.
     """
 
-    def __init__(self, name: str, encoder: Encoder, papers: NDArray[np.float32]) -> None:
+    def __init__(self, name: str, encoder: Encoder, corpus: Corpus, papers: NDArray[np.float32]) -> None:
         super().__init__(name, papers, cosine=True)
-        self.encoder = encoder
+        self.encoder = encoder.reading(corpus) if isinstance(encoder, BodyReader) else encoder
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d)."""

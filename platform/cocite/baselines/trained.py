@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
@@ -52,6 +52,14 @@ class BaselineSettings(Settings):
     seed: int = Field(0, ge=0)
     """Of all that is drawn."""
 
+    @model_validator(mode="after")
+    def _fitting(self) -> BaselineSettings:
+        if self.d2v.dimension % self.dacr.heads:
+            raise ValueError(
+                f"d2v.dimension is {self.d2v.dimension}, which dacr.heads ({self.dacr.heads}) does not divide"
+            )
+        return self
+
 
 class TrainedBaselines:
     """The baselines of one history.
@@ -87,11 +95,7 @@ class TrainedBaselines:
             )
         arrays = self._arrays(name)
         if name == "dacr":
-            model = Dacr(
-                torch.from_numpy(arrays["words.weight"]),
-                torch.from_numpy(arrays["cited.weight"]),
-                self.settings.dacr.heads,
-            )
+            model = Dacr(arrays["words.weight"], arrays["cited.weight"], self.settings.dacr.heads)
             model.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
             limit = self.settings.dacr.words
             return DacrBaseline(NAMES[name], self.history.corpus, self.texts.reader, model.eval(), limit)

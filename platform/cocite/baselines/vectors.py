@@ -88,5 +88,4 @@ def read_contexts(reader: ParagraphReader, queries: Sequence[Query]) -> Paragrap
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """The vectors (n, d) made as long as 1; zero ones stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    result: NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, 1)
-    return result
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)

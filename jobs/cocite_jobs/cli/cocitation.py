@@ -1,0 +1,123 @@
+"""``cocite evaluate cocitation``: MP-BERT4CR's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cocite.cli.console import JsonFlag, progress
+from cocite_jobs.cli.reports import (
+    CorpusOption,
+    MarkdownOption,
+    SplitOption,
+    TrackingOption,
+    TrackOption,
+    keep,
+    tell,
+)
+
+
+def cocitation(
+    corpus: CorpusOption,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FOLDER[=LABEL]", help="Model folder, any number; each is a row or several."),
+    ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option(
+            help="What of the model folders is measured, as mp-bert4cr,hatten,first,full [default: mp-bert4cr, "
+            "else all encoders]."
+        ),
+    ] = None,
+    baselines: Annotated[
+        str,
+        typer.Option(
+            help="all, none, or some of bm25,w2v,d2v,hd2v,dacr,scibert,specter, and names or folders of encoders."
+        ),
+    ] = "all",
+    split: SplitOption = "test",
+    with_dev: Annotated[
+        bool, typer.Option("--with-dev", help="Baselines and counts know the dev papers too (final figures).")
+    ] = False,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    train: Annotated[
+        bool,
+        typer.Option(
+            "--train",
+            help="Measure MP-BERT4CR's variants in the first model folder, and train those that are missing.",
+        ),
+    ] = False,
+    recipe: Annotated[
+        str, typer.Option(help="Recipe that the variants are made of (--train).")
+    ] = "mp-bert4cr-small",
+    pretraining: Annotated[
+        str,
+        typer.Option(help="Recipe of the pretraining, where the folder has none; none: without (--train)."),
+    ] = "mp-bert4cr-pretraining-small",
+    index: Annotated[
+        Path | None,
+        typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
+    ] = None,
+    cache: Annotated[
+        Path, typer.Option(help="Folder that keeps trained baselines and encoded papers.")
+    ] = Path("cocite-baselines"),
+    to: Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")] = None,
+    markdown: MarkdownOption = None,
+    tracking: TrackingOption = Path("."),
+    track: TrackOption = True,
+    json: JsonFlag = False,
+) -> None:
+    """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
+    from cocite.corpus.store import Corpus
+    from cocite.errors import InputError
+    from cocite_jobs import tracking as mlflow
+    from cocite_jobs.cocitation_tables import Model, cocitation_tables, named
+    from cocite_jobs.cocitation_variants import variants
+    from cocite_jobs.evaluate import save
+
+    opened = Corpus.open(corpus)
+    models = [Model.parse(text) for text in model or []]
+    wanted = named(baselines)
+    if train:
+        if not models:
+            raise InputError("names no folder to train into", where="--train", hint="give --model FOLDER")
+        home, *others = models
+        made = variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bar=progress)
+        models = [*made, *others]
+    params = {
+        "split": split,
+        "with_dev": with_dev,
+        "sample": sample or "all",
+        "seed": seed,
+        "systems": systems or "default",
+        "baselines": baselines,
+    }
+    tags = {"corpus": opened.version, "models": ", ".join(str(part.folder) for part in models)}
+    where = mlflow.Tracking(folder=tracking, enabled=track)
+    with mlflow.run(
+        f"cocitation-{split}", experiment="tables", params=params, tags=tags, tracking=where
+    ) as kept:
+        report = cocitation_tables(
+            opened,
+            models,
+            names=[name.strip() for name in systems.split(",")] if systems else None,
+            baselines=wanted,
+            split=split,
+            with_dev=with_dev,
+            sample=sample,
+            seed=seed,
+            saved=index,
+            cache=cache,
+            to=to,
+            bar=progress,
+        )
+        if to is not None:
+            save(report, to)
+        keep(kept, report, save)
+    tell(report, json, markdown)

@@ -1,0 +1,51 @@
+"""What the commands of ``cocite evaluate`` share: options, and how a report is kept and shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cocite.cli.console import emit, err, out, table
+from cocite.evaluation.report import Report, shown
+
+CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
+SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
+MarkdownOption = Annotated[Path | None, typer.Option(help="File to write the tables to in Markdown.")]
+TrackingOption = Annotated[
+    Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
+]
+TrackOption = Annotated[bool, typer.Option(help="Whether to keep the result in MLflow.")]
+
+
+def keep(kept: Any, report: Report, save: Any) -> None:
+    """Log the tables' numbers, and keep the report; runs stay where they were written, for they are large."""
+    import tempfile
+
+    kept.log(report.metrics())
+    with tempfile.TemporaryDirectory() as folder:
+        save(report, Path(folder))
+        kept.artifact(folder, folder="report")
+
+
+def tell(report: Report, json: bool, markdown: Path | None, *, brief: bool = False) -> None:
+    """Print a report, as tables or as JSON, and write it in Markdown where that is wanted."""
+    from cocite.artifacts import write_atomic
+
+    if markdown is not None:
+        markdown.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(markdown, report.markdown())
+        err.print(f"written: {markdown}", highlight=False, soft_wrap=True)
+    if json:
+        emit(report.json())
+        return
+    out.print(
+        f"{report.title}: "
+        + ", ".join(f"{key.replace('_', ' ')} {shown(v)}" for key, v in report.facts.items())
+    )
+    # Metrics and times come first, then the slices.
+    for part in report.tables[:2] if brief else report.tables:
+        table(part.title, part.columns, [[shown(cell) for cell in row] for row in part.rows])
+        if part.note:
+            out.print(part.note, style="dim")

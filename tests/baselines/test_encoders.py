@@ -1,0 +1,64 @@
+"""Encoders without training, and vectors that are made once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny_bert import tiny_bert
+
+from cocite.baselines import pooled
+from cocite.baselines.kept_vectors import EncoderBaseline, kept_vectors
+from cocite.baselines.pooled import PooledEncoder, pooled_encoder
+from cocite.errors import NotFoundError
+from cocite.models.sentence import SentenceEncoder
+from cocite.protocols import Encoder, Query
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_bert(tmp_path_factory.mktemp("encoder") / "tiny", ["parsing"])
+
+
+@pytest.fixture(scope="module")
+def encoder(folder) -> PooledEncoder:
+    return pooled_encoder(str(folder))
+
+
+def test_it_is_called_what_was_loaded(encoder, folder) -> None:
+    assert encoder.name == "tiny (local encoder)"
+    assert isinstance(encoder, Encoder)
+    assert encoder.settings.max_tokens == 128
+    with pytest.raises(NotFoundError, match="no model hub that can be reached"):
+        pooled_encoder("scibert")
+
+
+def test_its_fingerprint_is_that_of_the_weights(encoder, folder, tmp_path) -> None:
+    assert pooled_encoder(str(folder)).id == encoder.id
+    assert pooled_encoder(str(tiny_bert(tmp_path / "tiny", ["parsing"], seed=1))).id != encoder.id
+    assert pooled_encoder(str(tiny_bert(tmp_path / "more", ["parsing", "tagging"]))).id != encoder.id
+
+
+def test_short_names_are_the_papers_encoders() -> None:
+    assert pooled.HUB["specter"] == "allenai/specter"
+
+
+def test_papers_are_encoded_once_for_an_encoder_and_a_corpus(
+    encoder, citing_corpus, tmp_path, monkeypatch
+) -> None:
+    first = kept_vectors(encoder, citing_corpus, tmp_path)
+    rows = np.arange(5, dtype=np.int32)
+    np.testing.assert_allclose(first[:5], encoder.encode_papers(citing_corpus, rows), atol=1e-5)
+    with monkeypatch.context() as patch:
+        patch.setattr(SentenceEncoder, "encode_papers", lambda *_: pytest.fail("encoded again"))
+        np.testing.assert_array_equal(kept_vectors(encoder, citing_corpus, tmp_path), first)
+    [place] = tmp_path.glob("vectors-*")
+    (place / "vectors.npy").write_bytes(b"broken")
+    np.testing.assert_array_equal(kept_vectors(encoder, citing_corpus, tmp_path), first)
+
+
+def test_a_paper_is_nearest_to_its_own_text(encoder, citing_corpus, tmp_path) -> None:
+    baseline = EncoderBaseline("tiny", encoder, citing_corpus, kept_vectors(encoder, citing_corpus, tmp_path))
+    [title], [abstract] = (citing_corpus.papers.take(name, [7]) for name in ("title", "abstract"))
+    found = baseline.search([Query("q", title=title, abstract=abstract)], 3)
+    assert found.rows[0, 0] == 7
+    assert found.scores[0, 0] == pytest.approx(1, abs=0.01)
