@@ -255,6 +255,23 @@ def test_it_begins_with_pretrained_weights(corpus: Corpus, folder: Path, tmp_pat
         build(recipe(pretrained=str(tmp_path / "pretrained")), corpus, other)
 
 
+def test_word_vectors_can_begin_with_the_weights_of_rare_words(corpus: Corpus, folder: Path) -> None:
+    plain, weighed = (build(recipe(idf=idf), corpus, folder) for idf in (False, True))
+    texts, end = plain.texts, plain.texts.tokenizer.sep_token_id
+    papers = [
+        {int(token) for i in range(*texts.abstract_indptr[row : row + 2]) for token in texts.abstracts[i]}
+        for row in range(len(texts))
+    ]
+    words = np.array(
+        [np.log((len(texts) + 1) / (sum(t in held for held in papers) + 1)) for t in range(50, 90)]
+    )
+    for name in ("manuscript", "citation"):
+        before, after = (task.model.get_parameter(f"{name}.words.weight") for task in (plain, weighed))
+        ratio = (after.norm(dim=1) / before.norm(dim=1)).detach().numpy()
+        assert ratio[50:90] / ratio[50:90].mean() == pytest.approx(words / words.mean(), rel=1e-4)
+        assert ratio[end] == pytest.approx(0, abs=1e-6)
+
+
 def test_mistakes_are_told(corpus: Corpus, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="holds no sentences to train on"):
         build(recipe(), corpus, tmp_path)

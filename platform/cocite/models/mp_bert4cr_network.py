@@ -42,6 +42,13 @@ class MpBert4cr(nn.Module):
         self.manuscript.load_state_dict(encoder.state_dict())
         self.citation.load_state_dict(encoder.state_dict())
 
+    @torch.no_grad()
+    def weigh(self, weights: Tensor) -> None:
+        """Multiply the word vectors of both encoders by weights (V,)."""
+        self.manuscript.words.weight.mul_(weights[:, None])
+        if not self.settings.shared_words:
+            self.citation.words.weight.mul_(weights[:, None])
+
     def forward(self, manuscripts: Documents | None, papers: Documents | None) -> Tensor:
         """(q + c, d) vectors of q manuscripts, then of c papers; of either alone where the other is not given."""
         parts = [

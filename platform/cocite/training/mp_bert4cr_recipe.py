@@ -64,6 +64,9 @@ class MpBert4crRecipe(Settings):
     kind: Literal["mp-bert4cr"] = "mp-bert4cr"
     pretrained: str = NONE
     """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
+    idf: bool = False
+    """Without pretrained weights: whether the norms of the word vectors begin as inverse document frequencies (with
+    ``model.norm: pre`` a word's norm is its weight in its sentence)."""
     texts: SentenceTextSettings = SentenceTextSettings()
     contexts: DynamicContextSettings = DynamicContextSettings()
     """Sentences that are read of a manuscript and of a paper."""
