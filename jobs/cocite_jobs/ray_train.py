@@ -190,8 +190,10 @@ def _outcome(answer: _Answer, workers: WorkerSettings) -> dict[str, Any]:
         thrown = [failure for failure in error.worker_failures.values() if hasattr(failure, "_base_exc")]
         if thrown and len(thrown) == len(error.worker_failures):
             raise RuntimeError(f"a worker failed:\n{thrown[0]}") from None  # a defect: with its own traceback
+        # What the others threw is mostly that they miss it; but it may say why.
+        said = f"; another said: {str(thrown[0]).strip().splitlines()[-1]}" if thrown else ""
         raise CociteError(
-            f"a worker died once more, after {workers.retries} retries",
+            f"a worker died once more, after {workers.retries} retries{said}",
             where="workers",
             hint="out of memory? see to it, then pass --resume to go on from the last checkpoint",
         ) from error

@@ -255,7 +255,7 @@ class Hatten(nn.Module):
             self.place_weight = nn.Parameter(torch.full((settings.positions,), start))
             self.type_weight = nn.Parameter(torch.full((2 * len(KINDS),), start))
         if settings.bag and settings.attention:
-            self.gate = nn.Parameter(torch.zeros(()))  # attention comes in as it proves useful
+            self.gate = nn.Parameter(torch.zeros(1))  # attention comes in as it proves useful
 
     @torch.no_grad()
     def begin_with(self, vectors: Tensor, weights: Tensor) -> None:

@@ -62,9 +62,14 @@ def everywhere(world: World, folder: Path) -> dict[str, Run]:
 def refused(world: World, folder: Path) -> list[str]:
     """The sentences that two processes end with."""
     sentences = []
-    for changes, options in (({"backend": "plain"}, {}), ({}, {"fingerprint": "another"})):
+    cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"backend": "plain"}, {}),
+        ({}, {"fingerprint": "another"}),
+        (BACKENDS["zero1"], {"scalar": True}),
+    ]
+    for changes, options in cases:
         try:
-            run(world, {"backend": "ddp"} | changes, folder, **options)
+            run(world, {"backend": "ddp"} | changes, None if "scalar" in options else folder, **options)
         except CociteError as error:
             sentences.append(str(error))
     return sentences
@@ -159,6 +164,7 @@ def test_two_processes_are_refused_together(stores: Path, ranks: list[dict[str, 
     assert one == two
     assert "backend: plain trains on one process, and there are 2" in one[0]
     assert "is a checkpoint of another training" in one[1]
+    assert "the weight 'scalar' has no dimension" in one[2]
 
 
 def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> None:

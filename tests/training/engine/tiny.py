@@ -19,9 +19,12 @@ WORDS, WIDTH = 40, 5  # an odd width: no tensor divides evenly among two ranks
 
 
 class Bag(nn.Module):
-    """Mean of word vectors, a hidden layer, a number. ``spare`` takes part in no loss, ``rare`` in some."""
+    """Mean of word vectors, a hidden layer, a number.
 
-    def __init__(self, dropout: float, rare: bool) -> None:
+    ``spare`` takes part in no loss, ``rare`` in some; ``scalar`` has no dimension.
+    """
+
+    def __init__(self, dropout: float, rare: bool, scalar: bool = False) -> None:
         super().__init__()
         self.words = nn.Embedding(WORDS, WIDTH)
         self.norm = nn.LayerNorm(WIDTH)
@@ -30,6 +33,7 @@ class Bag(nn.Module):
         self.out = nn.Linear(7, 1)
         self.spare = nn.Linear(3, 3)
         self.rare = nn.Parameter(torch.ones(7)) if rare else None
+        self.scalar = nn.Parameter(torch.tensor(1.0)) if scalar else None
         self.fixed = nn.Parameter(torch.full((WIDTH,), 0.5), requires_grad=False)
         self.register_buffer("scale", torch.tensor([2.0]))
 
@@ -48,10 +52,16 @@ class BagTask:
     metric = "fit"
 
     def __init__(
-        self, settings: TrainingSettings, *, examples: int = 50, dropout: float = 0.0, rare: bool = False
+        self,
+        settings: TrainingSettings,
+        *,
+        examples: int = 50,
+        dropout: float = 0.0,
+        rare: bool = False,
+        scalar: bool = False,
     ) -> None:
         torch.manual_seed(settings.seed)
-        self.model: nn.Module = Bag(dropout, rare)
+        self.model: nn.Module = Bag(dropout, rare, scalar)
         self.settings = settings
         rng = np.random.default_rng(7)
         self.sizes = rng.integers(1, 12, examples)

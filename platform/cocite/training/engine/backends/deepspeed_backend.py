@@ -49,6 +49,8 @@ class DeepSpeedBackend:
         deepspeed = _deepspeed()
         self.settings, self.world, self.stage = settings, world, settings.zero
         self.model = model.cpu()
+        if world.size > 1:
+            _refuse_numbers(model)
         self.unused: set[int] | None = None
         if not dist.is_initialized():
             # DeepSpeed wants a group even of one process, and remembers it ever after: it is not taken down again.
@@ -265,6 +267,17 @@ class DeepSpeedBackend:
 def _in_own_precision(module: nn.LayerNorm, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """A norm's input in the precision of its weights; autocast sees to that on a GPU, but not on a CPU."""
     return (inputs[0].to(module.weight.dtype), *inputs[1:])
+
+
+def _refuse_numbers(model: nn.Module) -> None:
+    """DeepSpeed cannot send a weight that has no dimension to the other processes."""
+    name = next((name for name, weight in model.named_parameters() if not weight.dim()), None)
+    if name is not None:
+        raise ConfigError(
+            f"the weight {name!r} has no dimension, and DeepSpeed cannot exchange it",
+            where="training.backend",
+            hint="give it the shape (1,), or train with backend: ddp",
+        )
 
 
 def _deepspeed() -> Any:
