@@ -11,7 +11,9 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.training.cross_encoder import CrossEncoderRecipe
+from cocite.training.hierarchical_pretraining import HierarchicalPretrainingRecipe
 from cocite.training.masked_language_model import MaskedLanguageModelRecipe
+from cocite.training.mp_bert4cr import MpBert4crRecipe
 from cocite_jobs.places import Place
 from cocite_jobs.preparing import NEEDS, prepare
 from cocite_jobs.train import KINDS, Report, load_recipe
@@ -22,6 +24,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return build(Synthetic(300, seed=6), tmp_path_factory.mktemp("preparing") / "corpus")
 
 
+SENTENCES = {"vocabulary": 400, "body": 4, "period": {"train_until": 2015}}
 RECIPES = {
     "cross-encoder": CrossEncoderRecipe.parse(
         {
@@ -32,6 +35,10 @@ RECIPES = {
     "masked-lm": MaskedLanguageModelRecipe.parse(
         {"kind": "masked-lm", "texts": {"vocabulary": 400, "body": 0, "period": {"train_until": 2015}}}
     ),
+    "mp-bert4cr-pretraining": HierarchicalPretrainingRecipe.parse(
+        {"kind": "mp-bert4cr-pretraining", "texts": SENTENCES}
+    ),
+    "mp-bert4cr": MpBert4crRecipe.parse({"kind": "mp-bert4cr", "texts": SENTENCES}),
 }
 
 

@@ -133,6 +133,23 @@ def test_a_small_model_begins_as_a_mean_of_word_vectors() -> None:
     torch.testing.assert_close(found.documents, torch.nn.functional.layer_norm(sums, (24,)))
 
 
+def test_places_can_have_weights_in_the_sum() -> None:
+    model = HierarchicalEncoder(HierarchicalSettings.parse({**SMALL, "weighted": True}), WORDS).eval()
+    plain = HierarchicalEncoder(HierarchicalSettings.parse(SMALL), WORDS).eval()
+    plain.load_state_dict({name: w for name, w in model.state_dict().items() if name != "weights"})
+    batch = many(9)
+    with torch.no_grad():
+        begun = model(batch)
+        torch.testing.assert_close(begun.documents, plain(batch).documents)
+        assert model.weights is not None
+        model.weights.normal_(std=0.1, generator=torch.Generator().manual_seed(0))
+        places = torch.cat([torch.arange(int(n)) for n in batch.document_lengths])
+        counted = begun.sentences * (hierarchical.STEEP * model.weights).exp()[places, None]
+        owner = torch.arange(9).repeat_interleave(batch.document_lengths)
+        wanted = model.norm(torch.zeros(9, 24).index_add_(0, owner, counted))
+        torch.testing.assert_close(model(batch).documents, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_half_precision_is_near() -> None:
     model, batch = made(norm="pre"), many(20)
     with torch.no_grad():

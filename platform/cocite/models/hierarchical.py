@@ -20,6 +20,8 @@ from cocite.models.packed_attention import Packed, attention, rows_of, sorted_by
 from cocite.models.tied_words import Words
 from cocite.text.documents import Documents
 
+STEEP = 16.0
+"""A place's weight is the exponential of so many times what is learned: it moves as fast as the words' norms do."""
 CHUNK = 8192
 """Tokens that go through all layers together on a CPU: what a layer makes of so many stays in its caches."""
 
@@ -47,6 +49,9 @@ class HierarchicalSettings(Settings):
     and attention joins as it proves useful. Small models learn several times as fast so."""
     pooling: Literal["mean", "eos"] = "mean"
     """A sentence's vector: the mean of its tokens' states, or its last token's."""
+    weighted: bool = False
+    """Whether each place in a document has a weight in the sum over its sentences; they begin at 1, where those of the
+    paper stay. A manuscript's citing sentence need not count as little then as one of its abstract."""
     sentence_tokens: int = Field(64, ge=2)
     """Tokens of a sentence at most."""
     sentences: int = Field(64, ge=1)
@@ -164,6 +169,7 @@ class HierarchicalEncoder(nn.Module):
         self.sentence_layers = nn.ModuleList(Layer(settings) for _ in range(settings.sentence_layers))
         self.sentences = Embedding(settings, settings.sentences)
         self.document_layers = nn.ModuleList(Layer(settings) for _ in range(settings.document_layers))
+        self.weights = nn.Parameter(torch.zeros(settings.sentences)) if settings.weighted else None
         self.norm = nn.LayerNorm(settings.hidden)
         self.checkpointed = False
 
@@ -188,7 +194,10 @@ class HierarchicalEncoder(nn.Module):
         states = self.sentences(found[at[rows]], packed.places)
         for layer in self.document_layers:
             states = self._through(layer, states, packed)
-        sums = self.norm(packed.sum(states))
+        counted = states
+        if self.weights is not None:
+            counted = states * (STEEP * self.weights).exp()[packed.places, None].to(states.dtype)
+        sums = self.norm(packed.sum(counted))
         sentences, vectors = torch.empty_like(rows), torch.empty_like(order)
         sentences[rows] = torch.arange(len(rows), device=rows.device)
         vectors[order] = torch.arange(len(order), device=order.device)
