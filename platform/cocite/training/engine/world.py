@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ def start_group(device: torch.device, **options: Any) -> None:
 
 def _end_group() -> None:
     if dist.is_initialized():
+        # What still refers to the group, such as a wrapped model that only the collector finds, keeps its threads
+        # alive; one that lets go of a tensor when the interpreter is half gone brings the process down.
+        gc.collect()
         dist.destroy_process_group()
 
 
