@@ -15,7 +15,7 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -223,6 +223,15 @@ def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
     if kind is not None and manifest.kind != kind:
         raise InputError(f"is a {manifest.kind}, not a {kind}", where=str(folder))
     return manifest
+
+
+def holds(folder: Path, *, kind: str, meta: Mapping[str, Any]) -> bool:
+    """Whether a folder is an artifact of a kind whose ``meta`` says this and perhaps more; False if it is none."""
+    try:
+        known = read_manifest(folder, kind=kind).meta
+    except CociteError:
+        return False
+    return all(known.get(name) == value for name, value in meta.items())
 
 
 def verify(folder: Path, *, kind: str | None = None) -> Manifest:

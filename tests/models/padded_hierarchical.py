@@ -3,33 +3,11 @@
 from __future__ import annotations
 
 import torch
+from models.torch_layers import torch_layer
 from torch import Tensor, nn
 
 from cocite.models.hierarchical import Embedding, HierarchicalEncoder, Layer
 from cocite.text.documents import Documents
-
-
-def torch_layer(layer: Layer) -> nn.TransformerEncoderLayer:
-    """torch's layer with the weights of one of ours."""
-    s = layer.settings
-    theirs = nn.TransformerEncoderLayer(
-        s.hidden, s.heads, s.inner, dropout=0.0, batch_first=True, norm_first=s.norm == "pre"
-    )
-    pairs = {
-        "project": theirs.self_attn,
-        "output": theirs.self_attn.out_proj,
-        "widen": theirs.linear1,
-        "narrow": theirs.linear2,
-        "attention_norm": theirs.norm1,
-        "forward_norm": theirs.norm2,
-    }
-    with torch.no_grad():
-        for name, module in pairs.items():
-            own = getattr(layer, name)
-            prefix = "in_proj_" if name == "project" else ""
-            getattr(module, f"{prefix}weight").copy_(own.weight)
-            getattr(module, f"{prefix}bias").copy_(own.bias)
-    return theirs
 
 
 def padded(model: HierarchicalEncoder, documents: Documents) -> tuple[Tensor, Tensor]:
@@ -55,5 +33,7 @@ def _through(embedding: Embedding, layers: nn.ModuleList, states: Tensor, mask: 
     states = embedding(states, torch.arange(mask.shape[1]))
     for layer in layers:
         assert isinstance(layer, Layer)
-        states = torch_layer(layer).train(states.requires_grad)(states, src_key_padding_mask=~mask)
+        s = layer.settings
+        theirs = torch_layer(layer, s.hidden, s.heads, s.inner, pre=s.norm == "pre")
+        states = theirs.train(states.requires_grad)(states, src_key_padding_mask=~mask)
     return states

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from models.torch_layers import torch_layer
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -89,21 +90,11 @@ def test_pooling_has_the_gradients_of_finite_differences() -> None:
 def test_a_transformer_layer_is_the_one_of_torch() -> None:
     torch.manual_seed(2)
     ours = TransformerLayer(12, 3, 20, 0.0).eval()
-    theirs = torch.nn.TransformerEncoderLayer(12, 3, 20, dropout=0.0, batch_first=True).eval()
-    pairs = {
-        "project": theirs.self_attn,
-        "output": theirs.self_attn.out_proj,
-        "widen": theirs.linear1,
-        "narrow": theirs.linear2,
-        "attention_norm": theirs.norm1,
-        "forward_norm": theirs.norm2,
-    }
-    with torch.no_grad():
-        for name, module in pairs.items():
-            own = getattr(ours, name)
-            prefix = "in_proj_" if name == "project" else ""
-            getattr(module, f"{prefix}weight").copy_(own.weight)
-            getattr(module, f"{prefix}bias").copy_(own.bias.normal_())
+    for part in (ours.project, ours.output, ours.widen, ours.narrow):
+        torch.nn.init.normal_(part.bias)
+    for norm in (ours.attention_norm, ours.forward_norm):
+        torch.nn.init.normal_(norm.bias)
+    theirs = torch_layer(ours, 12, 3, 20).eval()
     x = torch.randn(4, 6, 12)
     mask = torch.arange(6) < torch.tensor([6, 1, 4, 3])[:, None]
     expected = theirs(x, src_key_padding_mask=~mask)

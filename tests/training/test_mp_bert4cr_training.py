@@ -22,7 +22,7 @@ from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
-from cocite.training.hatten_examples import Gaps
+from cocite.training.gaps import Gaps
 from cocite.training.hierarchical_pretraining import HierarchicalPretrainingRecipe
 from cocite.training.hierarchical_pretraining import build as build_pretraining
 from cocite.training.mp_bert4cr import MpBert4crRecipe, build

@@ -11,11 +11,11 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError, IntegrityError
-from cocite.text.sentence_texts import without_marks
+from cocite.text.sentence_texts import SentenceTexts, without_marks
 from cocite.text.sentences import split_sentences
 from cocite.text.token_lists import TokenLists
 from cocite.training.pretraining_texts import texts_of
-from cocite.training.sentence_texts import SentenceTexts, SentenceTextSettings, load, prepare
+from cocite.training.sentence_texts import SentenceTextSettings, load, prepare
 
 SETTINGS = SentenceTextSettings.parse(
     {"vocabulary": 500, "sentence_tokens": 24, "period": {"train_until": 2015}}

@@ -10,7 +10,11 @@ import typer
 from cocite.cli.console import JsonFlag, progress
 from cocite_jobs.cli.reports import (
     CorpusOption,
+    IndexOption,
     MarkdownOption,
+    RunsOption,
+    SampleOption,
+    SeedOption,
     SplitOption,
     TrackingOption,
     TrackOption,
@@ -42,10 +46,8 @@ def cocitation(
     with_dev: Annotated[
         bool, typer.Option("--with-dev", help="Baselines and counts know the dev papers too (final figures).")
     ] = False,
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    sample: SampleOption = None,
+    seed: SeedOption = 0,
     train: Annotated[
         bool,
         typer.Option(
@@ -60,14 +62,11 @@ def cocitation(
         str,
         typer.Option(help="Recipe of the pretraining, where the folder has none; none: without (--train)."),
     ] = "mp-bert4cr-pretraining-small",
-    index: Annotated[
-        Path | None,
-        typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
-    ] = None,
+    index: IndexOption = None,
     cache: Annotated[
         Path, typer.Option(help="Folder that keeps trained baselines and encoded papers.")
     ] = Path("cocite-baselines"),
-    to: Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")] = None,
+    to: RunsOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
@@ -119,5 +118,5 @@ def cocitation(
         )
         if to is not None:
             save(report, to)
-        keep(kept, report, save)
+        keep(kept, report)
     tell(report, json, markdown)

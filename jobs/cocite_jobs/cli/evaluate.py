@@ -11,7 +11,11 @@ from cocite.cli.console import JsonFlag, progress
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
+    IndexOption,
     MarkdownOption,
+    RunsOption,
+    SampleOption,
+    SeedOption,
     SplitOption,
     TrackingOption,
     TrackOption,
@@ -76,10 +80,8 @@ def pipeline(
     ] = None,
     task: TaskOption = "local",
     split: SplitOption = "test",
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    sample: SampleOption = None,
+    seed: SeedOption = 0,
     stages: Annotated[
         str | None,
         typer.Option(
@@ -95,11 +97,8 @@ def pipeline(
     rerank: Annotated[
         int | None, typer.Option(min=0, help="Candidates that the cross-encoder reads [default: 50].")
     ] = None,
-    index: Annotated[
-        Path | None,
-        typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
-    ] = None,
-    to: Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")] = None,
+    index: IndexOption = None,
+    to: RunsOption = None,
     markdown: MarkdownOption = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print metrics and times alone, no slices.")] = False,
     tracking: TrackingOption = Path("."),
@@ -109,7 +108,7 @@ def pipeline(
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import evaluate_pipeline, save
+    from cocite_jobs.evaluate import evaluate_pipeline
 
     params = {
         "task": task,
@@ -141,7 +140,7 @@ def pipeline(
             to=to,
             bar=progress,
         )
-        keep(kept, report, save)
+        keep(kept, report)
     tell(report, json, markdown, brief=brief)
 
 
@@ -151,10 +150,8 @@ def tables(
     model: Annotated[Path, typer.Option(help="Model folder; variants that are missing are trained into it.")],
     only: Annotated[str, typer.Option(help="Which of the paper's tables: 2,3,4.")] = "2,3,4",
     split: SplitOption = "test",
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    sample: SampleOption = None,
+    seed: SeedOption = 0,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
@@ -163,7 +160,6 @@ def tables(
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import save
     from cocite_jobs.tables import citeomatic_tables
 
     opened = Corpus.open(corpus)
@@ -185,7 +181,7 @@ def tables(
             seed=seed,
             bar=progress,
         )
-        keep(kept, report, save)
+        keep(kept, report)
     tell(report, json, markdown)
 
 
@@ -199,18 +195,13 @@ def reranking(
     ] = None,
     task: TaskOption = "local",
     split: SplitOption = "test",
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    sample: SampleOption = None,
+    seed: SeedOption = 0,
     depths: Annotated[str, typer.Option(help="Numbers of reranked candidates.")] = "10,20,50,100",
     oracle_depth: Annotated[
         int, typer.Option(help="Candidates of the reranking table; the paper has 2000.")
     ] = 100,
-    index: Annotated[
-        Path | None,
-        typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
-    ] = None,
+    index: IndexOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
@@ -219,7 +210,6 @@ def reranking(
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import save
     from cocite_jobs.reranking_tables import reranking_tables
 
     opened = Corpus.open(corpus)
@@ -250,7 +240,7 @@ def reranking(
             saved=index,
             bar=progress,
         )
-        keep(kept, report, save)
+        keep(kept, report)
     tell(report, json, markdown)
 
 

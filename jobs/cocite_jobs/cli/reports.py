@@ -12,6 +12,13 @@ from cocite.evaluation.report import Report, shown
 
 CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
 SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
+SampleOption = Annotated[int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")]
+SeedOption = Annotated[int, typer.Option(help="Draws the sample.")]
+IndexOption = Annotated[
+    Path | None,
+    typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
+]
+RunsOption = Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")]
 MarkdownOption = Annotated[Path | None, typer.Option(help="File to write the tables to in Markdown.")]
 TrackingOption = Annotated[
     Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
@@ -19,9 +26,11 @@ TrackingOption = Annotated[
 TrackOption = Annotated[bool, typer.Option(help="Whether to keep the result in MLflow.")]
 
 
-def keep(kept: Any, report: Report, save: Any) -> None:
+def keep(kept: Any, report: Report) -> None:
     """Log the tables' numbers, and keep the report; runs stay where they were written, for they are large."""
     import tempfile
+
+    from cocite_jobs.evaluate import save
 
     kept.log(report.metrics())
     with tempfile.TemporaryDirectory() as folder:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import read_manifest
+from cocite.artifacts import holds
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError
+from cocite.errors import InputError
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW
@@ -58,21 +57,13 @@ def prepare(
         Whether they were made.
     """
     meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if _present(folder, meta):
+    if holds(folder, kind=KIND, meta=meta):
         return False
     stage("candidates: indexing", 0)
     periods = Periods.of(corpus, settings.period)
     index = Index.build(corpus, periods.history)
     save(folder, mine(settings, periods, index, stage=stage, advance=advance), meta)
     return True
-
-
-def _present(folder: Path, meta: dict[str, Any]) -> bool:
-    try:
-        known = read_manifest(folder, kind=KIND).meta
-    except CociteError:
-        return False
-    return all(known.get(name) == value for name, value in meta.items())
 
 
 def mine(

@@ -13,9 +13,6 @@ from cocite.training.periods import Periods
 
 __all__ = ["HattenRecipe", "build"]
 
-DEV_PAPERS = 2**31 - 1
-"""No limit to the papers whose contexts are dev queries: the contexts are limited."""
-
 
 def build(recipe: HattenRecipe, corpus: Corpus, model_folder: Path) -> InBatchTask | TripletTask:
     """The task of a recipe; the model folder keeps the word vectors that were trained for it.
@@ -23,8 +20,7 @@ def build(recipe: HattenRecipe, corpus: Corpus, model_folder: Path) -> InBatchTa
     Raises:
         InputError: there is nothing to train or to tune on, or no word vectors can be had.
     """
-    period = recipe.period.model_copy(update={"dev_queries": DEV_PAPERS})
-    periods = Periods.of(corpus, period)
+    periods = Periods.of(corpus, recipe.period, all_dev=True)
     bodies = recipe.words.source == "corpus"
     reader = ParagraphReader.build(periods.history, recipe.paragraphs, bodies=bodies)
     vectors = initial_vectors(

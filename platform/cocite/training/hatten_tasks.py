@@ -25,7 +25,8 @@ from cocite.text.paragraphs import SPECIAL, ParagraphReader
 from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
-from cocite.training.hatten_examples import NONE, Gaps, Texts
+from cocite.training.gaps import Gaps
+from cocite.training.hatten_examples import NONE, Texts
 from cocite.training.hatten_recipe import HattenRecipe
 from cocite.training.measure import ranking_metrics
 from cocite.training.periods import Periods

@@ -21,9 +21,6 @@ from cocite.training.periods import Periods
 
 __all__ = ["MpBert4crRecipe", "build"]
 
-DEV_PAPERS = 2**31 - 1
-"""No limit to the papers whose contexts are dev queries: the contexts are limited."""
-
 
 def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert4crTask:
     """The task of a recipe, on the sentences of the model folder.
@@ -34,8 +31,7 @@ def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert
         InputError: there is nothing to train or to tune on.
     """
     texts = sentences_of(corpus, model_folder)
-    period = recipe.texts.period.model_copy(update={"dev_queries": DEV_PAPERS})
-    periods = Periods.of(corpus, period)
+    periods = Periods.of(corpus, recipe.texts.period, all_dev=True)
     kind = SharedNegativesTask if recipe.negatives.shared else MpBert4crTask
     task = kind(recipe, periods, texts)
     if recipe.pretrained != NONE:

@@ -15,7 +15,7 @@ from cocite.sampling.noise import CitationSampler
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceTexts
 from cocite.training.engine.task import Examples
-from cocite.training.hatten_examples import Gaps
+from cocite.training.gaps import Gaps
 from cocite.training.mp_bert4cr_recipe import MpBert4crRecipe
 from cocite.training.periods import Periods
 

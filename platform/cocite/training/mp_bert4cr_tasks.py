@@ -28,7 +28,7 @@ from cocite.text.sentence_texts import SentenceTexts
 from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
-from cocite.training.hatten_examples import Gaps
+from cocite.training.gaps import Gaps
 from cocite.training.mp_bert4cr_examples import Batch, Citations, Drawn
 from cocite.training.mp_bert4cr_recipe import MpBert4crRecipe
 from cocite.training.periods import Periods

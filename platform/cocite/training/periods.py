@@ -33,8 +33,14 @@ class Periods:
     dev: NDArray[np.int32]
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: PeriodSettings) -> Periods:
-        """Settle the periods; a corpus with no link to train on, or none to tune on, is an error."""
+    def of(cls, corpus: Corpus, settings: PeriodSettings, *, all_dev: bool = False) -> Periods:
+        """Settle the periods; a corpus with no link to train on, or none to tune on, is an error.
+
+        Args:
+            corpus: the papers.
+            settings: the years.
+            all_dev: whether every dev paper is taken, for who limits their contexts instead.
+        """
         linked = corpus.cites.degrees > 0
         years, split = np.asarray(corpus.years), np.asarray(corpus.split)
         if settings.train_until is None and (split == SPLITS.index("train")).any():
@@ -60,6 +66,6 @@ class Periods:
             raise InputError("no paper of the training period cites another", where="train_until")
         if not len(rows):
             raise InputError("no paper of the dev period cites another", where="dev_until")
-        if len(rows) > settings.dev_queries:
+        if len(rows) > settings.dev_queries and not all_dev:
             rows = rows[np.linspace(0, len(rows) - 1, settings.dev_queries).astype(np.int64)]
         return cls(History(corpus, train), rows)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import load_array, publish, read_manifest
+from cocite.artifacts import holds, load_array, publish, read_manifest
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError, IntegrityError
+from cocite.errors import InputError, IntegrityError
 from cocite.text.gaps import strip_marks
 from cocite.text.pairs import paper_text
 from cocite.text.token_lists import TokenLists
@@ -134,7 +134,7 @@ def prepare(
         InputError: the papers of a period have no text.
     """
     meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if _present(folder, meta):
+    if holds(folder, kind=KIND, meta=meta):
         return False
     periods = Periods.of(corpus, settings.period)
     rows: dict[str, NDArray[np.integer[Any]]] = {
@@ -162,14 +162,6 @@ def prepare(
             np.save(temporary / f"{name}.ids.npy", kept.ids, allow_pickle=False)
             np.save(temporary / f"{name}.counts.npy", kept.counts, allow_pickle=False)
     return True
-
-
-def _present(folder: Path, meta: dict[str, Any]) -> bool:
-    try:
-        known = read_manifest(folder, kind=KIND).meta
-    except CociteError:
-        return False
-    return all(known.get(name) == value for name, value in meta.items())
 
 
 def _tokens(

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import load_array, publish, read_manifest
+from cocite.artifacts import holds, load_array, publish, read_manifest
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError, IntegrityError
+from cocite.errors import InputError, IntegrityError
 from cocite.text.documents import bounds
-from cocite.text.sentence_texts import SentenceReader as SentenceReader
-from cocite.text.sentence_texts import SentenceTexts as SentenceTexts
-from cocite.text.sentence_texts import Surroundings, stretches
+from cocite.text.sentence_texts import SentenceReader, SentenceTexts, Surroundings, stretches
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.periods import Periods, PeriodSettings
@@ -83,7 +81,7 @@ def prepare(
         InputError: no paper of the training period cites another, or none of the dev period does.
     """
     meta: dict[str, Any] = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if _present(folder, meta):
+    if holds(folder, kind=KIND, meta=meta):
         return False
     train = np.flatnonzero(Periods.of(corpus, settings.period).history.citing)
     with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
@@ -216,14 +214,6 @@ class _Writer:
         ):
             np.save(self.folder / f"{self.name}.{part}.npy", values, allow_pickle=False)
         self.raw.unlink()
-
-
-def _present(folder: Path, meta: dict[str, Any]) -> bool:
-    try:
-        known = read_manifest(folder, kind=KIND).meta
-    except CociteError:
-        return False
-    return all(known.get(name) == value for name, value in meta.items())
 
 
 def load(folder: Path, corpus: Corpus) -> SentenceTexts:

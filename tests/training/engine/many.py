@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 import torch.multiprocessing as mp
 
-from cocite.training.engine.world import World
+from cocite.training.engine.world import World, end_group, start_group
 
 
 def together(function: Callable[..., Any], *arguments: Any, workers: int = 2) -> list[Any]:
@@ -25,11 +26,10 @@ def together(function: Callable[..., Any], *arguments: Any, workers: int = 2) ->
 def _rank(
     rank: int, size: int, folder: Path, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
-    import torch.distributed as dist
-
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size)
+    cpu, meeting = torch.device("cpu"), f"file://{folder}/meeting"
+    start_group(cpu, init_method=meeting, rank=rank, world_size=size)
     world = World.join(timeout=120)
     (folder / f"{rank}").write_bytes(pickle.dumps(function(world, *arguments)))
     world.barrier()
-    dist.destroy_process_group()
+    end_group()

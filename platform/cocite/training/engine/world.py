@@ -18,10 +18,11 @@ from torch import Tensor
 def start_group(device: torch.device, **options: Any) -> None:
     """Start torch's process group, and end it with the process: its threads would bring the process down otherwise."""
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", **options)
-    atexit.register(_end_group)
+    atexit.register(end_group)
 
 
-def _end_group() -> None:
+def end_group() -> None:
+    """End the process group, if there is one, with all that refers to it."""
     if dist.is_initialized():
         # What still refers to the group, such as a wrapped model that only the collector finds, keeps its threads
         # alive; one that lets go of a tensor when the interpreter is half gone brings the process down.
