@@ -130,6 +130,17 @@ def test_shared_negatives_are_as_if_each_had_its_own(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+def test_a_negative_of_weight_three_is_as_three_of_it(loss: Loss) -> None:
+    *others, negatives, mask = batch(5, shared=True)
+    times = torch.tensor([3, 1, 2, 1])
+    weighed = loss(*others, negatives, mask, times.double())
+    repeated = loss(*others, negatives.repeat_interleave(times, 0), mask.repeat_interleave(times, 1))
+    torch.testing.assert_close(weighed, repeated, rtol=1e-12, atol=1e-12)
+    alone = loss(*others, negatives, torch.zeros_like(mask), times.double())
+    assert torch.equal(alone, torch.zeros(B, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("far", ["target", "positives", "negatives", "all", "none"])

@@ -53,6 +53,7 @@ def decoded(decoder: SentenceDecoder, words: torch.Tensor, told: torch.Tensor) -
     """(L, d) of one sentence, in plain products."""
     before = decoder.tokens.post is False
     states = decoder.tokens(words, torch.arange(len(words)))
+    size = words.shape[1] ** -0.5 if before else 1.0
     mask = torch.ones(len(words), len(words), dtype=torch.bool).tril()
     for layer in decoder.layers:
         assert isinstance(layer, DecoderLayer)
@@ -61,14 +62,14 @@ def decoded(decoder: SentenceDecoder, words: torch.Tensor, told: torch.Tensor) -
             part.unflatten(1, (3, -1)).transpose(0, 1) for part in layer.project(inside).chunk(3, 1)
         )
         seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        states = states + layer.output(seen.transpose(0, 1).flatten(1))
+        states = states + size * layer.output(seen.transpose(0, 1).flatten(1))
         if not before:
             states = layer.attention_norm(states)
-        states = states + layer.context(layer.context_norm(told) if before else told)
+        states = states + size * layer.context(layer.context_norm(told) if before else told)
         if not before:
             states = layer.context_norm(states)
         inside = layer.forward_norm(states) if before else states
-        states = states + layer.narrow(functional.relu(layer.widen(inside)))
+        states = states + size * layer.narrow(functional.relu(layer.widen(inside)))
         if not before:
             states = layer.forward_norm(states)
     return decoder.norm(states)

@@ -23,6 +23,7 @@ def torch_layer(
         for name, module in pairs.items():
             own = getattr(layer, name)
             prefix = "in_proj_" if name == "project" else ""
-            getattr(module, f"{prefix}weight").copy_(own.weight)
-            getattr(module, f"{prefix}bias").copy_(own.bias)
+            factor = getattr(layer, "size", 1.0) if name in ("output", "narrow") else 1.0
+            getattr(module, f"{prefix}weight").copy_(factor * own.weight)
+            getattr(module, f"{prefix}bias").copy_(factor * own.bias)
     return theirs

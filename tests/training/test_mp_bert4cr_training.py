@@ -171,6 +171,64 @@ def test_shared_negatives_are_all_papers_of_the_step_that_are_none_of_an_example
             assert float(direct[i]) == pytest.approx(float(expected[0]), rel=1e-4)
 
 
+def test_the_correction_makes_up_for_how_often_a_paper_comes(corpus: Corpus, folder: Path) -> None:
+    shared = {"shared": True, "count": 1}
+    plain, half, whole = (
+        build(recipe(negatives={**shared, "correction": power}), corpus, folder) for power in (0.0, 0.5, 1.0)
+    )
+    papers = np.arange(len(corpus), dtype=np.int32)
+    often = 1 + np.bincount(whole.citations.cited, minlength=len(corpus))
+    found = whole.citations.weights(papers)
+    assert found * often == pytest.approx(np.full(len(corpus), often.mean()), rel=1e-5)
+    assert half.citations.weights(papers) ** 2 == pytest.approx(found, rel=1e-5)
+    assert np.array_equal(plain.citations.weights(papers), np.ones(len(corpus)))
+    batch = plain.collate(np.arange(20), 0)
+    with torch.no_grad():
+        losses = [task.loss(plain.model.eval(), batch) for task in (plain, whole)]
+    assert not torch.allclose(*losses, rtol=1e-3)
+
+
+def test_layers_join_after_the_bag_epochs(corpus: Corpus, folder: Path) -> None:
+    task = build(recipe(bag_epochs=2), corpus, folder)
+    model, layers = task.model, [name for name, _ in task.model.named_parameters() if "_layers." in name]
+    before, after = task.collate(np.arange(8), 1), task.collate(np.arange(8), 2)
+    assert (before.layers, after.layers) == (False, True)
+    assert task.flops(before) == 0
+    task.loss(model, before).sum().backward()
+    assert layers
+    assert all(model.get_parameter(name).grad is None for name in layers)
+    assert model.get_parameter("manuscript.words.weight").grad is not None
+    task.loss(model, after).sum().backward()
+    assert all(model.get_parameter(name).grad is not None for name in layers)
+    with torch.no_grad():  # they begin as nothing
+        bag = model(before.manuscripts, before.papers, layers=False)
+        torch.testing.assert_close(model(before.manuscripts, before.papers), bag)
+        for name in layers:
+            model.get_parameter(name).normal_()
+        assert not torch.allclose(model(before.manuscripts, before.papers), bag, atol=0.1)
+
+
+def test_words_can_begin_as_word2vecs(corpus: Corpus, folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    (tmp_path / "sentence-texts").symlink_to(folder / "sentence-texts")
+    plain = build(recipe(), corpus, folder)
+    trained = build(recipe(words={"source": "corpus", "epochs": 1}), corpus, tmp_path)
+    verify(tmp_path / "token-vectors", kind="token-vectors")
+    random, mixed = (task.model.manuscript.words.weight.detach() for task in (plain, trained))
+    assert torch.equal(mixed, trained.model.citation.words.weight)
+    changed = ~(random == mixed).all(1)
+    bodies = np.unique(np.concatenate([plain.texts.bodies[i] for i in range(200)]))
+    assert changed[torch.from_numpy(bodies.astype(np.int64))].float().mean() > 0.5
+    assert not changed[plain.texts.tokenizer.pad_token_id]
+    half = (mixed * 2**0.5 - random)[changed]
+    assert torch.allclose(half.norm(dim=1), random.norm(dim=1).mean(), rtol=1e-4)
+    again = build(recipe(words={"source": "corpus", "epochs": 1}, training={"seed": 5}), corpus, tmp_path)
+    other = 2**0.5 * again.model.manuscript.words.weight[changed]
+    drawn = build(recipe(training={"seed": 5}), corpus, folder).model.manuscript.words.weight[changed]
+    normed = torch.nn.functional.normalize
+    assert torch.allclose(normed(other - drawn), normed(half), atol=1e-5)  # kept, and not the seed's
+
+
 def test_metrics_are_those_of_the_papers_tables() -> None:
     cited = CSR.build([0, 1, 1, 1], [5, 1, 2, 3], 2)
     rows = np.array([[9, 5, 8], [1, 7, 3]], np.int32)
@@ -256,7 +314,7 @@ def test_it_begins_with_pretrained_weights(corpus: Corpus, folder: Path, tmp_pat
 
 
 def test_word_vectors_can_begin_with_the_weights_of_rare_words(corpus: Corpus, folder: Path) -> None:
-    plain, weighed = (build(recipe(idf=idf), corpus, folder) for idf in (False, True))
+    plain, weighed = (build(recipe(words={"idf": idf}), corpus, folder) for idf in (False, True))
     texts, end = plain.texts, plain.texts.tokenizer.sep_token_id
     papers = [
         {int(token) for i in range(*texts.abstract_indptr[row : row + 2]) for token in texts.abstracts[i]}
@@ -281,6 +339,10 @@ def test_mistakes_are_told(corpus: Corpus, folder: Path, tmp_path: Path) -> None
         recipe(texts={"sentence_tokens": 30})
     with pytest.raises(ConfigError, match="documents of 22 sentences, and the model reads 12"):
         recipe(contexts={"body": 18})
+    with pytest.raises(ConfigError, match="nothing was pretrained for"):
+        recipe(bag_epochs=1, pretrained="mp-bert4cr-pretraining")
+    with pytest.raises(ConfigError, match="correction is for shared negatives"):
+        recipe(negatives={"correction": 1.0})
     with pytest.raises(ConfigError, match="there would be no negatives"):
         recipe(negatives={"count": 0})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -16,6 +17,7 @@ def euclidean_triplet(
     positive_mask: Tensor,  # noqa: ARG001
     negatives: Tensor,
     negative_mask: Tensor,
+    weights: Tensor | None = None,
     *,
     margin: float = 1.0,
 ) -> Tensor:
@@ -31,6 +33,7 @@ def euclidean_triplet(
         positive_mask: (b, n) bool, not looked at.
         negatives: (b, m, d), or (m, d) shared by all.
         negative_mask: (b, m) bool, the negatives that count.
+        weights: (m,) how many times each negative counts in the mean; None: all once.
         margin: epsilon.
 
     Returns:
@@ -38,5 +41,6 @@ def euclidean_triplet(
     """
     near = pairwise(manuscripts, targets)  # (b,)
     far = to_negatives(manuscripts[:, None], negatives)[:, 0]  # (b, m)
-    hinge = functional.relu(near[:, None] - far + margin).masked_fill(~negative_mask, 0.0)
-    return hinge.sum(1) / negative_mask.sum(1).clamp(min=1)
+    hinge = functional.relu(near[:, None] - far + margin)
+    counted = negative_mask.to(hinge.dtype) if weights is None else negative_mask * weights
+    return (hinge * counted).sum(1) / torch.where(negative_mask.any(1), counted.sum(1), 1.0)

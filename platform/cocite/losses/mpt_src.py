@@ -16,6 +16,7 @@ def mpt_src(
     positive_mask: Tensor,
     negatives: Tensor,
     negative_mask: Tensor,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """log(1 + sum_j exp(||s - t|| - ||s - n_j||) + sum_j sum_i exp(||s - c_i|| - ||s - n_j||)) (MP-BERT4CR, Eq. 5).
 
@@ -30,6 +31,7 @@ def mpt_src(
         positive_mask: (b, n) bool, the positives that count.
         negatives: (b, m, d), or (m, d) shared by all.
         negative_mask: (b, m) bool, the negatives that count.
+        weights: (m,) a factor of each exponential that a negative is in; None: 1, as in the equation.
 
     Returns:
         (b,) losses; 0 where no negative counts.
@@ -38,5 +40,5 @@ def mpt_src(
         [pairwise(manuscripts, targets)[:, None], to_each(manuscripts, positives)], 1
     )  # (b, 1 + n)
     cited = torch.cat([positive_mask.new_ones(len(positive_mask), 1), positive_mask], 1)
-    far = to_negatives(manuscripts[:, None], negatives)  # (b, 1, m)
+    far = to_negatives(manuscripts[:, None], negatives, weights)  # (b, 1, m)
     return log_one_plus([(near[:, :, None] - far, cited[:, :, None] & negative_mask[:, None])])

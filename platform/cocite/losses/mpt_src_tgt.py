@@ -16,6 +16,7 @@ def mpt_src_tgt(
     positive_mask: Tensor,
     negatives: Tensor,
     negative_mask: Tensor,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """log(1 + sum_j exp(||s - t|| - ||s - n_j||) + sum_ji exp(||s - c_i|| - ||s - n_j||)
     + sum_ji exp(||t - c_i|| - ||t - n_j||)) (MP-BERT4CR, Eq. 6).
@@ -31,11 +32,12 @@ def mpt_src_tgt(
         positive_mask: (b, n) bool, the positives that count.
         negatives: (b, m, d), or (m, d) shared by all.
         negative_mask: (b, m) bool, the negatives that count.
+        weights: (m,) a factor of each exponential that a negative is in; None: 1, as in the equation.
 
     Returns:
         (b,) losses; 0 where no negative counts.
     """
-    far = to_negatives(torch.stack([manuscripts, targets], 1), negatives)[:, :, None]  # (b, 2, 1, m)
+    far = to_negatives(torch.stack([manuscripts, targets], 1), negatives, weights)[:, :, None]  # (b, 2, 1, m)
     target = pairwise(manuscripts, targets)[:, None] - far[:, 0, 0]  # (b, m)
     near = torch.stack([to_each(manuscripts, positives), to_each(targets, positives)], 1)  # (b, 2, n)
     counted = (positive_mask[:, :, None] & negative_mask[:, None])[:, None]  # (b, 1, n, m)

@@ -15,6 +15,7 @@ def mpt_tgt(
     positive_mask: Tensor,
     negatives: Tensor,
     negative_mask: Tensor,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """log(1 + sum_i sum_j [exp(||s - t|| - ||s - n_j||) + exp(||c_i - t|| - ||c_i - n_j||)]) (MP-BERT4CR, Eq. 4).
 
@@ -29,14 +30,17 @@ def mpt_tgt(
         positive_mask: (b, n) bool, the positives that count.
         negatives: (b, m, d), or (m, d) shared by all.
         negative_mask: (b, m) bool, the negatives that count.
+        weights: (m,) a factor of each exponential that a negative is in; None: 1, as in the equation.
 
     Returns:
         (b,) losses; 0 where no negative counts.
     """
     source = (
-        pairwise(manuscripts, targets)[:, None] - to_negatives(manuscripts[:, None], negatives)[:, 0]
+        pairwise(manuscripts, targets)[:, None] - to_negatives(manuscripts[:, None], negatives, weights)[:, 0]
     )  # (b, m)
     times = positive_mask.sum(1, keepdim=True).clamp(min=1).to(source.dtype)
-    around = to_each(targets, positives)[:, :, None] - to_negatives(positives, negatives)  # (b, n, m)
+    around = to_each(targets, positives)[:, :, None] - to_negatives(
+        positives, negatives, weights
+    )  # (b, n, m)
     counted = positive_mask[:, :, None] & negative_mask[:, None]
     return log_one_plus([(source + times.log(), negative_mask), (around, counted)])

@@ -9,16 +9,20 @@ from torch.nn import functional
 from cocite.losses.distances import all_pairs, pairwise
 
 
-def to_negatives(anchors: Tensor, negatives: Tensor) -> Tensor:
+def to_negatives(anchors: Tensor, negatives: Tensor, weights: Tensor | None = None) -> Tensor:
     """(b, a, m) distances of each example's anchors to its negatives, or to those that all share.
 
     Args:
         anchors: (b, a, d).
         negatives: (b, m, d), or (m, d) for all: then one matrix product, and no copy of them for each example.
+        weights: (m,) how many times each negative counts. Their logarithms are taken off the distances, so that each
+            exponential that a negative is in has its weight for a factor.
     """
     if negatives.dim() == 2:
-        return all_pairs(anchors.flatten(0, 1), negatives).view(*anchors.shape[:2], len(negatives))
-    return all_pairs(anchors, negatives)
+        found = all_pairs(anchors.flatten(0, 1), negatives).view(*anchors.shape[:2], len(negatives))
+    else:
+        found = all_pairs(anchors, negatives)
+    return found if weights is None else found - weights.log()
 
 
 def to_each(anchors: Tensor, positives: Tensor) -> Tensor:

@@ -45,8 +45,9 @@ class HierarchicalSettings(Settings):
     """Of attention weights; without it attention on a GPU needs no padding."""
     norm: Literal["post", "pre"] = "post"
     """``post``: layer norm behind each residual, as in the paper. ``pre``: before each branch, whose output begins at
-    zero, and embeddings as they are: the model begins as a mean of word vectors, whose norms are the words' weights,
-    and attention joins as it proves useful. Small models learn several times as fast so."""
+    zero and is as small as word vectors are, and embeddings as they are: the model begins as a mean of word vectors,
+    whose norms are the words' weights, and attention joins as it proves useful. Small models learn several times as
+    fast so."""
     pooling: Literal["mean", "eos"] = "mean"
     """A sentence's vector: the mean of its tokens' states, or its last token's."""
     weighted: bool = False
@@ -93,6 +94,9 @@ class Layer(nn.Module):
         self.widen, self.narrow = nn.Linear(hidden, inner), nn.Linear(inner, hidden)
         self.attention_norm, self.forward_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
         self.dropout = nn.Dropout(settings.dropout)
+        # Components of word vectors are of this size where no layer norm is ahead of the first layer. A branch at full
+        # size would drown them within a few steps of Adam.
+        self.size = hidden**-0.5 if settings.norm == "pre" else 1.0
         for linear in (self.project, self.output, self.widen, self.narrow):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
@@ -114,14 +118,17 @@ class Layer(nn.Module):
         s = self.settings
         dropout = s.attention_dropout if self.training else 0.0
         seen = attention(self.project(states), packed, s.heads, dropout=dropout, causal=self.causal)
-        added: Tensor = self.dropout(self.output(seen))
-        return added
+        return self._added(self.output(seen))
 
     def feed_forward(self, states: Tensor) -> Tensor:
         """(T, d) what the feed-forward net adds."""
         wide = functional.relu(self.widen(states), inplace=True)
-        added: Tensor = self.dropout(self.narrow(self.dropout(wide)))
-        return added
+        return self._added(self.narrow(self.dropout(wide)))
+
+    def _added(self, states: Tensor) -> Tensor:
+        """(T, d) a branch's output as it is added: dropped out, and of the size of what it is added to."""
+        added: Tensor = self.dropout(states)
+        return added if self.size == 1.0 else self.size * added
 
 
 class Embedding(nn.Module):
@@ -177,22 +184,23 @@ class HierarchicalEncoder(nn.Module):
         """Compute the layers' states again in the backward pass instead of keeping them."""
         self.checkpointed = True
 
-    def forward(self, documents: Documents) -> Encoded:
+    def forward(self, documents: Documents, *, layers: bool = True) -> Encoded:
         """Sentences and documents as vectors, in no less than fp32.
 
         Args:
             documents: no longer than the settings say, each of a sentence or more, each sentence of a token or more.
+            layers: False leaves all layers out: with ``norm: pre`` documents are weighted sums of words then.
         """
         packed, order = sorted_by_length(documents.lengths)
         starts = documents.sentences[:-1][order]
-        found = self._sentences(documents.ids, starts, packed)
+        found = self._sentences(documents.ids, starts, packed, layers)
         at = torch.empty_like(order)
         at[order] = torch.arange(len(order), device=order.device)  # where each sentence went
 
         packed, order = sorted_by_length(documents.document_lengths)
         rows = rows_of(documents.documents[:-1][order], packed)
         states = self.sentences(found[at[rows]], packed.places)
-        for layer in self.document_layers:
+        for layer in self.document_layers if layers else ():
             states = self._through(layer, states, packed)
         counted = states
         if self.weights is not None:
@@ -203,13 +211,13 @@ class HierarchicalEncoder(nn.Module):
         vectors[order] = torch.arange(len(order), device=order.device)
         return Encoded(states[sentences].to(wide(states.dtype)), sums[vectors])
 
-    def _sentences(self, ids: Tensor, starts: Tensor, packed: Packed) -> Tensor:
+    def _sentences(self, ids: Tensor, starts: Tensor, packed: Packed, layers: bool) -> Tensor:
         """(S, d) the vectors of sentences, in the order of ``packed``."""
         found = []
         for first, last in _chunks(packed, ids.device):
             some = Packed(packed.lengths[first:last], packed.host[first:last])
             states = self.tokens(self.words(ids[rows_of(starts[first:last], some)]), some.places)
-            for layer in self.sentence_layers:
+            for layer in self.sentence_layers if layers else ():
                 states = self._through(layer, states, some)
             if self.settings.pooling == "mean":
                 found.append(some.mean(states))

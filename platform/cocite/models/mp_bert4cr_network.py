@@ -43,16 +43,29 @@ class MpBert4cr(nn.Module):
         self.citation.load_state_dict(encoder.state_dict())
 
     @torch.no_grad()
+    def start_words(self, vectors: Tensor) -> None:
+        """Make the words of both encoders half of given vectors (V, d); see :meth:`Words.start`."""
+        for words in {self.manuscript.words, self.citation.words}:
+            words.start(vectors)
+
+    @torch.no_grad()
     def weigh(self, weights: Tensor) -> None:
         """Multiply the word vectors of both encoders by weights (V,)."""
-        self.manuscript.words.weight.mul_(weights[:, None])
-        if not self.settings.shared_words:
-            self.citation.words.weight.mul_(weights[:, None])
+        for words in {self.manuscript.words, self.citation.words}:
+            words.weigh(weights)
 
-    def forward(self, manuscripts: Documents | None, papers: Documents | None) -> Tensor:
-        """(q + c, d) vectors of q manuscripts, then of c papers; of either alone where the other is not given."""
+    def forward(
+        self, manuscripts: Documents | None, papers: Documents | None, *, layers: bool = True
+    ) -> Tensor:
+        """(q + c, d) vectors of q manuscripts, then of c papers; of either alone where the other is not given.
+
+        Args:
+            manuscripts: q documents.
+            papers: c documents.
+            layers: see :meth:`HierarchicalEncoder.forward`.
+        """
         parts = [
-            encoder(documents).documents
+            encoder(documents, layers=layers).documents
             for encoder, documents in ((self.manuscript, manuscripts), (self.citation, papers))
             if documents is not None
         ]

@@ -30,7 +30,7 @@ class DecoderLayer(Layer):
         if told is None:
             raise ValueError("a decoder's layer needs what is told of each sentence")
         before = self.settings.norm == "pre"
-        added = self.dropout(self.context(self.context_norm(told) if before else told))
+        added = self._added(self.context(self.context_norm(told) if before else told))
         added = added.index_select(0, packed.owner)
         if before:
             states = states + self.attend(self.attention_norm(states), packed) + added

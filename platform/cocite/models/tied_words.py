@@ -26,6 +26,19 @@ class Words(nn.Embedding):
         super().__init__(count, hidden)
         nn.init.normal_(self.weight, std=std)
 
+    @torch.no_grad()
+    def start(self, vectors: Tensor) -> None:
+        """Become half of given vectors (V, d) of norm 1, at the size of one's own, and half of one's own; a word whose
+        given vector is 0 stays."""
+        size = self.weight.norm(dim=1).mean()
+        half = (self.weight + size * vectors) / 2**0.5
+        self.weight.copy_(torch.where(vectors.any(1, keepdim=True), half, self.weight))
+
+    @torch.no_grad()
+    def weigh(self, weights: Tensor) -> None:
+        """Be multiplied by weights (V,)."""
+        self.weight.mul_(weights[:, None])
+
     def forward(self, input: Tensor, states: Tensor | None = None) -> Any:
         """(T, d) vectors of tokens; with states, what it costs to tell the tokens from them.
 

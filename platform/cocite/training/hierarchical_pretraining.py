@@ -35,6 +35,7 @@ from cocite.training.hierarchical_documents import DocumentSettings, Hiding, Hid
 from cocite.training.mp_bert4cr import sentences_of
 from cocite.training.periods import Periods
 from cocite.training.sentence_texts import SentenceTextSettings
+from cocite.training.token_vectors import TokenVectorSettings, inverse_document_frequency, token_vectors
 
 DEV_EPOCH = 1 << 31
 """Number of the epoch whose draws hide sentences of dev documents: always the same."""
@@ -48,6 +49,8 @@ class HierarchicalPretrainingRecipe(Settings):
     """Papers of the training period are read; those of the dev period measure."""
     documents: DocumentSettings = DocumentSettings()
     hiding: HidingSettings = HidingSettings()
+    words: TokenVectorSettings = TokenVectorSettings()
+    """What word vectors begin as."""
     model: HierarchicalSettings = HierarchicalSettings()
     decoder_layers: int = Field(6, ge=1)
     training: TrainingSettings = TrainingSettings()
@@ -165,4 +168,12 @@ def build(
         InputError: the papers of a period have too few.
     """
     texts = sentences_of(corpus, model_folder)
-    return HierarchicalPretrainingTask(recipe, Periods.of(corpus, recipe.texts.period), texts)
+    periods = Periods.of(corpus, recipe.texts.period)
+    task = HierarchicalPretrainingTask(recipe, periods, texts)
+    words = task.model.encoder.words
+    if recipe.words.source == "corpus":
+        vectors = token_vectors(recipe.words, periods.history, texts, recipe.model.hidden, Path(model_folder))
+        words.start(torch.from_numpy(vectors))
+    if recipe.words.idf:
+        words.weigh(torch.from_numpy(inverse_document_frequency(texts)))
+    return task

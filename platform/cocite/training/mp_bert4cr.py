@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
 from cocite.models.hierarchical_pretrainer import load_pretrained
 from cocite.models.mp_bert4cr_network import MpBert4cr
 from cocite.text.sentence_texts import SentenceTexts
-from cocite.text.token_lists import TokenLists
 from cocite.training import sentence_texts
 from cocite.training.mp_bert4cr_recipe import NONE, MpBert4crRecipe
 from cocite.training.mp_bert4cr_tasks import MpBert4crTask, SharedNegativesTask
 from cocite.training.periods import Periods
+from cocite.training.token_vectors import inverse_document_frequency, token_vectors
 
 __all__ = ["MpBert4crRecipe", "build"]
 
@@ -36,21 +34,12 @@ def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert
     task = kind(recipe, periods, texts)
     if recipe.pretrained != NONE:
         begin(task.model, recipe.pretrained, model_folder, texts)
-    elif recipe.idf:
+    elif recipe.words.source == "corpus":
+        vectors = token_vectors(recipe.words, periods.history, texts, recipe.model.hidden, Path(model_folder))
+        task.model.start_words(torch.from_numpy(vectors))
+    if recipe.words.idf:
         task.model.weigh(torch.from_numpy(inverse_document_frequency(texts)))
     return task
-
-
-def inverse_document_frequency(texts: SentenceTexts) -> NDArray[np.float32]:
-    """(V,) log((N + 1) / (n + 1)) of each token, n of N abstracts having it, 1 in the mean over what is read."""
-    abstracts = TokenLists.joined([texts.abstracts])
-    paper = np.repeat(np.arange(len(texts)), np.diff(texts.abstract_indptr))
-    owner = np.repeat(paper, abstracts.counts)
-    words = len(texts.tokenizer)
-    tokens = np.unique(owner * words + abstracts.ids) % words
-    weights = np.log((len(texts) + 1) / (np.bincount(tokens, minlength=words) + 1))
-    mean = weights[abstracts.ids].mean() if len(abstracts.ids) else 1.0
-    return np.asarray(weights / max(float(mean), 1e-6), np.float32)
 
 
 def sentences_of(corpus: Corpus, model_folder: Path) -> SentenceTexts:

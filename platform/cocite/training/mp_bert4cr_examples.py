@@ -47,11 +47,13 @@ class Batch:
         manuscripts: b documents, one an example.
         papers: c documents, those of ``drawn.papers``.
         drawn: the examples.
+        layers: whether they go through the model's layers.
     """
 
     manuscripts: Documents
     papers: Documents
     drawn: Drawn
+    layers: bool = True
 
 
 class Citations:
@@ -87,12 +89,17 @@ class Citations:
         papers = np.unique(np.concatenate([targets, positives.ravel(), negatives.ravel()]))
         return Drawn(contexts, targets, positives, negatives, papers[papers != NO_ROW])
 
+    def weights(self, papers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """(c,) how many times papers count as negatives that all share; see ``negatives.correction``."""
+        often = 1 + np.bincount(self.cited, minlength=len(self.texts))
+        return np.asarray((often[papers] / often.mean()) ** -self.recipe.negatives.correction, np.float32)
+
     def batch(self, examples: Examples, epoch: int) -> Batch:
         """Some examples as documents. What is read of a paper is the same throughout an epoch, whoever draws it."""
         drawn, seed = self.draw(examples, epoch), self.recipe.training.seed
         manuscripts = self.documents.contexts(drawn.contexts, Draws(seed, epoch, examples))
         papers = self.documents.papers(drawn.papers, Draws(seed, epoch, drawn.papers.astype(np.int64)))
-        return Batch(manuscripts, papers, drawn)
+        return Batch(manuscripts, papers, drawn, epoch >= self.recipe.bag_epochs)
 
     def lengths(self) -> NDArray[np.int64]:
         """(n,) about how many tokens an example has: its manuscript, its target, and as many papers as it may draw."""

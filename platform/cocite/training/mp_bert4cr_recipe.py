@@ -13,6 +13,7 @@ from cocite.sampling.dynamic_context import DynamicContextSettings
 from cocite.sampling.noise import POWER
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite.training.sentence_texts import SentenceTextSettings
+from cocite.training.token_vectors import TokenVectorSettings
 
 NONE = "none"
 """Stands for no pretrained weights."""
@@ -41,11 +42,16 @@ class NegativeSettings(Settings):
     shared: bool = False
     """Whether all papers of a step serve each of its contexts as negatives, but those that it or its paper cites and
     its positives. In the paper each context has its own alone."""
+    correction: float = Field(0.0, ge=0)
+    """Power of how often a paper is a target, by which a shared negative's weight is divided. Papers that are cited
+    much come often as negatives of others: at 0 that is held against them, at 1 made up for."""
 
     @model_validator(mode="after")
     def _some(self) -> NegativeSettings:
         if not (self.count or self.shared):
             raise ValueError("count is 0 and shared is false: there would be no negatives")
+        if self.correction and not self.shared:
+            raise ValueError("correction is for shared negatives")
         return self
 
 
@@ -64,9 +70,12 @@ class MpBert4crRecipe(Settings):
     kind: Literal["mp-bert4cr"] = "mp-bert4cr"
     pretrained: str = NONE
     """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
-    idf: bool = False
-    """Without pretrained weights: whether the norms of the word vectors begin as inverse document frequencies (with
-    ``model.norm: pre`` a word's norm is its weight in its sentence)."""
+    words: TokenVectorSettings = TokenVectorSettings()
+    """What word vectors begin as. Pretrained weights hold vectors already; ``idf`` is for them too."""
+    bag_epochs: int = Field(0, ge=0)
+    """Epochs at the beginning in which all layers are left out, and words and the weights of places are trained alone:
+    several times as quick. For models that begin as a mean of word vectors (``model.norm: pre``, nothing pretrained).
+    """
     texts: SentenceTextSettings = SentenceTextSettings()
     contexts: DynamicContextSettings = DynamicContextSettings()
     """Sentences that are read of a manuscript and of a paper."""
@@ -93,6 +102,8 @@ class MpBert4crRecipe(Settings):
                 f"texts.sentence_tokens is {self.texts.sentence_tokens}, and the model reads "
                 f"{self.model.sentence_tokens} (model.sentence_tokens)"
             )
+        if self.bag_epochs and (self.model.norm != "pre" or self.pretrained != NONE):
+            raise ValueError("bag_epochs is for a model with norm: pre that nothing was pretrained for")
         c = self.contexts
         most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
         if most > self.model.sentences:

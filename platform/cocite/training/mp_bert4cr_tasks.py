@@ -82,7 +82,7 @@ class MpBert4crTask:
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """(b,) the loss of each example, with its own negatives."""
         drawn, device = batch.drawn, batch.papers.ids.device
-        vectors = model(batch.manuscripts, batch.papers)
+        vectors = model(batch.manuscripts, batch.papers, layers=batch.layers)
         with torch.autocast(device.type, enabled=False):
             manuscripts, papers = vectors[: len(drawn.contexts)], vectors[len(drawn.contexts) :]
             positives, positive = _gathered(papers, drawn.papers, drawn.positives)
@@ -132,7 +132,9 @@ class MpBert4crTask:
         """Takes back nothing."""
 
     def flops(self, batch: Batch) -> float:
-        """Of both levels of both encoders."""
+        """Of both levels of both encoders; what is counted is the layers' alone."""
+        if not batch.layers:
+            return 0.0
         s = self.recipe.model
         return 3 * sum(
             layers
@@ -163,7 +165,7 @@ class SharedNegativesTask(MpBert4crTask):
 
     def embed(self, model: nn.Module, batch: Batch) -> Tensor:
         """(b + c, d) vectors of a piece's manuscripts and papers."""
-        vectors: Tensor = model(batch.manuscripts, batch.papers)
+        vectors: Tensor = model(batch.manuscripts, batch.papers, layers=batch.layers)
         return vectors
 
     def contrast(self, vectors: Tensor, pieces: Sequence[Examples], epoch: int) -> Tensor:
@@ -193,6 +195,7 @@ class SharedNegativesTask(MpBert4crTask):
             held,
             papers,
             torch.from_numpy(allowed).to(vectors.device),
+            torch.from_numpy(self.citations.weights(rows)).to(vectors.device),
         )
 
 
