@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from cocite.artifacts import write_atomic
 from cocite.config import Settings
@@ -23,7 +23,7 @@ class Trial(Settings):
     """From 0, in the order in which the sampler drew them; never used twice in a sweep."""
     params: dict[str, Any]
     """Dotted name -> value. A conditional parameter is absent where its condition did not hold."""
-    metrics: dict[str, float] = {}
+    metrics: dict[str, float] = Field(default_factory=dict)
     """The final metrics; of a stopped trial the last that it reported; of a failed one perhaps none."""
     curve: tuple[tuple[int, dict[str, float]], ...] = ()
     """The learning curve: (step, metrics), steps increasing."""
