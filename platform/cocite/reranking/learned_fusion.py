@@ -8,7 +8,7 @@ one more signal.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,7 @@ def train(
     settings: FusionSettings | None = None,
     *,
     names: Sequence[str] | None = None,
+    after: Callable[[lightgbm.Booster, int], object] | None = None,
 ) -> LearnedFusion:
     """Train on the candidates of some queries.
 
@@ -134,6 +135,7 @@ def train(
         relevant: (Q, k) which candidates the query cites; queries without any teach nothing and are left out.
         settings: how the trees are grown.
         names: which signals to read, in what order; all, sorted, by default.
+        after: told the booster and how many trees it has, after each of them.
     """
     settings = settings or FusionSettings()
     names = tuple(sorted(signals) if names is None else names)
@@ -165,7 +167,8 @@ def train(
         "force_row_wise": True,
         "verbose": -1,
     }
-    booster = lightgbm.train(parameters, data, num_boost_round=settings.trees)
+    told = [lambda state: after(state.model, state.iteration + 1)] if after else None
+    booster = lightgbm.train(parameters, data, num_boost_round=settings.trees, callbacks=told)
     return LearnedFusion(booster, names, depth)
 
 
