@@ -27,6 +27,14 @@ class Study(Protocol):
         """
         ...
 
+    @property
+    def light(self) -> bool:
+        """Whether a trial takes well under a second: a process of its own would then cost more than the trial.
+
+        Light trials are run one after another in the driver's own process (:mod:`cocite_tuning.scores.search`).
+        """
+        ...
+
     def prepare(self) -> None:
         """Make and keep on disk what all trials share; cheap when it is there already. Once, before any trial."""
         ...

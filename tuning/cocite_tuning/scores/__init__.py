@@ -1,0 +1,38 @@
+"""Studies without training: what all trials share is scored once and kept, so that a trial is arithmetic.
+
+| kind | tunes | a trial takes |
+| --- | --- | --- |
+| ``depths`` | K of the first stage, K reranked, the cross-encoder's weight; quality and latency | milliseconds |
+| ``neighbours`` | Citeomatic's K neighbours, and whether what they cite is added; quality and latency | milliseconds |
+| ``fusion`` | the weights of the first stage's blend | a tenth of a second |
+| ``bm25`` | k1, b, the form of the query and the field | a tenth of a second |
+| ``trees`` | how the learned fusion's trees are grown (features cached; the trees are trained) | seconds |
+
+All are measured on queries of the dev split, with the history before it. The queries of some manuscripts are kept from
+every trial: on them the winner is compared with the default (:meth:`~cocite_tuning.scores.base.ScoreStudy.confirm`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from cocite_tuning.scores.base import ScoreSettings, ScoreStudy
+from cocite_tuning.scores.blend import FusionStudySettings
+from cocite_tuning.scores.bm25 import Bm25StudySettings
+from cocite_tuning.scores.depths import DepthsStudySettings
+from cocite_tuning.scores.neighbours import NeighboursStudySettings
+from cocite_tuning.scores.trees import TreesStudySettings
+
+AnyScoreStudy = Annotated[
+    DepthsStudySettings
+    | NeighboursStudySettings
+    | FusionStudySettings
+    | Bm25StudySettings
+    | TreesStudySettings,
+    Field(discriminator="kind"),
+]
+"""The ``study:`` of a sweep file, of a kind named here; ``settings.open()`` is the study."""
+
+__all__ = ["AnyScoreStudy", "ScoreSettings", "ScoreStudy"]

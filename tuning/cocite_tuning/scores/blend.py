@@ -1,0 +1,142 @@
+"""``fusion``: the weights of the first stage's blend, over signals that were computed once.
+
+The blend is a weighted sum of signals, each scaled to 1 for the query's best paper
+(:class:`~cocite.pipeline.first_stage.FirstStage`), so a trial is one product of the weights with the kept signals of
+the pooled papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from cocite.evaluation.hits import Hits
+from cocite.pipeline import members
+from cocite.pipeline.first_stage import CELLS
+from cocite.pipeline.signals import Signals
+from cocite.pipeline.weights import GLOBAL_NEURAL_WEIGHTS, GLOBAL_WEIGHTS, LOCAL_WEIGHTS, weights_for
+from cocite.protocols import Query, Ranking
+from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, save
+from cocite_tuning.scores.pools import Pool, joined, pooled
+
+BLOCK = 32
+"""Queries whose signals are computed together, at most."""
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class FusionStudySettings(ScoreSettings):
+    """The weights of the first stage's blend."""
+
+    kind: Literal["fusion"] = "fusion"
+    signals: tuple[str, ...] = ()
+    """Signals whose weights can be tuned; by default all that a shipped blend weighs and the model folder offers."""
+    pool: int = Field(100, ge=10)
+    """Best papers of each signal that are kept of a query: no metric looks deeper."""
+    metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "R@100", "MAP@10")
+    """What each trial computes."""
+
+    def open(self) -> BlendStudy:
+        """The study."""
+        return BlendStudy(self)
+
+
+class BlendStudy(ScoreStudy[FusionStudySettings]):
+    """Parameters: ``weights.SIGNAL``, at least 0; one that is left out keeps its shipped weight."""
+
+    @property
+    def keys(self) -> Mapping[str, Any]:
+        """A weight for each signal."""
+        return {f"weights.{name}": Weight for name in self.names}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The signals, in the order of the kept table."""
+        if self.settings.signals:
+            return tuple(dict.fromkeys(self.settings.signals))
+        return signals_of(self._encoders, self.settings.task)
+
+    @cached_property
+    def defaults(self) -> dict[str, float]:
+        """The shipped weights of the signals; 0 where the shipped blend has none."""
+        shipped = weights_for(self._encoders)[self.settings.task]
+        return {name: shipped.get(name, 0.0) for name in self.names}
+
+    @property
+    def _encoders(self) -> list[str]:
+        """The encoders among the members that are used."""
+        return [name for name in self.members if name in members.ENCODERS]
+
+    @property
+    def _limit(self) -> int | None:
+        return self.settings.pool
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        return {"signals": list(self.names), "pool": self.settings.pool}
+
+    def _make(self, folder: Path) -> DevQueries:
+        dev = DevQueries(self.settings)
+        signals = Signals(dev.index, dev.encoders)
+        step = int(np.clip(CELLS // max(len(dev.index), 1), 1, BLOCK))
+        pools, tables = [], []
+        for start in range(0, len(dev.task), step):
+            part = dev.task.take(np.arange(start, min(start + step, len(dev.task))))
+            block = signals.of(part.queries)
+            dense = [block.over_all(name) for name in self.names]
+            rankings = [self._best(dev, scores, part.queries) for scores in [*dense, self._blend(dense)]]
+            pool = pooled(rankings, part.relevant)
+            owners, rows = pool.pairs()
+            pools.append(pool)
+            tables.append(np.stack([scores[owners, rows] for scores in dense]))
+        save(folder, {"signals": np.concatenate(tables, axis=1)})
+        Pool.keep(folder, "pool", joined(pools))
+        return dev
+
+    def _blend(self, dense: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """(Q, N) the shipped blend, whose best are kept whatever each signal says of them alone."""
+        total = np.zeros_like(dense[0])
+        for scores, weight in zip(dense, self.defaults.values(), strict=True):
+            total += np.float32(weight) * scores
+        return total
+
+    def _best(self, dev: DevQueries, scores: NDArray[np.float32], queries: Sequence[Query]) -> Ranking:
+        """The best papers of each query that anything speaks for."""
+        allowed = dev.index.forbid(np.where(scores > 0, scores, np.float32(-np.inf)), queries)
+        return Ranking.best(allowed, self.settings.pool)
+
+    @cached_property
+    def _pool(self) -> Pool:
+        return Pool.load(self.folder, "pool", self.cited, self.settings.pool)
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], tuple[Pool, NDArray[np.float32]]]:
+        """The pools and signals of the trials' queries and of the others, as they are asked for."""
+        return {}
+
+    def _part(self, queries: slice) -> tuple[Pool, NDArray[np.float32]]:
+        key = (queries.start, queries.stop)
+        if key not in self._parts:
+            table = self._array("signals")[:, self._pool.cells(queries)]
+            self._parts[key] = self._pool.part(queries), np.ascontiguousarray(table)
+        return self._parts[key]
+
+    def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
+        weights = self.defaults | {name.removeprefix("weights."): value for name, value in params.items()}
+        pool, table = self._part(queries)
+        return pool.hits(np.array(list(weights.values()), np.float32) @ table)
+
+
+def signals_of(encoders: Sequence[str], task: str) -> tuple[str, ...]:
+    """The signals that a shipped blend weighs for a kind of query, without those of absent encoders."""
+    weighed = LOCAL_WEIGHTS if task == "local" else {**GLOBAL_WEIGHTS, **GLOBAL_NEURAL_WEIGHTS}
+    return tuple(
+        name
+        for name in weighed
+        if name.partition(":")[0] not in members.ENCODERS or name.partition(":")[0] in encoders
+    )

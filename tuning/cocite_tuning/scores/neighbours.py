@@ -1,0 +1,182 @@
+"""``neighbours``: Citeomatic's K (Bhagavatula et al., 2018, Table 4): neighbours of NNSelect, and what they cite.
+
+The candidates of the greatest K hold those of every smaller one: each is kept with the K at which it becomes a
+neighbour and the K at which a neighbour cites it. A trial leaves out what comes later, and orders the rest by kept scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from cocite.artifacts import read_json, write_atomic
+from cocite.corpus.csr import CSR
+from cocite.errors import InputError
+from cocite.evaluation.citeomatic import CiteomaticRanker
+from cocite.evaluation.hits import Hits
+from cocite.pipeline import members
+from cocite.protocols import NO_ROW, Encoder, Reranker
+from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
+from cocite_tuning.scores.depths import LATENCY
+from cocite_tuning.scores.latency import milliseconds
+from cocite_tuning.scores.pools import Pool, joined, pooled
+
+BLOCK = 64
+"""Queries scored together."""
+NEVER = np.iinfo(np.int32).max
+"""The K of what is no candidate at any K."""
+ANSWERED = 100
+"""Papers that a timed query asks for."""
+
+
+class NeighboursStudySettings(ScoreSettings):
+    """K of Citeomatic's selection."""
+
+    kind: Literal["neighbours"] = "neighbours"
+    model: Path | None = Path("model")
+    """Model folder with NNSelect, and NNRank if its order is wanted."""
+    task: Literal["local", "global"] = "global"
+    """Whether contexts or whole papers ask; Citeomatic is made for whole papers."""
+    neighbours: tuple[Annotated[int, Field(ge=1)], ...] = (1, 2, 5, 10, 20, 50, 100, 200)
+    """K that can be chosen."""
+    timed: int = Field(20, ge=1)
+    """Queries whose time is measured."""
+    metrics: tuple[str, ...] = ("F1@20", "MRR", "P@10", "R@20", "R@100")
+    """What each trial computes."""
+
+    @field_validator("neighbours")
+    @classmethod
+    def _ascending(cls, values: tuple[int, ...]) -> tuple[int, ...]:
+        if not values:
+            raise ValueError("name at least one")
+        return tuple(sorted(set(values)))
+
+    def open(self) -> NeighboursStudy:
+        """The study."""
+        return NeighboursStudy(self)
+
+
+class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
+    """Parameters: ``neighbours``; ``expansion``, by default true; with NNRank ``nnrank``, by default true.
+
+    K that is left out is 100, or the greatest there is.
+    """
+
+    @property
+    def keys(self) -> Mapping[str, Any]:
+        """Those that the model folder has the parts for."""
+        keys: dict[str, Any] = {"neighbours": one_of(self.settings.neighbours), "expansion": bool}
+        return keys | ({"nnrank": bool} if "nnrank" in self.members else {})
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        return {"neighbours": list(self.settings.neighbours), "timed": self.settings.timed}
+
+    def _make(self, folder: Path) -> DevQueries:
+        model = self.settings.model
+        if model is None or "nnselect" not in self.members:
+            raise InputError("holds no nnselect, whose neighbours are counted", where=str(model))
+        dev = DevQueries(self.settings)
+        encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
+        nnrank = members.load_nnrank(model, dev.index) if "nnrank" in self.members else None
+        widest = CiteomaticRanker(dev.index, encoder, neighbours=self.settings.neighbours[-1])
+        parts = [
+            self._block(dev, widest, nnrank, start, min(start + BLOCK, len(dev.task)))
+            for start in range(0, len(dev.task), BLOCK)
+        ]
+        Pool.keep(folder, "pool", joined([pool for pool, _ in parts]))
+        save(folder, {name: np.concatenate([arrays[name] for _, arrays in parts]) for name in parts[0][1]})
+        times = self._times(dev, encoder, nnrank)
+        write_atomic(folder / "times.json", json.dumps(times, indent=1) + "\n")
+        return dev
+
+    def _block(
+        self, dev: DevQueries, widest: CiteomaticRanker, nnrank: Reranker | None, start: int, stop: int
+    ) -> tuple[CSR, dict[str, NDArray[Any]]]:
+        """The pools of some queries; of each cell when it becomes a candidate, and its scores."""
+        part = dev.task.take(np.arange(start, stop))
+        found = widest.retriever.search(part.queries, widest.neighbours)
+        candidates = widest.candidates(part.queries)
+        pool = pooled([candidates], part.relevant)
+        owners, rows = pool.pairs()
+        width = len(dev.index)
+        keys = owners * np.int64(width) + rows
+        query, slot = np.nonzero(found.rows != NO_ROW)
+        owner, cited = dev.index.history.cites.gather(found.rows[query, slot])
+        arrays: dict[str, NDArray[Any]] = {
+            "near": _first(keys, query * np.int64(width) + found.rows[query, slot], slot + 1),
+            "cited": _first(keys, query[owner] * np.int64(width) + cited, slot[owner] + 1),
+        }
+        scores = {"cosine": candidates.scores}
+        if nnrank is not None:
+            scores["nnrank"] = nnrank.score(part.queries, candidates)
+        query, slot = np.nonzero(candidates.rows != NO_ROW)
+        place = np.searchsorted(keys, query * np.int64(width) + candidates.rows[query, slot])
+        for name, values in scores.items():
+            arrays[name] = np.full(len(keys), -np.inf, np.float32)
+            arrays[name][place] = values[query, slot]
+        return pool, arrays
+
+    def _times(self, dev: DevQueries, encoder: Encoder, nnrank: Reranker | None) -> dict[str, float]:
+        """Milliseconds of a query by K, expansion and order."""
+        queries = dev.task.queries[: self.settings.timed]
+        times = {}
+        for ranked in (False, True) if nnrank is not None else (False,):
+            for expansion in (False, True):
+                for count in self.settings.neighbours:
+                    ranker = CiteomaticRanker(
+                        dev.index,
+                        encoder,
+                        nnrank if ranked else None,
+                        neighbours=count,
+                        expansion=expansion,
+                    )
+                    times[_named(count, expansion, ranked)] = milliseconds(
+                        lambda one, ranker=ranker: ranker.rank(one, ANSWERED), queries
+                    )
+        return times
+
+    def _choice(self, params: Mapping[str, Any]) -> tuple[int, bool, bool]:
+        usual = 100 if 100 in self.settings.neighbours else self.settings.neighbours[-1]
+        ranked = bool(params.get("nnrank", "nnrank" in self.members))
+        return int(params.get("neighbours", usual)), bool(params.get("expansion", True)), ranked
+
+    def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
+        count, expansion, ranked = self._choice(params)
+        whole = Pool.load(self.folder, "pool", self.cited, NEVER)
+        cells = whole.cells(queries)
+        candidate = self._array("near")[cells] <= count
+        if expansion:
+            candidate |= self._array("cited")[cells] <= count
+        scores = self._array("nnrank" if ranked else "cosine")[cells]
+        # What is excluded, the query's own paper above all, has no score.
+        return whole.part(queries).hits(scores, candidate & ~np.isneginf(scores))
+
+    def _more(self, params: Mapping[str, Any]) -> dict[str, float]:
+        return {LATENCY: self._times_kept[_named(*self._choice(params))]}
+
+    @cached_property
+    def _times_kept(self) -> dict[str, float]:
+        assert self._manifest
+        times: dict[str, float] = read_json(self.folder / "times.json")
+        return times
+
+
+def _named(count: int, expansion: bool, ranked: bool) -> str:
+    return f"{count}{' expanded' if expansion else ''}{' nnrank' if ranked else ''}"
+
+
+def _first(keys: NDArray[np.int64], found: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int32]:
+    """For each of ascending ``keys`` the least ``at`` whose ``found`` equals it; ``NEVER`` where there is none."""
+    result = np.full(len(keys), NEVER, np.int32)
+    place = np.minimum(np.searchsorted(keys, found), max(len(keys) - 1, 0))
+    known = keys[place] == found
+    np.minimum.at(result, place[known], at[known].astype(np.int32))
+    return result
