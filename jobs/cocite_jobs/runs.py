@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cocite.config import Settings
+from cocite.config import Settings, flat
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.training.engine.stores import FolderStore, Store
@@ -210,18 +210,8 @@ def _difference(found: State, mine: State) -> str:
     """How two trainings differ, by the first key that does."""
     if found.kind != mine.kind:
         return f"its kind is {found.kind}"
-    theirs, ours = _flat(found.recipe), _flat(mine.recipe)
+    theirs, ours = flat(found.recipe), flat(mine.recipe)
     for key in sorted(theirs.keys() | ours.keys()):
         if theirs.get(key) != ours.get(key):
             return f"its {key} is {theirs.get(key)!r}, not {ours.get(key)!r}"
     return "its corpus is another"
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            result |= _flat(value, f"{prefix}{name}.")
-        else:
-            result[f"{prefix}{name}"] = value
-    return result

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import read_manifest
-from cocite.config import Settings
+from cocite.config import Settings, flat
 from cocite.errors import CociteError, InputError
 
 PARAM_LIMIT = 6000
@@ -60,7 +60,7 @@ class Run:
         if not self.id:
             return
         client = _client(self.uri)
-        for name, value in _flat(params).items():
+        for name, value in flat(params).items():
             client.log_param(self.id, _key(name), str(value)[:PARAM_LIMIT])
 
     def artifact(self, path: str | Path, *, folder: str | None = None) -> None:
@@ -243,16 +243,6 @@ def _metrics(values: Mapping[str, float], step: int | None) -> list[Any]:
 
     now = int(time.time() * 1000)
     return [Metric(name, value, now, step or 0) for name, value in values.items()]
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            result |= _flat(value, f"{prefix}{name}.")
-        else:
-            result[f"{prefix}{name}"] = value
-    return result
 
 
 def _key(name: str) -> str:

@@ -78,9 +78,23 @@ def with_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[st
     result = _copy(data)
     for override in overrides:
         key, equals, text = override.partition("=")
-        *parents, last = path = [part.strip() for part in key.split(".")]
-        if not equals or not all(path):
+        if not equals or not all(part.strip() for part in key.split(".")):
             raise ConfigError(f"{override!r} is not of the form key.path=value", where="override")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ConfigError(
+                f"the value of {key!r} is not valid YAML: {text!r}", where="override"
+            ) from error
+        result = with_values(result, {key: value})
+    return result
+
+
+def with_values(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of ``data`` with each value set at its dotted key."""
+    result = _copy(data)
+    for key, value in values.items():
+        *parents, last = [part.strip() for part in key.split(".")]
         node = result
         for parent in parents:
             if node.get(parent) is None:  # absent, or a key with nothing under it
@@ -89,12 +103,17 @@ def with_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[st
             if not isinstance(child, dict):
                 raise ConfigError(f"{parent!r} in {key!r} holds a value, not further keys", where="override")
             node = child
-        try:
-            node[last] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise ConfigError(
-                f"the value of {key!r} is not valid YAML: {text!r}", where="override"
-            ) from error
+        node[last] = value
+    return result
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, with dotted keys."""
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        result |= (
+            flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+        )
     return result
 
 

@@ -1,0 +1,312 @@
+"""Search spaces, written in hyperopt's own terms with real bounds, conditional choices included.
+
+A space is a mapping from dotted keys (nested mappings do as well) to one term each::
+
+    loop.learning_rate: {loguniform: [1.0e-4, 1.0e-1]}     # the bounds, not their logarithms
+    model.dimension: {quniform: [25, 325, 25]}             # low, high, step
+    objective.objective:
+      choice:
+        - value: paper
+          then: {objective.gamma: {choice: [0.5, 1.0, 1.5]}}   # asked only where this option was drawn
+        - in_batch
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cocite.errors import ConfigError, nearest
+
+Point = Mapping[str, Any]
+"""What hyperopt draws: label of a term -> its number, for a choice the place of the option."""
+
+NUMBERS: dict[str, tuple[str, ...]] = {
+    "uniform": ("low", "high"),
+    "loguniform": ("low", "high"),
+    "quniform": ("low", "high", "step"),
+    "qloguniform": ("low", "high", "step"),
+    "normal": ("mean", "deviation"),
+    "qnormal": ("mean", "deviation", "step"),
+    "randint": ("low", "high"),
+    "uniformint": ("low", "high"),
+}
+"""Term -> its numbers, in order. ``randint`` leaves ``high`` out, as hyperopt's does; ``uniformint`` does not."""
+CHOICES = ("choice", "pchoice")
+TERMS = (*CHOICES, *NUMBERS)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One value of a choice.
+
+    Attributes:
+        value: of the parameter.
+        weight: its probability; None: all alike.
+        then: further terms, which hold where this option was drawn.
+    """
+
+    value: Any
+    weight: float | None = None
+    then: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Term:
+    """How one parameter is drawn.
+
+    Attributes:
+        key: dotted name of the parameter.
+        label: its name for hyperopt; unlike the key it is unique in a space with branches.
+        kind: one of ``TERMS``.
+        numbers: bounds and step, as :data:`NUMBERS` names them.
+        options: of a choice.
+    """
+
+    key: str
+    label: str
+    kind: str
+    numbers: tuple[float, ...] = ()
+    options: tuple[Option, ...] = ()
+
+    @property
+    def step(self) -> float | None:
+        """The distance of neighbouring values; None: a continuum, or a choice."""
+        if "step" in NUMBERS.get(self.kind, ()):
+            return self.numbers[-1]
+        return 1 if self.kind in ("randint", "uniformint") else None
+
+    def value(self, drawn: Any) -> Any:
+        """The parameter's value of what hyperopt drew: steps of whole numbers from whole numbers give whole ones."""
+        if self.options:
+            return self.options[int(drawn)].value
+        if self.step is None:
+            return float(drawn)
+        if all(float(number).is_integer() for number in (self.step, *self._bounds)):
+            return round(drawn)
+        return round(round(drawn / self.step) * self.step, 12)
+
+    def number(self, value: Any) -> Any:
+        """What hyperopt would have drawn for a value; None: it cannot draw that."""
+        if self.options:
+            places = (i for i, option in enumerate(self.options) if _alike(option.value, value))
+            return next(places, None)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        if self._bounds:
+            low, high = self._bounds
+            if not low <= value <= high or (self.kind == "randint" and value == high):
+                return None
+        return value
+
+    def ends(self) -> tuple[Any, ...]:
+        """Values that stand for all: each option of a choice, the bounds of a range; of a normal its mean."""
+        if self.options:
+            return tuple(option.value for option in self.options)
+        last = self._bounds[1:] if self.kind != "randint" else (self.numbers[1] - 1,)
+        return tuple(self.value(number) for number in (self.numbers[0], *last))
+
+    def expression(self) -> Any:
+        """The term as hyperopt has it."""
+        from hyperopt import hp
+
+        if self.options:
+            branches = [{term.label: term.expression() for term in option.then} for option in self.options]
+            if self.kind == "pchoice":
+                weights = [option.weight for option in self.options]
+                return hp.pchoice(self.label, list(zip(weights, branches, strict=True)))
+            return hp.choice(self.label, branches)
+        numbers: list[float] = list(self.numbers)
+        if "log" in self.kind:
+            numbers[:2] = [math.log(number) for number in numbers[:2]]
+        if self.step == 1:
+            numbers = [int(number) if float(number).is_integer() else number for number in numbers]
+        return getattr(hp, self.kind)(self.label, *numbers)
+
+    @property
+    def _bounds(self) -> tuple[float, ...]:
+        return self.numbers[:2] if "normal" not in self.kind else ()
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a sweep draws from."""
+
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any], *, where: str = "space") -> Space:
+        """Read a space from a sweep file.
+
+        Raises:
+            ConfigError: something is no term, or its numbers make none.
+        """
+        terms = _terms(data, where, within="")
+        if not terms:
+            raise ConfigError("names no parameter", where=where, hint="such as k1: {uniform: [0.5, 2]}")
+        return cls(terms)
+
+    def all_terms(self) -> Iterator[Term]:
+        """Each term, those of branches included."""
+        return _all(self.terms)
+
+    def keys(self) -> list[str]:
+        """Dotted names of all parameters, each once."""
+        return list(dict.fromkeys(term.key for term in self.all_terms()))
+
+    def expression(self) -> dict[str, Any]:
+        """The space as hyperopt has it, by label."""
+        return {term.label: term.expression() for term in self.terms}
+
+    def params(self, point: Point) -> dict[str, Any]:
+        """Dotted name -> value of what was drawn; a parameter whose condition does not hold is absent."""
+        result: dict[str, Any] = {}
+
+        def add(terms: Sequence[Term]) -> None:
+            for term in terms:
+                drawn = point[term.label]
+                result[term.key] = term.value(drawn)
+                if term.options:
+                    add(term.options[int(drawn)].then)
+
+        add(self.terms)
+        return result
+
+    def point(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What hyperopt would have drawn for some parameters; None: they do not come from this space."""
+        result: dict[str, Any] = {}
+
+        def add(terms: Sequence[Term]) -> bool:
+            for term in terms:
+                number = term.number(params[term.key]) if term.key in params else None
+                if number is None:
+                    return False
+                result[term.label] = number
+                if term.options and not add(term.options[number].then):
+                    return False
+            return True
+
+        if not add(self.terms) or set(self.params(result)) != set(params):
+            return None
+        return result
+
+
+def _terms(data: Any, where: str, *, within: str) -> tuple[Term, ...]:
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{data!r} are no parameters", where=where, hint="keys with a term each")
+    return tuple(
+        _term(key, spec, f"{where}.{key}", within=within) for key, spec in _leaves(data, where).items()
+    )
+
+
+def _leaves(data: Mapping[str, Any], where: str, prefix: str = "") -> dict[str, tuple[str, Any]]:
+    """Dotted key -> (name of the term, its arguments)."""
+    result: dict[str, tuple[str, Any]] = {}
+    for name, spec in data.items():
+        key = f"{prefix}{name}"
+        if not isinstance(spec, Mapping):
+            raise ConfigError(
+                f"{spec!r} is no term",
+                where=f"{where}.{key}",
+                hint=f"such as {{choice: [{spec}]}}; what is fixed stands in study.set",
+            )
+        named = [term for term in spec if term in TERMS]
+        if named and len(spec) == 1:
+            result[key] = (named[0], spec[named[0]])
+        elif named:
+            raise ConfigError(f"{named[0]} stands beside another key", where=f"{where}.{key}")
+        elif all(not isinstance(inner, Mapping) for inner in spec.values()):
+            first = str(next(iter(spec), ""))
+            raise ConfigError(
+                f"no term is called {first!r}", where=f"{where}.{key}", hint=nearest(first, TERMS)
+            )
+        else:
+            result |= _leaves(spec, where, f"{key}.")
+    return result
+
+
+def _term(key: str, spec: tuple[str, Any], where: str, *, within: str) -> Term:
+    kind, arguments = spec
+    label = f"{key} [{within}]" if within else key
+    if not isinstance(arguments, Sequence) or isinstance(arguments, str) or not arguments:
+        raise ConfigError(f"{kind} takes a list, got {arguments!r}", where=where)
+    if kind in CHOICES:
+        return Term(key, label, kind, options=_options(key, kind, arguments, where, within))
+    return Term(key, label, kind, numbers=_numbers(kind, arguments, where))
+
+
+def _options(key: str, kind: str, given: Sequence[Any], where: str, within: str) -> tuple[Option, ...]:
+    options = []
+    for i, entry in enumerate(given):
+        weight: float | None = None
+        item = entry
+        if kind == "pchoice":
+            if not isinstance(entry, Sequence) or len(entry) != 2 or not _is_number(entry[0]):
+                raise ConfigError(f"{entry!r} is not of the form [probability, option]", where=where)
+            weight, item = float(entry[0]), entry[1]
+        then: tuple[Term, ...] = ()
+        if isinstance(item, Mapping):
+            if "value" not in item or set(item) - {"value", "then"}:
+                raise ConfigError(
+                    f"{dict(item)!r} is no option", where=where, hint="{value: x, then: {key: {...}}}"
+                )
+            inside = f"{within}, {key} {i}" if within else f"{key} {i}"
+            then = _terms(item.get("then") or {}, f"{where}[{i}]", within=inside)
+            item = item["value"]
+        options.append(Option(item, weight, then))
+    if any(_alike(a.value, b.value) for i, a in enumerate(options) for b in options[:i]):
+        raise ConfigError("an option is given twice", where=where)
+    if kind == "pchoice" and not math.isclose(sum(option.weight or 0 for option in options), 1, abs_tol=1e-6):
+        raise ConfigError("the probabilities do not sum to 1", where=where)
+    return tuple(options)
+
+
+def _numbers(kind: str, given: Sequence[Any], where: str) -> tuple[float, ...]:
+    names = NUMBERS[kind]
+    if kind == "randint" and len(given) == 1:
+        given = [0, *given]
+    if len(given) != len(names) or not all(_is_number(number) for number in given):
+        raise ConfigError(f"{kind} takes [{', '.join(names)}], got {list(given)!r}", where=where)
+    numbers = tuple(given)
+    low, high = numbers[:2]
+    if "normal" in kind:
+        if high <= 0:
+            raise ConfigError(f"the deviation {high!r} is not above 0", where=where)
+    elif low >= high:
+        raise ConfigError(f"the lower bound {low!r} is not below the upper one {high!r}", where=where)
+    if "log" in kind and low <= 0:
+        raise ConfigError(f"the bounds of {kind} are the values', not their logarithms: {low!r} is not above 0",
+                          where=where)  # fmt: skip
+    if "int" in kind and not all(float(number).is_integer() for number in numbers):
+        raise ConfigError(f"{kind} takes whole numbers, got {list(given)!r}", where=where)
+    if "step" in names:
+        step = numbers[-1]
+        if step <= 0:
+            raise ConfigError(f"the step {step!r} is not above 0", where=where)
+        for bound in numbers[:2] if "normal" not in kind else ():
+            # hyperopt rounds a draw to the next multiple of the step, which may lie outside.
+            if not math.isclose(bound / step, round(bound / step), abs_tol=1e-9):
+                raise ConfigError(f"the bound {bound!r} is no multiple of the step {step!r}", where=where)
+    return numbers
+
+
+def _all(terms: Sequence[Term]) -> Iterator[Term]:
+    for term in terms:
+        yield term
+        for option in term.options:
+            yield from _all(option.then)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Equal, and neither taken for a truth value that is none: True is not 1. A tuple is as good as a list."""
+    if isinstance(one, bool) != isinstance(other, bool):
+        return False
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(one == other)
