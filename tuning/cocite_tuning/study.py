@@ -31,7 +31,7 @@ class Study(Protocol):
     def light(self) -> bool:
         """Whether a trial takes well under a second: a process of its own would then cost more than the trial.
 
-        Light trials are run one after another in the driver's own process (:mod:`cocite_tuning.scores.search`).
+        Light trials are run one after another in the driver's own process: thousands of them in minutes.
         """
         ...
 

@@ -14,25 +14,11 @@ every trial: on them the winner is compared with the default (:meth:`~cocite_tun
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
-from cocite_tuning.scores.base import ScoreSettings, ScoreStudy
-from cocite_tuning.scores.blend import FusionStudySettings
-from cocite_tuning.scores.bm25 import Bm25StudySettings
-from cocite_tuning.scores.depths import DepthsStudySettings
-from cocite_tuning.scores.neighbours import NeighboursStudySettings
-from cocite_tuning.scores.trees import TreesStudySettings
-
-AnyScoreStudy = Annotated[
-    DepthsStudySettings
-    | NeighboursStudySettings
-    | FusionStudySettings
-    | Bm25StudySettings
-    | TreesStudySettings,
-    Field(discriminator="kind"),
-]
-"""The ``study:`` of a sweep file, of a kind named here; ``settings.open()`` is the study."""
-
-__all__ = ["AnyScoreStudy", "ScoreSettings", "ScoreStudy"]
+SCORE_STUDIES: dict[str, tuple[str, str]] = {
+    "depths": ("cocite_tuning.scores.depths", "DepthsStudySettings"),
+    "neighbours": ("cocite_tuning.scores.neighbours", "NeighboursStudySettings"),
+    "fusion": ("cocite_tuning.scores.blend", "FusionStudySettings"),
+    "bm25": ("cocite_tuning.scores.bm25", "Bm25StudySettings"),
+    "trees": ("cocite_tuning.scores.trees", "TreesStudySettings"),
+}
+"""Kind of a study -> (module, name of its settings). Named by string: imported when used."""

@@ -42,8 +42,6 @@ class ScoreSettings(Settings):
 
     kind: str
     """Which study."""
-    corpus: Path = Path("corpus")
-    """Corpus store."""
     model: Path | None = None
     """Model folder; without one, BM25 and the history alone."""
     index: Path | None = None
@@ -60,11 +58,15 @@ class ScoreSettings(Settings):
     """What each trial computes; what the task's protocol reports by default."""
     seed: int = 0
     """Of the draws of queries and manuscripts."""
-    cache: Path = Path("sweeps/scores")
-    """Folder of what all trials share; one subfolder for each choice of the settings above."""
 
-    def open(self) -> ScoreStudy[Any]:
-        """The study that these settings describe."""
+    def open(self, corpus: Path, shared: Path) -> ScoreStudy[Any]:
+        """The study that these settings describe.
+
+        Args:
+            corpus: the corpus store's folder.
+            shared: a folder for what all trials share; sweeps may have it in common, for each choice of corpus, model
+                and settings has a subfolder of its own.
+        """
         raise NotImplementedError
 
     @property
@@ -79,6 +81,7 @@ class DevQueries:
 
     Args:
         settings: which.
+        corpus: the corpus store's folder.
         unseen: leave out the manuscripts that the model folder's learned fusion was trained on.
 
     Attributes:
@@ -87,9 +90,9 @@ class DevQueries:
         encoders: whose vectors the index holds.
     """
 
-    def __init__(self, settings: ScoreSettings, *, unseen: bool = False) -> None:
+    def __init__(self, settings: ScoreSettings, corpus: Path, *, unseen: bool = False) -> None:
         self.settings = settings
-        self.corpus = Corpus.open(settings.corpus)
+        self.corpus = Corpus.open(corpus)
         self.model = settings.model
         task = tasks.build(self.corpus, settings.task, SPLIT)
         papers = np.array([query.paper for query in task.queries], np.int32)
@@ -144,8 +147,8 @@ class ScoreStudy(ABC, Generic[S]):
 
     light: ClassVar[bool] = True
 
-    def __init__(self, settings: S) -> None:
-        self.settings = settings
+    def __init__(self, settings: S, corpus: Path, shared: Path) -> None:
+        self.settings, self.corpus, self.shared = settings, corpus, shared
         self.metrics = settings.measured
         for name in self.metrics:
             depth = Metric.parse(name).k
@@ -200,7 +203,7 @@ class ScoreStudy(ABC, Generic[S]):
         shared = settings.model_dump(mode="json", include={"kind", "task", "queries", "held_out", "seed"})
         return {
             "format": FORMAT,
-            "corpus": Corpus.open(settings.corpus).version,
+            "corpus": Corpus.open(self.corpus).version,
             "members": found,
             **shared,
             **self._identity,
@@ -210,7 +213,7 @@ class ScoreStudy(ABC, Generic[S]):
     def folder(self) -> Path:
         """Where the scores are kept."""
         digest = hashlib.sha256(json.dumps(self._meta, sort_keys=True).encode()).hexdigest()[:12]
-        return self.settings.cache / f"{self.settings.kind}-{digest}"
+        return self.shared / f"{self.settings.kind}-{digest}"
 
     def prepare(self) -> None:
         """Score what the trials share, unless that was done before."""
@@ -294,7 +297,8 @@ class ScoreStudy(ABC, Generic[S]):
         return load_array(self.folder / f"{name}.npy")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"settings": self.settings, "metrics": self.metrics}
+        kept = ("settings", "corpus", "shared", "metrics")
+        return {name: self.__dict__[name] for name in kept}
 
 
 def save(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -41,9 +41,9 @@ class FusionStudySettings(ScoreSettings):
     metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "R@100", "MAP@10")
     """What each trial computes."""
 
-    def open(self) -> BlendStudy:
+    def open(self, corpus: Path, shared: Path) -> BlendStudy:
         """The study."""
-        return BlendStudy(self)
+        return BlendStudy(self, corpus, shared)
 
 
 class BlendStudy(ScoreStudy[FusionStudySettings]):
@@ -81,7 +81,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
         return {"signals": list(self.names), "pool": self.settings.pool}
 
     def _make(self, folder: Path) -> DevQueries:
-        dev = DevQueries(self.settings)
+        dev = DevQueries(self.settings, self.corpus)
         signals = Signals(dev.index, dev.encoders)
         step = int(np.clip(CELLS // max(len(dev.index), 1), 1, BLOCK))
         pools, tables = [], []

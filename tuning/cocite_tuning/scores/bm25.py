@@ -45,9 +45,9 @@ class Bm25StudySettings(ScoreSettings):
     metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "R@100", "MAP@10")
     """What each trial computes."""
 
-    def open(self) -> Bm25Study:
+    def open(self, corpus: Path, shared: Path) -> Bm25Study:
         """The study."""
-        return Bm25Study(self)
+        return Bm25Study(self, corpus, shared)
 
 
 class Bm25Study(ScoreStudy[Bm25StudySettings]):
@@ -82,7 +82,7 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
         return {**names, "pool": self.settings.pool}
 
     def _make(self, folder: Path) -> DevQueries:
-        dev = DevQueries(self.settings)
+        dev = DevQueries(self.settings, self.corpus)
         for field in self.settings.fields:
             index = dev.index.papers[field]
             extremes = [with_parameters(index, k1, b) for k1, b in EXTREMES]

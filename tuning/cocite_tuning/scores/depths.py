@@ -62,9 +62,9 @@ class DepthsStudySettings(ScoreSettings):
             raise ValueError("name at least one")
         return tuple(sorted(set(values)))
 
-    def open(self) -> DepthsStudy:
+    def open(self, corpus: Path, shared: Path) -> DepthsStudy:
         """The study."""
-        return DepthsStudy(self)
+        return DepthsStudy(self, corpus, shared)
 
 
 class DepthsStudy(ScoreStudy[DepthsStudySettings]):
@@ -95,7 +95,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
     # -- scoring ---------------------------------------------------------------------------------------------
 
     def _make(self, folder: Path) -> DevQueries:
-        dev = DevQueries(self.settings, unseen="fusion" in self.members)
+        dev = DevQueries(self.settings, self.corpus, unseen="fusion" in self.members)
         first, second = FirstStage(dev.index, dev.encoders), self._second(dev)
         deepest = Options(depth=self.settings.depths[-1], evidence=False)
         rows, before, cross = [], [], []

@@ -1,7 +1,8 @@
 """``neighbours``: Citeomatic's K (Bhagavatula et al., 2018, Table 4): neighbours of NNSelect, and what they cite.
 
 The candidates of the greatest K hold those of every smaller one: each is kept with the K at which it becomes a
-neighbour and the K at which a neighbour cites it. A trial leaves out what comes later, and orders the rest by kept scores.
+neighbour and the K at which a neighbour cites it. A trial leaves out what comes later, and orders the rest by kept
+scores.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ class NeighboursStudySettings(ScoreSettings):
             raise ValueError("name at least one")
         return tuple(sorted(set(values)))
 
-    def open(self) -> NeighboursStudy:
+    def open(self, corpus: Path, shared: Path) -> NeighboursStudy:
         """The study."""
-        return NeighboursStudy(self)
+        return NeighboursStudy(self, corpus, shared)
 
 
 class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
@@ -83,7 +84,7 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
         model = self.settings.model
         if model is None or "nnselect" not in self.members:
             raise InputError("holds no nnselect, whose neighbours are counted", where=str(model))
-        dev = DevQueries(self.settings)
+        dev = DevQueries(self.settings, self.corpus)
         encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
         nnrank = members.load_nnrank(model, dev.index) if "nnrank" in self.members else None
         widest = CiteomaticRanker(dev.index, encoder, neighbours=self.settings.neighbours[-1])

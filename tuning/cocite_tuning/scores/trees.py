@@ -36,17 +36,7 @@ BLOCK = 256
 """Queries whose signals are computed together."""
 STEP = 25
 """Trees between two points of the learning curve."""
-TUNED = (
-    "trees",
-    "learning_rate",
-    "leaves",
-    "least_in_leaf",
-    "truncation",
-    "feature_share",
-    "query_share",
-    "bins",
-    "l2",
-)
+TUNED = tuple(name for name in FusionSettings.model_fields if name not in ("seed", "threads"))
 """Settings of the trees that are parameters; seed and threads are not."""
 
 
@@ -63,9 +53,9 @@ class TreesStudySettings(ScoreSettings):
     metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "MAP@10")
     """What each trial computes; beyond ``depth`` nothing is found."""
 
-    def open(self) -> TreesStudy:
+    def open(self, corpus: Path, shared: Path) -> TreesStudy:
         """The study."""
-        return TreesStudy(self)
+        return TreesStudy(self, corpus, shared)
 
 
 class TreesStudy(ScoreStudy[TreesStudySettings]):
@@ -84,7 +74,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
         return {"depth": self.settings.depth}
 
     def _make(self, folder: Path) -> DevQueries:
-        dev = DevQueries(self.settings)
+        dev = DevQueries(self.settings, self.corpus)
         first = FirstStage(dev.index, dev.encoders)
         scored = self.settings.model is not None and "nnrank" in self.members
         nnrank = members.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]

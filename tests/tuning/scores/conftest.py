@@ -1,0 +1,46 @@
+"""A small synthetic corpus with a dev split, and a model folder with every member that a study reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_bert import tiny_bert
+
+from cocite.corpus.builder import build
+from cocite.corpus.splits import by_year_name
+from cocite.corpus.store import Corpus
+from cocite.corpus.synth import Synthetic
+from cocite.models.cross_encoder import CrossEncoder
+from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
+from cocite.pipeline.fusion_training import FusionRecipe
+from cocite.text.pairs import PairSettings
+from cocite_jobs.train import load_recipe, train
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300 papers with contexts; the last year is test, the two before it are dev."""
+    synthetic = Synthetic(300, seed=3, context_rate=3.0)
+    last = int(synthetic.year([299])[0])
+    folder = tmp_path_factory.mktemp("tuning") / "store"
+    build(synthetic, folder, split=by_year_name(last - 3, last - 1))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """NNSelect, NNRank, a learned fusion and a cross-encoder, each trained for a moment or not at all."""
+    corpus, root = Corpus.open(store), tmp_path_factory.mktemp("model")
+    folder = root / "model"
+    words = {word for title in corpus.papers.table["title"].to_pylist() for word in title.lower().split()}
+    bert = tiny_bert(root / "bert", words)
+    save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
+    for name in ("nnselect", "nnrank"):
+        train(load_recipe(name, ["loop.epochs=1"]), corpus, folder)
+    trees = {"trees": 10, "leaves": 7, "threads": 1}
+    small = {"queries": 60, "local_depth": 40, "global_depth": 40, "reserve": 0.6, "trees": trees}
+    train(FusionRecipe.parse(small), corpus, folder)
+    pairs = PairSettings(query_tokens=48, candidate_tokens=48, context_tokens=24)
+    CrossEncoder.from_pretrained(bert, pairs).save(folder / "cross-encoder")
+    return folder
