@@ -13,6 +13,7 @@ from typing import Any
 from cocite.corpus.store import Corpus
 from cocite.training.mp_bert4cr_recipe import NONE
 from cocite.training.sentence_texts import KIND as TEXTS
+from cocite.training.token_vectors import KIND as WORDS
 from cocite_jobs.cocitation_tables import Model
 from cocite_jobs.places import Place
 from cocite_jobs.runs import Run
@@ -46,7 +47,7 @@ def variants(
 ) -> list[Model]:
     """The model folders of :data:`VARIANTS`; what is missing is trained, and pretrained first where that is missing.
 
-    A training that was stopped is gone on with. All variants begin with the same sentences and pretrained weights.
+    A training that was stopped is gone on with. All variants begin with the same sentences, word vectors and pretrained weights.
 
     Args:
         corpus: to train on.
@@ -60,11 +61,11 @@ def variants(
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
     manner = manner or Manner()
     first: Any = load_recipe(pretraining, overrides) if pretraining != NONE else None
-    begin = f"pretrained={first.kind}" if first else f"pretrained={NONE}"
-    parts = [TEXTS, first.kind] if first else [TEXTS]
+    begin = [f"pretrained={first.kind}", "bag_epochs=0"] if first else [f"pretrained={NONE}"]
+    parts = [TEXTS, WORDS, *([first.kind] if first else [])]
     folders = {name: model / FOLDER / name for name in VARIANTS}
     for name, folder in folders.items():
-        settings: Any = load_recipe(recipe, [*overrides, begin, *VARIANTS[name]])
+        settings: Any = load_recipe(recipe, [*overrides, *begin, *VARIANTS[name]])
         if (folder / settings.kind).is_dir():
             continue
         if first and not (model / first.kind).is_dir():

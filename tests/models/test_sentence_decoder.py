@@ -53,7 +53,7 @@ def decoded(decoder: SentenceDecoder, words: torch.Tensor, told: torch.Tensor) -
     """(L, d) of one sentence, in plain products."""
     before = decoder.tokens.post is False
     states = decoder.tokens(words, torch.arange(len(words)))
-    size = words.shape[1] ** -0.5 if before else 1.0
+    size = 1 / words.shape[1] if before else 1.0
     mask = torch.ones(len(words), len(words), dtype=torch.bool).tril()
     for layer in decoder.layers:
         assert isinstance(layer, DecoderLayer)

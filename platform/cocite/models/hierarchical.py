@@ -45,9 +45,8 @@ class HierarchicalSettings(Settings):
     """Of attention weights; without it attention on a GPU needs no padding."""
     norm: Literal["post", "pre"] = "post"
     """``post``: layer norm behind each residual, as in the paper. ``pre``: before each branch, whose output begins at
-    zero and is as small as word vectors are, and embeddings as they are: the model begins as a mean of word vectors,
-    whose norms are the words' weights, and attention joins as it proves useful. Small models learn several times as
-    fast so."""
+    zero and grows slowly, and embeddings as they are: the model begins as a mean of word vectors, whose norms are the
+    words' weights, and attention joins as it proves useful. Small models learn several times as fast so."""
     pooling: Literal["mean", "eos"] = "mean"
     """A sentence's vector: the mean of its tokens' states, or its last token's."""
     weighted: bool = False
@@ -94,9 +93,9 @@ class Layer(nn.Module):
         self.widen, self.narrow = nn.Linear(hidden, inner), nn.Linear(inner, hidden)
         self.attention_norm, self.forward_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
         self.dropout = nn.Dropout(settings.dropout)
-        # Components of word vectors are of this size where no layer norm is ahead of the first layer. A branch at full
-        # size would drown them within a few steps of Adam.
-        self.size = hidden**-0.5 if settings.norm == "pre" else 1.0
+        # A branch at full size would drown the words, whose components are of size hidden**-0.5, within a few steps of
+        # Adam: each step moves every weight alike, and an output is a sum over as many of them as the model is wide.
+        self.size = 1 / hidden if settings.norm == "pre" else 1.0
         for linear in (self.project, self.output, self.widen, self.narrow):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
@@ -126,7 +125,7 @@ class Layer(nn.Module):
         return self._added(self.narrow(self.dropout(wide)))
 
     def _added(self, states: Tensor) -> Tensor:
-        """(T, d) a branch's output as it is added: dropped out, and of the size of what it is added to."""
+        """(T, d) a branch's output as it is added."""
         added: Tensor = self.dropout(states)
         return added if self.size == 1.0 else self.size * added
 
