@@ -47,7 +47,8 @@ def variants(
 ) -> list[Model]:
     """The model folders of :data:`VARIANTS`; what is missing is trained, and pretrained first where that is missing.
 
-    A training that was stopped is gone on with. All variants begin with the same sentences, word vectors and pretrained weights.
+    A training that was stopped is gone on with. All variants begin with the same sentences, word vectors and
+    pretrained weights.
 
     Args:
         corpus: to train on.
