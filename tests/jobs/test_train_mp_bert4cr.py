@@ -21,7 +21,7 @@ from cocite_jobs.train import load_recipe
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
 TINY += ["model.heads=2", "model.inner=48", "training.precision=fp32", "training.batch=24"]
 PRETRAINING = [*TINY, "documents.least=2", "documents.dev=20", "training.steps=3"]
-TUNING = [*TINY, "dev_contexts=60", "training.steps=3", "pretrained=mp-bert4cr-pretraining"]
+TUNING = [*TINY, "dev_contexts=60", "training.steps=3", "pretrained=mp-bert4cr-pretraining", "bag_epochs=0"]
 
 
 @pytest.fixture(scope="module")

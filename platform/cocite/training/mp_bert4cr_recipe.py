@@ -103,7 +103,9 @@ class MpBert4crRecipe(Settings):
                 f"{self.model.sentence_tokens} (model.sentence_tokens)"
             )
         if self.bag_epochs and (self.model.norm != "pre" or self.pretrained != NONE):
-            raise ValueError("bag_epochs is for a model with norm: pre that nothing was pretrained for")
+            raise ValueError(
+                "bag_epochs is for a model with norm: pre that nothing was pretrained for: set it to 0"
+            )
         c = self.contexts
         most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
         if most > self.model.sentences:
