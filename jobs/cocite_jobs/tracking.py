@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cocite.artifacts import read_manifest
 from cocite.config import Settings, flat
@@ -19,6 +19,10 @@ from cocite.errors import CociteError, InputError
 
 PARAM_LIMIT = 6000
 """Longest value of a parameter, in characters: what MLflow takes."""
+PARAMS_AT_ONCE = 100
+"""Parameters in one request: what MLflow takes."""
+PARENT = "mlflow.parentRunId"
+"""Tag by which MLflow knows the run that another belongs to."""
 
 
 class Tracking(Settings):
@@ -59,9 +63,17 @@ class Run:
         """Keep some parameters; nested ones as ``outer.inner``."""
         if not self.id:
             return
+        from mlflow.entities import Param
+
         client = _client(self.uri)
-        for name, value in flat(params).items():
-            client.log_param(self.id, _key(name), str(value)[:PARAM_LIMIT])
+        kept = [Param(_key(name), str(value)[:PARAM_LIMIT]) for name, value in flat(params).items()]
+        for start in range(0, len(kept), PARAMS_AT_ONCE):
+            client.log_batch(self.id, params=kept[start : start + PARAMS_AT_ONCE])
+
+    def tag(self, name: str, value: str) -> None:
+        """Set a label."""
+        if self.id:
+            _client(self.uri).set_tag(self.id, name, value)
 
     def artifact(self, path: str | Path, *, folder: str | None = None) -> None:
         """Keep a file, or a folder with all that is in it."""
@@ -74,6 +86,35 @@ class Run:
             client.log_artifact(self.id, str(path), folder)
         else:
             raise InputError("no such file or folder to keep", where=str(path))
+
+    def child(self, name: str, params: Mapping[str, Any], *, anew: bool) -> Run:
+        """Begin a run within this one; who begins it ends it, see :meth:`end`.
+
+        Args:
+            name: of the child, by which it is known among its siblings.
+            params: what it is done with.
+            anew: whether there is none yet; else the one of that name goes on, if this run has it.
+        """
+        if not self.id:
+            return Run()
+        client = _client(self.uri)
+        with _told():
+            experiment = client.get_run(self.id).info.experiment_id
+            if not anew:
+                known = f"tags.`{PARENT}` = '{self.id}' and tags.`mlflow.runName` = '{name}'"
+                for found in client.search_runs([experiment], known, max_results=1):
+                    again = _reopened(client, found.info.run_id, self.uri)
+                    if again is not None:
+                        return again
+            created = client.create_run(experiment, run_name=name, tags={PARENT: self.id})
+        child = Run(created.info.run_id, self.uri)
+        child.param(params)
+        return child
+
+    def end(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
+        """Close the run."""
+        if self.id:
+            _client(self.uri).set_terminated(self.id, status)
 
 
 @contextmanager
@@ -108,7 +149,7 @@ def run(
         with _told():
             created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
     current = earlier or Run(created.info.run_id, uri)
-    status = "FAILED"
+    status: Literal["FINISHED", "FAILED", "KILLED"] = "FAILED"
     try:
         if earlier is None:
             current.param(params or {})
@@ -118,7 +159,7 @@ def run(
         status = "KILLED"
         raise
     finally:
-        client.set_terminated(current.id, status)
+        current.end(status)
 
 
 def register(
@@ -150,6 +191,18 @@ def register(
         version = client.create_model_version(name, source, run.id, tags=tags)
         client.set_registered_model_alias(name, alias, version.version)
     return int(version.version)
+
+
+def version(name: str, alias: str, *, tracking: Tracking | None = None) -> int | None:
+    """The version of a registered model that an alias points at; None: there is none."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return int(_client(_uri(tracking or Tracking())).get_model_version_by_alias(name, alias).version)
+    except MlflowException as error:
+        if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):  # no model; no alias
+            return None
+        raise CociteError(f"MLflow: {str(error).splitlines()[0]}") from error
 
 
 def fetch(name: str, alias: str, to: str | Path, *, tracking: Tracking | None = None) -> Path:

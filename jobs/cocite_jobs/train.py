@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from cocite.config import Settings, read_yaml, with_overrides
+from cocite.config import Settings, read_yaml, with_overrides, with_values
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
 
@@ -164,8 +164,10 @@ def recipe_path(name: str) -> Path:
     return path
 
 
-def load_recipe(name: str, overrides: Sequence[str] = ()) -> Settings:
-    """A recipe by the name of a shipped one or by its path, with ``key.path=value`` overrides."""
+def load_recipe(
+    name: str, overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None
+) -> Settings:
+    """A recipe by the name of a shipped one or by its path, with ``key.path=value`` overrides, and values by key."""
     path = recipe_path(name)
     data = read_yaml(path)
     kind = data.get("kind")
@@ -175,7 +177,7 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Settings:
         )
     module, settings, _ = KINDS[kind]
     cls: type[Settings] = getattr(importlib.import_module(module), settings)
-    return cls.parse(with_overrides(data, overrides), where=str(path))
+    return cls.parse(with_values(with_overrides(data, overrides), values or {}), where=str(path))
 
 
 def train(
