@@ -13,6 +13,8 @@ from cocite.artifacts import write_atomic
 from cocite.config import Settings
 from cocite.errors import IntegrityError, NotFoundError
 
+LATENCY = "latency_ms"
+"""Milliseconds of a query: the metric by which a trial says what its choice costs."""
 State = Literal["finished", "stopped", "failed"]
 
 

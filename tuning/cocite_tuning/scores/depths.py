@@ -35,11 +35,10 @@ from cocite.protocols import NO_ROW, Ranking
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
 from cocite_tuning.scores.latency import milliseconds
 from cocite_tuning.scores.pools import consecutive
+from cocite_tuning.trials import LATENCY
 
 BLOCK = 64
 """Queries scored together."""
-LATENCY = "latency_ms"
-"""Milliseconds of a query: the metric that a budget limits."""
 
 
 class DepthsStudySettings(ScoreSettings):

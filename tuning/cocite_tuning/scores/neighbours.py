@@ -25,9 +25,9 @@ from cocite.evaluation.hits import Hits
 from cocite.pipeline import members
 from cocite.protocols import NO_ROW, Encoder, Reranker
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
-from cocite_tuning.scores.depths import LATENCY
 from cocite_tuning.scores.latency import milliseconds
 from cocite_tuning.scores.pools import Pool, joined, pooled
+from cocite_tuning.trials import LATENCY
 
 BLOCK = 64
 """Queries scored together."""

@@ -1,0 +1,1 @@
+"""What a sweep found: an HTML page that opens without a network, its figures, and the command that writes them."""

@@ -1,0 +1,52 @@
+"""``cocite tune report``: the page of a sweep, and its best trial on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cocite.cli.console import JsonFlag, emit, err, out, table
+
+
+def report(
+    sweep: Annotated[Path, typer.Argument(help="Folder of a sweep, or its file of trials.")],
+    to: Annotated[
+        Path | None, typer.Option(help="HTML page to write [default: report.html beside the trials].")
+    ] = None,
+    max_latency_ms: Annotated[
+        float | None, typer.Option(min=0, help="Best trial within so many milliseconds a query.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Write what a sweep found as one HTML page that opens without a network."""
+    from cocite.artifacts import write_atomic
+    from cocite_tuning.report.page import SweepReport, plain, read_trials
+
+    made = SweepReport(read_trials(sweep), max_latency_ms=max_latency_ms)
+    best = made.best
+    path = to or (sweep if sweep.is_dir() else sweep.parent) / "report.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, made.html())
+    err.print(f"written: {path}", highlight=False, soft_wrap=True)
+    if json:
+        emit(plain(made) | {"report": path})
+        return
+    out.print(f"{made.trials.sweep}: " + ", ".join(f"{key} {value}" for key, value in made.facts.items()))
+    if best is not None and made.chosen is not None:
+        table(f"trial {best.number}, the best", made.chosen.columns, made.chosen.rows)
+    if made.frontier is not None:
+        table(
+            "speed against quality: no trial beats these in both", made.frontier.columns, made.frontier.rows
+        )
+        for part in made.depths:
+            table(f"by {part.columns[0]}", part.columns, part.rows)
+    found = made.importance
+    if found is not None:
+        rows = [[name, f"{loss:.3f}", f"{deviation:.3f}"] for name, loss, deviation in found.parameters]
+        table(f"importance, from {found.trials} trials", ["parameter", "loss of R²", "±"], rows)
+        if not found.trusted:
+            out.print(
+                "The forest explains too little of the metric for this order to mean much.", style="dim"
+            )
