@@ -135,12 +135,17 @@ def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
                 where="workers",
                 hint="lower workers.count" + (", workers.gpus" if name == "GPU" else ", workers.cpus"),
             )
-    room = sum(
-        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes
-    )
-    if room < least:
+    if (places := room(workers, nodes)) < least:
         raise InputError(
-            f"{least} workers are asked for, and the cluster's nodes have room for {room}",
+            f"{least} workers are asked for, and the cluster's nodes have room for {places}",
             where="workers",
             hint="lower workers.count, workers.cpus or workers.gpus",
         )
+
+
+def room(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> int:
+    """How many such workers the nodes hold at a time, each worker on one node, whole."""
+    asked = resources(workers)
+    return sum(
+        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -114,6 +114,18 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         result |= (
             flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
         )
+    return result
+
+
+def leaves(cls: type[BaseModel], prefix: str = "") -> dict[str, Any]:
+    """Dotted key -> annotation (with its constraints) of each setting that holds a value, not further settings."""
+    result: dict[str, Any] = {}
+    for name, info in cls.model_fields.items():
+        inner = _models(info.annotation)
+        if not inner:
+            result[f"{prefix}{name}"] = Annotated[info.annotation, info]
+        for model in sorted(inner, key=lambda model: model.__qualname__):
+            result |= leaves(model, f"{prefix}{name}.")
     return result
 
 

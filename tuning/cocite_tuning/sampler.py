@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from cocite_tuning.spaces import Space
-from cocite_tuning.trials import Trial
 
 Search = Literal["tpe", "random"]
 
@@ -69,7 +68,8 @@ class Sampler:
         """
         import hyperopt
 
-        doc = self._docs.get(number) or self._entered(number, params)
+        self.expect(number, params)
+        doc = self._docs.get(number)
         if doc is None:
             return
         doc["state"] = hyperopt.JOB_STATE_DONE
@@ -80,21 +80,16 @@ class Sampler:
         )
         self._trials.refresh()
 
-    def tell_trial(self, trial: Trial, metric: str) -> None:
-        """The same of a trial of the file."""
-        self.tell(trial.number, trial.params, trial.metrics.get(metric, math.nan))
-
-    def _entered(self, number: int, params: Mapping[str, Any]) -> Any:
-        """A trial that another process drew, entered in the books; None: it is not of this space."""
+    def expect(self, number: int, params: Mapping[str, Any]) -> None:
+        """A trial that another process drew is under way."""
         point = self.space.point(params)
-        if point is None:
-            return None
+        if number in self._docs or point is None:
+            return
         vals = {label: [point[label]] if label in point else [] for label in self._domain.params}
         idxs = {label: [number] * len(values) for label, values in vals.items()}
         misc = {"tid": number, "cmd": self._domain.cmd, "workdir": None, "idxs": idxs, "vals": vals}
         (doc,) = self._trials.new_trial_docs([number], [None], [self._domain.new_result()], [misc])
         self._insert(number, doc)
-        return self._docs[number]
 
     def _insert(self, number: int, doc: Any) -> None:
         self._trials.insert_trial_docs([doc])  # of a copy of it

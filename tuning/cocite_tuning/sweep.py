@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter, ValidationError, model_validator
 
-from cocite.config import Settings, flat, read_yaml, with_overrides
+from cocite.config import Settings, read_yaml, with_overrides
 from cocite.errors import ConfigError, NotFoundError, nearest
 from cocite_tuning.sampler import Search, draws
 from cocite_tuning.spaces import Space
 from cocite_tuning.study import Study
+from cocite_tuning.values import Values
 
 SWEEPS = Path(__file__).parent / "sweeps"
 
@@ -29,6 +30,15 @@ CHECKED = 64
 """Draws of a space that are looked at before anything starts."""
 
 
+@runtime_checkable
+class Choosy(Protocol):
+    """A study that may refuse parameters each of which it takes."""
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Raise a :class:`~cocite.errors.ConfigError` for parameters that do not go together."""
+        ...
+
+
 def _study(data: Any) -> Any:
     """The settings of a study by its kind."""
     if isinstance(data, Settings):
@@ -41,12 +51,6 @@ def _study(data: Any) -> Any:
     module, name = STUDIES[kind]
     settings: type[Settings] = getattr(importlib.import_module(module), name)
     return settings.parse(data, where="study")
-
-
-Values = Annotated[
-    dict[str, Any], BeforeValidator(lambda data: flat(data) if isinstance(data, Mapping) else data)
-]
-"""Dotted name -> value; nested mappings do as well."""
 
 
 class MetricSettings(Settings):
@@ -126,6 +130,19 @@ class ChampionSettings(Settings):
     """So many of the dev queries; null: all."""
     level: float = Field(0.05, gt=0, lt=1)
     """Greatest p of the two-sided paired t-test."""
+
+    def check(self) -> None:
+        """Refuse a system or a metric that there is none of."""
+        from cocite.evaluation.metrics import Metric
+        from cocite.evaluation.systems import SYSTEMS
+
+        Metric.parse(self.metric)
+        if self.system not in SYSTEMS:
+            raise ConfigError(
+                f"no system is called {self.system!r}",
+                where="champion.system",
+                hint=nearest(self.system, SYSTEMS),
+            )
 
 
 class Sweep(Settings):
@@ -214,7 +231,11 @@ def checked_space(sweep: Sweep, study: Study) -> Space:
     for values, where in fixed:
         for key, value in values.items():
             check(key, value, where)
-    for params in draws(space, CHECKED, sweep.seed):
+    drawn = draws(space, CHECKED, sweep.seed)
+    for params in drawn:
         for key, value in params.items():
             check(key, value, "space")
+    if isinstance(study, Choosy):
+        for params in (*sweep.start, *drawn):
+            study.check(params)
     return space

@@ -1,0 +1,15 @@
+"""Parameters by dotted name, as sweep files give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from cocite.config import flat
+
+Values = Annotated[
+    dict[str, Any], BeforeValidator(lambda data: flat(data) if isinstance(data, Mapping) else data)
+]
+"""Dotted name -> value; nested mappings do as well."""
