@@ -19,6 +19,8 @@ LOW, MIDDLE, HIGH = "#d8e2ea", "#6aa5c4", "#0b4f6c"
 """Worse to better: light to dark, so that it reads without colour too."""
 DRAWN = 300
 """Trials whose lines are drawn one by one; of more, the best third of so many and others evenly by rank."""
+FEW = 8
+"""Values that are all named on an axis."""
 POINTS = 300
 """Points above which a cloud becomes a picture inside the SVG."""
 
@@ -91,9 +93,10 @@ def some(order: NDArray[np.int64], most: int = DRAWN) -> NDArray[np.int64]:
 
 
 def scale_x(axes: Any, column: Column) -> None:
-    """Give a parameter's axis its scale: logarithmic, or one place for each level."""
-    from matplotlib.ticker import MaxNLocator, NullFormatter
+    """Give a parameter's axis its scale: logarithmic, or one place for each level; few values are ticks themselves."""
+    from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
 
+    known = np.unique(column.known)
     if column.levels:
         axes.set_xticks(
             range(len(column.levels)),
@@ -101,12 +104,16 @@ def scale_x(axes: Any, column: Column) -> None:
             rotation=0 if short(column.levels) else 20,
         )
         axes.set_xlim(-0.5, len(column.levels) - 0.5)
-    elif column.logarithmic:
+        return
+    if column.logarithmic:
         axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        whole = all(float(value).is_integer() for value in column.known)
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole))
+        axes.xaxis.set_minor_locator(NullLocator())
+    if len(known) <= FEW and column.logarithmic:
+        axes.set_xticks(known, [named(value) for value in known])
+    elif not column.logarithmic:
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=bool((known == np.round(known)).all())))
+    elif known[-1] / known[0] < 1000 and known[0] >= 0.01:
+        axes.xaxis.set_major_formatter(ScalarFormatter())
 
 
 def short(levels: Sequence[str]) -> bool:

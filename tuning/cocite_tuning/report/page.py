@@ -93,19 +93,20 @@ class SweepReport:
 
     @property
     def frontier(self) -> Table | None:
-        """The trials that no other beats in both quality and latency."""
+        """The trials that no other beats in both quality and latency, numbered as in the figure."""
         if not self.view.costed:
             return None
         rows = [
             [
+                str(i),
                 shown(trial.metrics[LATENCY]),
                 shown(self.trials.value(trial)),
                 described(trial),
                 str(trial.number),
             ]
-            for trial in self.view.frontier()
+            for i, trial in enumerate(self.view.frontier(), 1)
         ]
-        return Table(["ms a query", self.trials.metric, "parameters", "trial"], rows)
+        return Table(["", "ms a query", self.trials.metric, "parameters", "trial"], rows)
 
     @property
     def depths(self) -> list[Table]:

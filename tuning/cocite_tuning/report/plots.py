@@ -29,7 +29,7 @@ from cocite_tuning.report.figures import (
     svg,
 )
 from cocite_tuning.report.importance import Importance
-from cocite_tuning.report.view import Column, View, described
+from cocite_tuning.report.view import Column, View
 from cocite_tuning.trials import LATENCY, Trial
 
 AXES = 9
@@ -92,8 +92,10 @@ def parallel(view: View, found: Importance | None = None) -> str | None:
         axes.text(len(columns) + 0.06, height, f"{value:.4g}", va="center", fontsize=8)
     if (heights == UNSET).any():
         axes.text(-0.08, UNSET, "unset", va="center", ha="right", fontsize=8, color=FAINT)
-    names = [cut(column.label, 140 // len(places)) for column in columns]
-    axes.set_xticks(places, [*names, view.metric], fontweight="bold", fontsize=8)
+    # Names in two rows, in turn, so that long ones do not meet.
+    names = [*(cut(column.label, 180 // len(places)) for column in columns), view.metric]
+    rows = ["\n" + name if i % 2 else name for i, name in enumerate(names)]
+    axes.set_xticks(places, rows, fontweight="bold", fontsize=8)
     axes.tick_params(axis="x", length=0)
     axes.set_yticks([])
     axes.grid(visible=False)
@@ -259,13 +261,10 @@ def speed(view: View, *, budget: float | None = None, chosen: Trial | None = Non
     x, y = [trial.metrics[LATENCY] for trial in front], [view.all.value(trial) for trial in front]
     axes.plot(x, y, color=HIGH, linewidth=1.6, drawstyle="steps-post", zorder=3)
     axes.scatter(x, y, s=26, color=HIGH, zorder=4, linewidths=0)
-    for i in sorted(set(np.linspace(0, len(front) - 1, min(6, len(front))).astype(int).tolist())):
+    for i, place in enumerate(zip(x, y, strict=True)):
+        # Neighbours on the line may lie close: their numbers stand above and below in turn.
         axes.annotate(
-            cut(described(front[i]), 44),
-            (x[i], y[i]),
-            xytext=(5, -11),
-            textcoords="offset points",
-            fontsize=7.5,
+            str(i + 1), place, (0, 6 if i % 2 else -13), textcoords="offset points", ha="center", fontsize=8
         )
     if budget is not None:
         axes.axvline(budget, color=INK, linewidth=1, linestyle=(0, (4, 3)))
@@ -301,8 +300,7 @@ def depths(view: View) -> str | None:
         ):
             axes.plot(x, y, color=colour, linewidth=1.6)
             axes.scatter(x, y, s=24, color=colour, zorder=3, linewidths=0)
-        if column.logarithmic:
-            grid[1][i].set_xscale("log")
+        scale_x(grid[1][i], column)
         grid[1][i].set_ylim(bottom=0)
         grid[1][i].set_xlabel(column.label)
     grid[0][0].set_ylabel(f"best {view.metric}")

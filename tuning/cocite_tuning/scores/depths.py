@@ -33,12 +33,14 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Ranking
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
-from cocite_tuning.scores.latency import milliseconds
+from cocite_tuning.scores.latency import Call, milliseconds
 from cocite_tuning.scores.pools import consecutive
 from cocite_tuning.trials import LATENCY
 
 BLOCK = 64
 """Queries scored together."""
+CROSS_REPEATS = 2
+"""How often the cross-encoder's time is taken: it is seconds, and varies less."""
 
 
 class DepthsStudySettings(ScoreSettings):
@@ -150,24 +152,31 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
     def _times(self, dev: DevQueries, first: FirstStage, second: SecondStage) -> dict[str, dict[str, float]]:
         """Milliseconds by stage and K."""
         queries = dev.task.queries[: self.settings.timed]
-        times: dict[str, dict[str, float]] = {"first": {}, "second": {}, "cross": {}}
-        for depth in self.settings.depths:
-            options = Options(depth=depth, evidence=False)
-            times["first"][str(depth)] = milliseconds(lambda one, o=options: first.retrieve(one, o), queries)
-            found = {query.id: first.retrieve([query], options) for query in queries}
-            times["second"][str(depth)] = milliseconds(
-                lambda one, known=found: second.fused(one, known[one[0].id]), queries
-            )
+        options = {depth: Options(depth=depth, evidence=False) for depth in self.settings.depths}
+        found = {
+            depth: {query.id: first.retrieve([query], options[depth]) for query in queries}
+            for depth in options
+        }
+
+        def retrieve(depth: int) -> Call:
+            return lambda one: first.retrieve(one, options[depth])
+
+        def fuse(depth: int) -> Call:
+            return lambda one: second.fused(one, found[depth][one[0].id])
+
+        times = {
+            "first": milliseconds({str(depth): retrieve(depth) for depth in options}, queries),
+            "second": milliseconds({str(depth): fuse(depth) for depth in options}, queries),
+        }
         if second.cross_encoder is not None:
-            reader = second.cross_encoder
-            counts = {
-                min(rerank, depth) for rerank in self.settings.reranks for depth in self.settings.depths
-            }
-            for rerank in sorted(counts - {0}):
-                top = {query.id: found[query.id].ranking.top(rerank) for query in queries}
-                times["cross"][str(rerank)] = milliseconds(
-                    lambda one, known=top: reader.score(one, known[one[0].id]), queries, repeats=1
-                )
+            reader, widest = second.cross_encoder, found[self.settings.depths[-1]]
+
+            def read(rerank: int) -> Call:
+                return lambda one: reader.score(one, widest[one[0].id].ranking.top(rerank))
+
+            counts = {min(rerank, depth) for rerank in self.settings.reranks for depth in options} - {0}
+            calls = {str(count): read(count) for count in sorted(counts)}
+            times["cross"] = milliseconds(calls, queries, repeats=CROSS_REPEATS)
         return times
 
     # -- a trial ---------------------------------------------------------------------------------------------

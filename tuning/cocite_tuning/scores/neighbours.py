@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ from cocite.evaluation.hits import Hits
 from cocite.pipeline import members
 from cocite.protocols import NO_ROW, Encoder, Reranker
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
-from cocite_tuning.scores.latency import milliseconds
+from cocite_tuning.scores.latency import Call, milliseconds
 from cocite_tuning.scores.pools import Pool, joined, pooled
 from cocite_tuning.trials import LATENCY
 
@@ -128,7 +128,7 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
     def _times(self, dev: DevQueries, encoder: Encoder, nnrank: Reranker | None) -> dict[str, float]:
         """Milliseconds of a query by K, expansion and order."""
         queries = dev.task.queries[: self.settings.timed]
-        times = {}
+        calls: dict[str, Call] = {}
         for ranked in (False, True) if nnrank is not None else (False,):
             for expansion in (False, True):
                 for count in self.settings.neighbours:
@@ -139,10 +139,8 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
                         neighbours=count,
                         expansion=expansion,
                     )
-                    times[_named(count, expansion, ranked)] = milliseconds(
-                        lambda one, ranker=ranker: ranker.rank(one, ANSWERED), queries
-                    )
-        return times
+                    calls[_named(count, expansion, ranked)] = partial(ranker.rank, k=ANSWERED)
+        return milliseconds(calls, queries)
 
     def _choice(self, params: Mapping[str, Any]) -> tuple[int, bool, bool]:
         usual = 100 if 100 in self.settings.neighbours else self.settings.neighbours[-1]
