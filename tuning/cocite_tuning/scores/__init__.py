@@ -11,14 +11,3 @@
 All are measured on queries of the dev split, with the history before it. The queries of some manuscripts are kept from
 every trial: on them the winner is compared with the default (:meth:`~cocite_tuning.scores.base.ScoreStudy.confirm`).
 """
-
-from __future__ import annotations
-
-SCORE_STUDIES: dict[str, tuple[str, str]] = {
-    "depths": ("cocite_tuning.scores.depths", "DepthsStudySettings"),
-    "neighbours": ("cocite_tuning.scores.neighbours", "NeighboursStudySettings"),
-    "fusion": ("cocite_tuning.scores.blend", "FusionStudySettings"),
-    "bm25": ("cocite_tuning.scores.bm25", "Bm25StudySettings"),
-    "trees": ("cocite_tuning.scores.trees", "TreesStudySettings"),
-}
-"""Kind of a study -> (module, name of its settings). Named by string: imported when used."""
