@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from cocite.artifacts import MANIFEST, write_atomic
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, ConfigError
+from cocite.errors import CociteError, ConfigError, InputError
+from cocite.evaluation.significance import Comparison
 from cocite.pipeline.members import MEMBERS
 from cocite_jobs import tracking
 from cocite_jobs.places import at_hand
@@ -32,7 +34,7 @@ from cocite_tuning.spaces import Space
 from cocite_tuning.study import Study
 from cocite_tuning.sweep import SchedulerSettings, Sweep, checked_space
 from cocite_tuning.training_study import TrainingStudy, linked
-from cocite_tuning.trials import Trial, Trials
+from cocite_tuning.trials import LATENCY, Trial, Trials
 
 EXPERIMENT = "tune"
 BEST = "best"
@@ -48,6 +50,7 @@ class Manner:
         address: of a running Ray cluster; None: see :func:`cocite_jobs.ray_cluster.connected`.
         wait: wait for resources that the cluster does not have yet.
         verbose: let Ray's own log through.
+        max_latency_ms: the best trial is the best of those that need no more a query.
         tracking: where MLflow's runs are kept.
     """
 
@@ -55,6 +58,7 @@ class Manner:
     address: str | None = None
     wait: bool = False
     verbose: bool = False
+    max_latency_ms: float | None = None
     tracking: tracking.Tracking = field(default_factory=tracking.Tracking)
 
 
@@ -67,7 +71,9 @@ class Swept:
         trials: all of them.
         best: the best one.
         model: a folder with its model; None: it trained none.
+        confirmation: the best against the default on queries that no trial saw; None: none were kept.
         verdict: what became of it as a contender; None: it was none.
+        report: the page of the sweep.
         run_id: MLflow's id of the sweep's run; empty without tracking.
     """
 
@@ -75,7 +81,9 @@ class Swept:
     trials: Trials
     best: Trial
     model: Path | None
+    confirmation: Comparison | None
     verdict: Verdict | None
+    report: Path
     run_id: str
 
 
@@ -90,19 +98,21 @@ class Plan:
     to: Path
 
 
-def planned(sweep: Sweep, corpus: str, to: Path) -> Plan:
+def planned(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Plan:
     """Look at all of a sweep before anything starts.
 
     Args:
         sweep: from its file.
         corpus: path or URI of the corpus store.
         to: folder of the sweep; under Ray on several nodes, one that all see.
+        here: whether it is to run here; else nobody looks for the corpus.
 
     Raises:
         ConfigError: the space names a key that the study does not know, or a value that it does not take.
         InputError: parts of the sweep do not fit one another.
     """
-    study: Study = sweep.study.open(Path(at_hand(corpus)), to / "shared")  # type: ignore[attr-defined]
+    store = at_hand(corpus) if here else Path(corpus)
+    study: Study = sweep.study.open(store, to / "shared")  # type: ignore[attr-defined]
     if isinstance(study, TrainingStudy):
         resources = sweep.resources
         study = replace(
@@ -152,17 +162,20 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
         study.prepare()
         _phases(plan, manner, ledger, recorder, listener)
         trials = ledger.trials
-        _keep(run, plan)
         if not trials.ranked:
             raise _none_finished(trials, plan.to)
-        best = trials.best()
-        model = _model_of(best, ledger)
+        listener.stage("the report", 0)
+        report = _keep(run, plan, trials, manner.max_latency_ms)
+        limit = {LATENCY: manner.max_latency_ms} if manner.max_latency_ms is not None else None
+        best = trials.best(at_most=limit)
         write_atomic(plan.to / "best.json", json.dumps(best.model_dump(mode="json"), indent=1) + "\n")
+        model = _model_of(best, ledger)
         verdict = None
         if sweep.champion is not None and model is not None:
-            listener.stage("the champion is asked", 0)
+            listener.stage("against the champion", 0)
             verdict = contend(sweep.champion, model, store, manner.tracking, run)
-        return Swept(plan.to, trials, best, model, verdict, run.id)
+        confirmation = _confirmed(study, best, trials.metric)
+        return Swept(plan.to, trials, best, model, confirmation, verdict, report, run.id)
 
 
 def _phases(plan: Plan, manner: Manner, ledger: Ledger, recorder: Recorder, listener: Listener) -> None:
@@ -252,10 +265,34 @@ def _ray(manner: Manner) -> Iterator[None]:
         yield
 
 
-def _keep(run: tracking.Run, plan: Plan) -> None:
-    """The sweep's files as artifacts of its run."""
-    for name in ("sweep.json", "trials.json"):
-        run.artifact(plan.to / name)
+def _keep(run: tracking.Run, plan: Plan, trials: Trials, max_latency_ms: float | None) -> Path:
+    """Write the report beside the trials, and keep it and the sweep's files in its run; returns the page."""
+    from cocite_tuning.report.page import write_artifacts, write_report
+
+    page = write_report(trials, plan.to / "report.html", max_latency_ms=max_latency_ms)
+    if run.id:
+        with tempfile.TemporaryDirectory(prefix="cocite-report-") as folder:
+            write_artifacts(trials, folder, max_latency_ms=max_latency_ms)
+            run.artifact(folder, folder="report")
+        run.artifact(plan.to / "sweep.json")
+    return page
+
+
+@runtime_checkable
+class _Confirming(Protocol):
+    """A study that keeps queries from its trials."""
+
+    def confirm(self, params: Mapping[str, Any], metric: str) -> Comparison: ...
+
+
+def _confirmed(study: Study, best: Trial, metric: str) -> Comparison | None:
+    """The best trial against the default on queries that no trial saw, where there are any."""
+    if not isinstance(study, _Confirming):
+        return None
+    try:
+        return study.confirm(best.params, metric)
+    except InputError:  # none were kept, or what is optimised is none of a query's metrics
+        return None
 
 
 def _none_finished(trials: Trials, folder: Path) -> CociteError:

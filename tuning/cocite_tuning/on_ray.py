@@ -141,6 +141,7 @@ def _source(conductor: Conductor) -> Any:
         """Asks the conductor; who also hears what becomes of the trials."""
 
         def suggest(self, trial_id: str) -> Any:  # noqa: ARG002
+            """The next trial."""
             order = conductor.next()
             return Searcher.FINISHED if order is None else {"number": order.number, "params": order.params}
 
@@ -160,37 +161,31 @@ def _ears(conductor: Conductor) -> Any:
     """Hears what Tune tells of the trials."""
     from ray.tune import Callback
 
+    metric = conductor.ledger.sweep.metric.name
+
     class Ears(Callback):  # type: ignore[misc]
         """Tells the conductor."""
 
-        def on_trial_start(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:  # noqa: ARG002
+        def on_trial_start(self, trial: Any, **_: Any) -> None:
             conductor.begin(trial.config["number"])
 
-        def on_trial_result(
-            self,
-            iteration: int,
-            trials: Any,
-            trial: Any,
-            result: Mapping[str, Any],
-            **info: Any,  # noqa: ARG002
-        ) -> None:
+        def on_trial_result(self, trial: Any, result: Mapping[str, Any], **_: Any) -> None:
             if METRICS in result and FINAL not in result:
                 conductor.tell(trial.config["number"], dict(result[METRICS]), int(result[STEP]))
 
-        def on_trial_recover(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:  # noqa: ARG002
+        def on_trial_recover(self, trial: Any, **_: Any) -> None:
             conductor.listener.again(trial.config["number"])
 
-        def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:  # noqa: ARG002
+        def on_trial_complete(self, trial: Any, **_: Any) -> None:
             number, last = trial.config["number"], trial.last_result
             if ERROR in last:
                 conductor.end(number, "failed", {}, last[ERROR])
             elif FINAL in last:
                 conductor.end(number, "finished", last[METRICS])
             else:
-                worth = {conductor.ledger.sweep.metric.name: last[conductor.ledger.sweep.metric.name]}
-                conductor.end(number, "stopped", {**last[METRICS], **worth})
+                conductor.end(number, "stopped", {**last[METRICS], metric: last[metric]})
 
-        def on_trial_error(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:  # noqa: ARG002
+        def on_trial_error(self, trial: Any, **_: Any) -> None:
             conductor.end(trial.config["number"], "failed", {}, _sentence(trial.get_pickled_error()))
 
         def __reduce__(self) -> Any:

@@ -20,6 +20,11 @@ SWEEPS = Path(__file__).parent / "sweeps"
 
 STUDIES: dict[str, tuple[str, str]] = {
     "training": ("cocite_tuning.training_study", "TrainingStudySettings"),
+    "depths": ("cocite_tuning.scores.depths", "DepthsStudySettings"),
+    "neighbours": ("cocite_tuning.scores.neighbours", "NeighboursStudySettings"),
+    "fusion": ("cocite_tuning.scores.blend", "FusionStudySettings"),
+    "bm25": ("cocite_tuning.scores.bm25", "Bm25StudySettings"),
+    "trees": ("cocite_tuning.scores.trees", "TreesStudySettings"),
 }
 """Kind of a study -> (module, name of its settings). Named by string: imported when used.
 

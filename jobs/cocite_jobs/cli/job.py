@@ -41,8 +41,11 @@ def submit(
     ] = "",
     to: Annotated[str, typer.Option("--to", help="Model folder: a path on the cluster, or a URI.")] = "",
     address: Address = LOCAL,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished training.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Throw an unfinished training away.")] = False,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="RECIPE is a sweep, and --to its folder, which all nodes see.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is unfinished.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Throw what is unfinished away.")] = False,
     register: Annotated[
         str | None, typer.Option("--register", metavar="NAME[@ALIAS]", help="Register the model in MLflow.")
     ] = None,
@@ -58,21 +61,30 @@ def submit(
     detach: Annotated[bool, typer.Option("--detach", help="Do not wait for the end.")] = False,
     json_: JsonFlag = False,
 ) -> None:
-    """Train a recipe on a cluster, follow its log, and end with its exit code. Ctrl-C leaves the job running."""
+    """Train a recipe on a cluster, or run a sweep; follow its log, and end with its exit code.
+
+    Ctrl-C leaves the job running.
+    """
     import os
 
     from cocite_jobs.submit import Cluster
     from cocite_jobs.train import load_recipe, recipe_path
 
-    settings = load_recipe(recipe, overrides or [])
-    kind = str(getattr(settings, "kind", recipe))
-    file, name = recipe_path(recipe), recipe
-    shipped = name == file.stem and not Path(name).suffix
-    if not shipped:
-        name = file.name
     for option, place in (("--corpus", corpus), ("--to", to)):
         _on_the_cluster(option, place)
-    arguments = ["train", name, *(overrides or []), "--corpus", corpus, "--to", to]
+    if sweep:
+        if register:
+            raise InputError("a sweep says itself what it registers", where="--register", hint="set champion")
+        _look_at_sweep(recipe, overrides or [], to)
+        kind, file = "sweep", Path(recipe)
+        shipped = not file.is_file()
+    else:
+        settings = load_recipe(recipe, overrides or [])
+        kind, file = str(getattr(settings, "kind", recipe)), recipe_path(recipe)
+        shipped = recipe == file.stem and not Path(recipe).suffix
+    name = recipe if shipped else file.name
+    command = ["tune", "run"] if sweep else ["train"]
+    arguments = [*command, name, *(overrides or []), "--corpus", corpus, "--to", to]
     arguments += ["--resume"] * resume + ["--fresh"] * fresh
     arguments += ["--register", register] if register else []
     arguments += [
@@ -142,6 +154,19 @@ def stop(id_: Id, address: Address = LOCAL, json_: JsonFlag = False) -> None:
         emit(job)
     else:
         err.print(f"Job {job.id}: {job.status.lower()} after {_length(job)}")
+
+
+def _look_at_sweep(name: str, overrides: list[str], to: str) -> None:
+    """Let ``cocite tune`` refuse what can be refused before anything is sent: jobs know nothing of sweeps."""
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    from cocite.cli import root
+
+    with redirect_stdout(StringIO()):
+        root.main(
+            args=["tune", "run", name, *overrides, "--to", to, "--check", "--json"], standalone_mode=False
+        )
 
 
 def _on_the_cluster(option: str, place: str) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Annotated, Any, Literal
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, progress, table
+from cocite.cli.console import JsonFlag, emit, err, stages, table
 from cocite.errors import InputError
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
@@ -94,7 +93,7 @@ def train(
             )
         )
         training.note(run.id)
-        bar = stack.enter_context(_stages())
+        bar = stack.enter_context(stages())
 
         def log(metrics: dict[str, float], step: int) -> None:
             history.append(metrics | ({"step": step} if neural else {}))
@@ -141,40 +140,3 @@ def _registered(text: str | None, track: bool) -> tuple[str, str]:
     if not track:
         raise InputError("a model is registered in MLflow", where="--register", hint="leave --no-track out")
     return name, alias or ALIAS
-
-
-class _Bar:
-    """One progress bar after another, one for each stage of a training."""
-
-    def __init__(self) -> None:
-        self._close: Callable[[], None] = lambda: None
-        self._advance: Callable[[int], None] = lambda _: None
-
-    def stage(self, name: str, total: int) -> None:
-        """Begin a stage of so many batches (0: unknown)."""
-        self.close()
-        manager = progress(name, total or None)
-        self._advance = manager.__enter__()
-
-        def close() -> None:
-            manager.__exit__(None, None, None)
-
-        self._close = close
-
-    def advance(self, count: int) -> None:
-        """Batches done."""
-        self._advance(count)
-
-    def close(self) -> None:
-        """End the present stage's bar."""
-        self._close()
-        self._close = lambda: None
-
-
-@contextmanager
-def _stages() -> Iterator[_Bar]:
-    bar = _Bar()
-    try:
-        yield bar
-    finally:
-        bar.close()

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -91,3 +91,41 @@ def progress(description: str, total: float | None = None) -> Iterator[Any]:
     ) as bar:
         task = bar.add_task(description, total=total)
         yield lambda n=1: bar.advance(task, n)
+
+
+class Stages:
+    """One progress bar after another, one for each stage of a long piece of work."""
+
+    def __init__(self) -> None:
+        self._close: Callable[[], None] = lambda: None
+        self._advance: Callable[[int], None] = lambda _: None
+
+    def stage(self, name: str, total: int) -> None:
+        """Begin a stage of so many steps (0: unknown)."""
+        self.close()
+        manager = progress(name, total or None)
+        self._advance = manager.__enter__()
+
+        def close() -> None:
+            manager.__exit__(None, None, None)
+
+        self._close = close
+
+    def advance(self, count: int) -> None:
+        """Steps done."""
+        self._advance(count)
+
+    def close(self) -> None:
+        """End the present stage's bar."""
+        self._close()
+        self._close = lambda: None
+
+
+@contextmanager
+def stages() -> Iterator[Stages]:
+    """Shows progress while the block runs."""
+    bar = Stages()
+    try:
+        yield bar
+    finally:
+        bar.close()
