@@ -136,7 +136,7 @@ def signs(first: list[float], second: list[float]) -> dict[str, float]:
 
 
 def space_of(study: ScoreStudy[Any]) -> dict[str, Any]:
-    """What is searched: of BM25 all four parameters, of the blend each weight to 1.6, twice what most shipped ones have at most."""
+    """What is searched: of BM25 all four parameters, of the blend each weight up to the greatest in its grid, 1.6."""
     if study.settings.kind == "fusion":
         return {name: {"uniform": [0, 1.6]} for name in study.keys}
     forms = [str(form) for form in study.forms]  # type: ignore[attr-defined]

@@ -21,6 +21,8 @@ State = Literal["finished", "stopped", "failed"]
 class Trial(Settings):
     """One choice of parameters, and what came of it."""
 
+    model_config = ConfigDict(ser_json_inf_nan="constants")  # a metric may be NaN, and comes back as such
+
     number: int
     """From 0, in the order in which the sampler drew them; never used twice in a sweep."""
     params: dict[str, Any]
@@ -43,8 +45,6 @@ class Trial(Settings):
 
 class Trials(Settings):
     """All trials of a sweep."""
-
-    model_config = ConfigDict(ser_json_inf_nan="constants")
 
     sweep: str
     """The sweep's name."""
