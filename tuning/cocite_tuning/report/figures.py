@@ -24,7 +24,7 @@ FEW = 8
 POINTS = 300
 """Points above which a cloud becomes a picture inside the SVG."""
 
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cocite",
     "font.family": "sans-serif",

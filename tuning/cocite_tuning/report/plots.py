@@ -48,7 +48,7 @@ def styled(make: Callable[Concatenate[View, P], str | None]) -> Callable[Concate
     """Draw under this report's style, whatever matplotlib's own configuration says."""
 
     @wraps(make)
-    def drawn(view: View, *args: P.args, **options: P.kwargs) -> str | None:
+    def drawn(view: View, /, *args: P.args, **options: P.kwargs) -> str | None:
         import matplotlib as mpl
 
         with mpl.rc_context():
@@ -81,7 +81,7 @@ def parallel(view: View, found: Importance | None = None) -> str | None:
     places = np.arange(heights.shape[1])
     drawn, colour = some(view.order), colours(view.order)
     lines = np.stack([np.broadcast_to(places, heights.shape), heights], axis=2)
-    axes.add_collection(LineCollection(lines[drawn], colors=colour[drawn], linewidths=0.9, alpha=0.75))
+    axes.add_collection(LineCollection(list(lines[drawn]), colors=colour[drawn], linewidths=0.9, alpha=0.75))
     axes.plot(places, heights[view.order[-1]], color=BEST, linewidth=2.2, zorder=4)
     for i, column in enumerate(columns):
         axes.axvline(i, color=INK, linewidth=0.9, zorder=3)

@@ -134,7 +134,7 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
         saturation = k1 * (1 - b + b * entries["length"])
         times, cell = entries["times"], entries["cell"]
         weights = entries["weight"] * times / (times + saturation[cell])
-        scores = np.bincount(cell, weights, minlength=len(saturation))
+        scores = np.asarray(np.bincount(cell, weights, minlength=len(saturation)), np.float64)
         return pool.hits(scores, scores > 0)
 
     @cached_property
