@@ -15,8 +15,6 @@ from cocite.errors import InputError
 from cocite_tuning.report.command import report
 
 if TYPE_CHECKING:
-    import click
-
     from cocite_tuning.driver import Plan, Swept
     from cocite_tuning.trials import Trial, Trials
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 class _SweepByDefault(TyperGroup):
     """``cocite tune SWEEP`` is ``cocite tune run SWEEP``."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``run`` before what names no command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["run", *args]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 
 LOCAL_WEIGHTS: dict[str, float] = {
     "hatten": 1.2,
+    "mp-bert4cr": 0.8,
     "nnselect": 0.4,
     "sentence": 0.5,
     "sentence:manuscript": 0.1,
