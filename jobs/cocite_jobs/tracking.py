@@ -41,11 +41,13 @@ class Run:
     Attributes:
         id: MLflow's id of the run, empty without tracking.
         uri: the store it is kept in, empty without tracking.
+        experiment: id of the group of runs it belongs to.
         before: the last step of each metric that this run kept before it was resumed.
     """
 
     id: str = ""
     uri: str = ""
+    experiment: str = ""
     before: Mapping[str, int] = field(default_factory=dict)
 
     def log(self, metrics: Mapping[str, float], step: int | None = None) -> None:
@@ -66,7 +68,7 @@ class Run:
         from mlflow.entities import Param
 
         client = _client(self.uri)
-        kept = [Param(_key(name), str(value)[:PARAM_LIMIT]) for name, value in flat(params).items()]
+        kept = [Param(name, value) for name, value in _params(params).items()]
         for start in range(0, len(kept), PARAMS_AT_ONCE):
             client.log_batch(self.id, params=kept[start : start + PARAMS_AT_ONCE])
 
@@ -87,29 +89,45 @@ class Run:
         else:
             raise InputError("no such file or folder to keep", where=str(path))
 
-    def child(self, name: str, params: Mapping[str, Any], *, anew: bool) -> Run:
+    def child(
+        self, name: str, params: Mapping[str, Any], *, tags: Mapping[str, str] | None = None, resume: str = ""
+    ) -> Run:
         """Begin a run within this one; who begins it ends it, see :meth:`end`.
 
         Args:
-            name: of the child, by which it is known among its siblings.
+            name: of the child.
             params: what it is done with.
-            anew: whether there is none yet; else the one of that name goes on, if this run has it.
+            tags: further labels.
+            resume: id of a child to go on with (:meth:`children`); one that was done with other parameters is
+                replaced.
         """
         if not self.id:
             return Run()
         client = _client(self.uri)
         with _told():
-            experiment = client.get_run(self.id).info.experiment_id
-            if not anew:
-                known = f"tags.`{PARENT}` = '{self.id}' and tags.`mlflow.runName` = '{name}'"
-                for found in client.search_runs([experiment], known, max_results=1):
-                    again = _reopened(client, found.info.run_id, self.uri)
-                    if again is not None:
-                        return again
-            created = client.create_run(experiment, run_name=name, tags={PARENT: self.id})
-        child = Run(created.info.run_id, self.uri)
+            if resume and client.get_run(resume).data.params == _params(params):
+                return _reopened(client, resume, self.uri) or Run()
+            if resume:
+                client.delete_run(resume)
+            experiment = self.experiment or client.get_run(self.id).info.experiment_id
+            created = client.create_run(experiment, run_name=name, tags={PARENT: self.id, **(tags or {})})
+        child = Run(created.info.run_id, self.uri, experiment)
         child.param(params)
         return child
+
+    def children(self) -> dict[str, str]:
+        """Name -> id of the runs within this one."""
+        if not self.id:
+            return {}
+        client, found, token = _client(self.uri), {}, None
+        with _told():
+            experiment = self.experiment or client.get_run(self.id).info.experiment_id
+            while True:
+                page = client.search_runs([experiment], f"tags.`{PARENT}` = '{self.id}'", page_token=token)
+                found |= {run.info.run_name: run.info.run_id for run in page}
+                token = page.token
+                if not token:
+                    return found
 
     def end(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
         """Close the run."""
@@ -148,7 +166,7 @@ def run(
         experiment_id = _experiment(client, experiment, tracking, uri)
         with _told():
             created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
-    current = earlier or Run(created.info.run_id, uri)
+    current = earlier or Run(created.info.run_id, uri, experiment_id)
     status: Literal["FINISHED", "FAILED", "KILLED"] = "FAILED"
     try:
         if earlier is None:
@@ -263,9 +281,9 @@ def _reopened(client: Any, id_: str, uri: str) -> Run | None:
     except MlflowException:
         return None
     with _told():
-        names = client.get_run(id_).data.metrics
-        steps = {name: max(m.step for m in client.get_metric_history(id_, name)) for name in names}
-    return Run(id_, uri, steps)
+        run = client.get_run(id_)
+        steps = {n: max(m.step for m in client.get_metric_history(id_, n)) for n in run.data.metrics}
+    return Run(id_, uri, run.info.experiment_id, steps)
 
 
 def _experiment(client: Any, name: str, tracking: Tracking, uri: str) -> str:
@@ -296,6 +314,11 @@ def _metrics(values: Mapping[str, float], step: int | None) -> list[Any]:
 
     now = int(time.time() * 1000)
     return [Metric(name, value, now, step or 0) for name, value in values.items()]
+
+
+def _params(values: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as the store has them."""
+    return {_key(name): str(value)[:PARAM_LIMIT] for name, value in flat(values).items()}
 
 
 def _key(name: str) -> str:

@@ -170,8 +170,10 @@ def _show(swept: Swept) -> None:
     if as_it_is is not None and as_it_is.state == "finished":
         rows.append([f"{trials.metric} of the default", shown(trials.value(as_it_is))])
     rows += [[name, shown(value)] for name, value in best.params.items()]
-    table(f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})",
-          ["", ""], rows)  # fmt: skip
+    out.print(
+        f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})"
+    )
+    table("", ["", "value"], rows)
     c = swept.confirmation
     if c is not None:
         out.print(

@@ -154,7 +154,7 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
             )
         )
         ledger.keep_run(run.id)
-        recorder = Recorder(run, frozenset(ledger.under_way))
+        recorder = Recorder(run, resumed=manner.start == "resume")
         stack.callback(recorder.close)
         if not study.light:
             stack.enter_context(_ray(manner))
@@ -206,7 +206,9 @@ def _phases(plan: Plan, manner: Manner, ledger: Ledger, recorder: Recorder, list
     if protocol is None:
         return
     short = Trials(sweep=sweep.name, metric=metric.name, mode=metric.mode, trials=tuple(ledger.of("short")))
-    chosen = [trial.params for trial in short.ranked[: protocol.best]]
+    begun = [trial.params for trial in ledger.of("full")]
+    begun += [each.params for each in ledger.under_way.values() if each.phase == "full"]
+    chosen = begun + [t.params for t in short.ranked[: protocol.best] if t.params not in begun]
     conductor = Conductor(
         ledger,
         recorder,

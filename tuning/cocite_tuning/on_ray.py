@@ -183,7 +183,7 @@ def _ears(conductor: Conductor) -> Any:
             elif FINAL in last:
                 conductor.end(number, "finished", last[METRICS])
             else:
-                conductor.end(number, "stopped", {**last[METRICS], metric: last[metric]})
+                conductor.end(number, "stopped", {**last[METRICS], metric: last[metric]})  # its best so far
 
         def on_trial_error(self, trial: Any, **_: Any) -> None:
             conductor.end(trial.config["number"], "failed", {}, _sentence(trial.get_pickled_error()))

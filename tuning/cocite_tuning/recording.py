@@ -12,23 +12,23 @@ class Recorder:
 
     Args:
         run: the sweep's own.
-        known: numbers of the trials that may have a run from before.
+        resumed: whether trials may have runs from before, known to the ledger or not.
     """
 
-    def __init__(self, run: Run, known: frozenset[int] = frozenset()) -> None:
-        self.run, self.known = run, known
+    def __init__(self, run: Run, *, resumed: bool = False) -> None:
+        self.run = run
+        self._known = run.children() if resumed else {}
         self._open: dict[int, Run] = {}
 
     def begin(self, begun: Begun) -> str:
         """Begin, or take up again, the run of a trial; returns its id."""
         if begun.number not in self._open:
             name = f"trial {begun.number:04d}"
-            child = self.run.child(name, begun.params, anew=begun.number not in self.known)
+            tags = {"phase": begun.phase} if begun.phase else {}
+            child = self.run.child(name, begun.params, tags=tags, resume=self._known.get(name, ""))
             self._open[begun.number] = child
             for step, metrics in begun.curve:  # what was told but not kept when the driver died
                 child.log(metrics, step)
-            if begun.phase:
-                child.tag("phase", begun.phase)
         return self._open[begun.number].id
 
     def tell(self, number: int, metrics: dict[str, float], step: int) -> None:

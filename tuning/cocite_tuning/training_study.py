@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import importlib
+import json
 import math
 import os
 import shutil
@@ -12,6 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
+
+import torch
+from pydantic import Field
 
 from cocite.artifacts import MANIFEST, read_json, write_atomic
 from cocite.config import Settings, leaves
@@ -42,7 +47,7 @@ class TrainingStudySettings(Settings):
     kind: Literal["training"] = "training"
     recipe: str
     """Name of a shipped recipe or a path."""
-    set: Values = {}  # noqa: RUF012  (pydantic copies it)
+    set: Values = Field(default_factory=dict)
     """What every trial has set in it."""
     model: Path | None = None
     """A model folder whose members every trial begins with, but those that build on what is trained."""
@@ -82,8 +87,6 @@ class TrainingStudy:
     def keys(self) -> Mapping[str, Any]:
         """All settings of the recipe, but who trains: that is said by the sweep's ``resources``."""
         module, name, _ = KINDS[self.kind]
-        import importlib
-
         found = leaves(getattr(importlib.import_module(module), name))
         return {
             key: value for key, value in found.items() if key != "kind" and not key.startswith("workers.")
@@ -128,8 +131,6 @@ class TrainingStudy:
         recipe: Any = self.recipe({})
         prepare(recipe, corpus, Place.of(self.shared), Told())
         if getattr(getattr(recipe, "words", None), "source", None) == "corpus":
-            import importlib
-
             # Word vectors are trained as a task is built, and kept in its folder.
             importlib.import_module(KINDS[self.kind][0]).build(recipe, corpus, self.shared)
 
@@ -143,14 +144,14 @@ class TrainingStudy:
         if self.shared.is_dir():
             _furnish(folder, self.shared, self.kind)
         recipe = self.recipe(params, folder.name)
+        if not self.gpus:
+            torch.set_num_threads(max(1, int(self.cpus)))
         corpus = Corpus.open(at_hand(self.corpus))
         with ready(recipe, corpus, folder, self._manner(recipe, folder)) as training:
             trained = training.train(Told(log=report))
         metrics = {name: float(value) for name, value in trained.metrics.items() if math.isfinite(value)}
         if "seconds" in trained.details:
             metrics["seconds"] = float(trained.details["seconds"])
-        import json
-
         write_atomic(folder / OUTCOME, json.dumps(metrics) + "\n")
         return metrics
 
