@@ -19,8 +19,8 @@ from cocite_jobs.places import Place
 from cocite_jobs.runs import Run
 from cocite_jobs.train import Manner, Report, load_recipe, ready
 
-PRETRAINING, FINETUNING = "mp-bert4cr-pretraining-small", "mp-bert4cr-small"
-"""Recipes that are taken unless others are named."""
+FINETUNING = "mp-bert4cr-small"
+"""Recipe that is taken unless another one is named."""
 VARIANTS = {
     "triplet": ("objective.loss=triplet",),
     "mpt-src": ("objective.loss=mpt-src",),
@@ -39,7 +39,7 @@ def variants(
     corpus: Corpus,
     model: Path,
     *,
-    pretraining: str = PRETRAINING,
+    pretraining: str = NONE,
     recipe: str = FINETUNING,
     overrides: Sequence[str] = (),
     manner: Manner | None = None,
@@ -53,7 +53,8 @@ def variants(
     Args:
         corpus: to train on.
         model: the model folder; variants are kept in its ``ablations/``.
-        pretraining: name or path of the recipe of the pretrained weights; ``none``: variants begin with the seed.
+        pretraining: name or path of the recipe of the pretrained weights; ``none``: variants begin as the
+            recipe says.
         recipe: name or path of the recipe that the variants differ from by one thing.
         overrides: ``key.path=value`` for both recipes, before a variant's own.
         manner: where to train.

@@ -60,8 +60,8 @@ def cocitation(
     ] = "mp-bert4cr-small",
     pretraining: Annotated[
         str,
-        typer.Option(help="Recipe of the pretraining, where the folder has none; none: without (--train)."),
-    ] = "mp-bert4cr-pretraining-small",
+        typer.Option(help="Recipe of the pretraining that variants begin with; none: without (--train)."),
+    ] = "none",
     index: IndexOption = None,
     cache: Annotated[
         Path, typer.Option(help="Folder that keeps trained baselines and encoded papers.")
