@@ -119,7 +119,8 @@ class Run:
         """Name -> id of the runs within this one."""
         if not self.id:
             return {}
-        client, found, token = _client(self.uri), {}, None
+        client, token = _client(self.uri), None
+        found: dict[str, str] = {}
         with _told():
             experiment = self.experiment or client.get_run(self.id).info.experiment_id
             while True:

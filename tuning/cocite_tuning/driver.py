@@ -206,9 +206,9 @@ def _phases(plan: Plan, manner: Manner, ledger: Ledger, recorder: Recorder, list
     if protocol is None:
         return
     short = Trials(sweep=sweep.name, metric=metric.name, mode=metric.mode, trials=tuple(ledger.of("short")))
-    begun = [trial.params for trial in ledger.of("full")]
-    begun += [each.params for each in ledger.under_way.values() if each.phase == "full"]
-    chosen = begun + [t.params for t in short.ranked[: protocol.best] if t.params not in begun]
+    taken = [trial.params for trial in ledger.of("full")]
+    taken += [each.params for each in ledger.under_way.values() if each.phase == "full"]
+    chosen = taken + [t.params for t in short.ranked[: protocol.best] if t.params not in taken]
     conductor = Conductor(
         ledger,
         recorder,
