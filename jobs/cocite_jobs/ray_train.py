@@ -10,20 +10,42 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.journal import Journal
+from cocite_jobs.journal import Journal, Warden
 from cocite_jobs.ray_cluster import check_resources, connected, resources, workers_range
 from cocite_jobs.telling import Event
 from cocite_jobs.worker import Order, work
 
 LISTEN_S = 0.3
 """Seconds between two times that the workers' words are fetched."""
+CLOSE_S = 30
+"""Seconds for the last resources to be given back."""
+WARDEN = "cocite-warden"
+"""Name of the actor that gives back what ended trainings leave: see :func:`guarded`."""
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """While the block runs, trainings on the present Ray may be ended by ending the process that called :func:`fit`.
+
+    Without it their workers' resources would be held until the whole job ends.
+    """
+    import ray
+
+    warden = ray.remote(num_cpus=0)(Warden).options(name=WARDEN).remote()
+    try:
+        yield
+    finally:
+        if ray.is_initialized():  # an interrupt may have ended it
+            with suppress(ray.exceptions.RayError):
+                ray.get(warden.close.remote(), timeout=CLOSE_S)
+            ray.kill(warden)
 
 
 def fit(
@@ -111,7 +133,12 @@ def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: Path)
     least, most = workers_range(workers)
     return TorchTrainer(
         _on_a_worker,
-        train_loop_config={"order": asdict(order), "journal": journal, "cpus": workers.cpus},
+        train_loop_config={
+            "order": asdict(order),
+            "journal": journal,
+            "warden": _warden(),
+            "cpus": workers.cpus,
+        },
         torch_config=TorchConfig(timeout_s=int(workers.timeout)),
         scaling_config=ScalingConfig(
             num_workers=most if least == most else (least, most),
@@ -129,6 +156,16 @@ def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: Path)
     )
 
 
+def _warden() -> Any:
+    """Who is told where the workers are; None: the caller's end is the job's."""
+    import ray
+
+    try:
+        return ray.get_actor(WARDEN)
+    except ValueError:
+        return None
+
+
 def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
     """What Ray runs on each worker, in the process group that it has made."""
     import ray.train
@@ -138,6 +175,8 @@ def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
 
     if not torch.cuda.is_available():
         torch.set_num_threads(max(1, int(config["cpus"])))
+    if config["warden"] is not None and ray.train.get_context().get_world_rank() == 0:
+        config["warden"].watch.remote(config["journal"], ray.util.get_current_placement_group())
 
     def saved(step: int, metrics: Mapping[str, float]) -> None:
         ray.train.report({"step": step, **metrics})

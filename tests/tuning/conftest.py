@@ -17,7 +17,7 @@ from cocite_tuning.sweep import STUDIES
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """120 papers."""
-    return build(Synthetic(120, seed=3), tmp_path_factory.mktemp("small") / "store")
+    return build(Synthetic(120, seed=3, sentences=True), tmp_path_factory.mktemp("small") / "store")
 
 
 @pytest.fixture(autouse=True)

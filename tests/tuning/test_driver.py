@@ -26,10 +26,8 @@ SWEEP = {
 }
 
 
-def sweep(
-    small: Corpus, to: Path, start: str = "new", listener: Listener | None = None, **changed: Any
-) -> Any:
-    manner = Manner(start=start, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
+def sweep(small: Corpus, to: Path, how: str = "new", listener: Listener | None = None, **changed: Any) -> Any:
+    manner = Manner(start=how, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
     return tune(planned(Sweep.parse(SWEEP | changed), str(small.path), to), manner, listener)
 
 

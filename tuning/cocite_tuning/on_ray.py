@@ -7,15 +7,17 @@ matter how the driver, or all of Ray, came to its end, nor whether Tune had just
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.ray_cluster import check_resources, room
+from cocite_jobs.ray_train import guarded
 from cocite_tuning.conductor import Conductor
 from cocite_tuning.study import Study
 from cocite_tuning.sweep import MetricSettings, SchedulerSettings, Sweep
@@ -31,6 +33,8 @@ VARIABLES = {
 }
 DRIVER = {"memory": 256 * 2**20}
 """What a trial with workers of its own asks for itself: no CPU, else trials could hold those that workers wait for."""
+DEATH = ("The actor died", "The actor is dead", "actor is temporarily unavailable")
+"""Ray's words for a process that ended without an exception of its own."""
 STEP, METRICS, FINAL, ERROR = "step", "metrics", "final", "error"
 """Keys of what a trial reports, beside the sweep's metric."""
 
@@ -68,10 +72,13 @@ def run_on_ray(
     if not conductor.left:
         return
     at_once = sweep.budget.concurrency or max(1, room(needs, nodes) // sweep.resources.workers)
-    with _environment(VARIABLES):
+    alone = sweep.resources.workers == 1
+    with _environment(VARIABLES), nullcontext() if alone else guarded():
         from ray import tune
 
-        alone = sweep.resources.workers == 1
+        # What becomes of each trial is told by who hears of it here.
+        logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+
         own = {"cpu": sweep.resources.cpus, "gpu": sweep.resources.gpus} if alone else DRIVER
         tune.Tuner(
             tune.with_resources(_trainable(study, sweep.metric, conductor.ledger.trial_folder), own),
@@ -186,7 +193,7 @@ def _ears(conductor: Conductor) -> Any:
                 conductor.end(number, "stopped", {**last[METRICS], metric: last[metric]})  # its best so far
 
         def on_trial_error(self, trial: Any, **_: Any) -> None:
-            conductor.end(trial.config["number"], "failed", {}, _sentence(trial.get_pickled_error()))
+            conductor.end(trial.config["number"], "failed", {}, _sentence(trial.error_file))
 
         def __reduce__(self) -> Any:
             return Callback, ()
@@ -228,16 +235,15 @@ class _Named:
         self.trial_id = name
 
 
-def _sentence(error: BaseException | None) -> str:
-    """The last error of a trial in a line."""
-    from ray.exceptions import ActorDiedError, ActorUnavailableError, RayTaskError
-
-    if isinstance(error, ActorDiedError | ActorUnavailableError):
+def _sentence(file: str | None) -> str:
+    """The last error that Tune has written of a trial, in a line."""
+    try:
+        text = Path(file or "").read_text(encoding="utf-8", errors="replace").rpartition("Failure # ")[2]
+    except OSError:
+        return "it failed, and Tune does not say why"
+    if any(words in text for words in DEATH):
         return "its process died once more, after all retries"
-    if isinstance(error, RayTaskError):
-        error = error.cause or error
-    line = (str(error).strip().splitlines() or [""])[-1]
-    return f"{type(error).__name__}: {line}"
+    return text.strip().splitlines()[-1]
 
 
 @contextmanager

@@ -1,0 +1,144 @@
+"""Trials that train: what they share, what they begin with, and how one that died is gone on with."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cocite.artifacts import read_manifest, verify
+from cocite.corpus.store import Corpus
+from cocite.errors import CociteError
+from cocite_tuning.training_study import OUTCOME, TrainingStudy, TrainingStudySettings
+
+SMALL = {"model.dimension": 8, "objective.batch": 64, "loop.epochs": 2, "loop.patience": 9}
+HATTEN: dict[str, Any] = {
+    "model": {"dimension": 8, "heads": 2, "feed_forward": 8},
+    "paragraphs": {"vocabulary_size": 400, "least": 1},
+    "objective": {"bag_epochs": 2},
+    "training": {"epochs": 2, "batch": 32, "precision": "fp32", "evaluate_every": 2},
+}
+
+
+def study(corpus: Corpus, shared: Path, recipe: str = "nnselect", **more: Any) -> TrainingStudy:
+    settings = {"kind": "training", "recipe": recipe, "set": SMALL} | more
+    return TrainingStudySettings.parse(settings).open(corpus.path, shared)
+
+
+def test_a_trial_trains_with_its_parameters_and_tells_its_curve(small: Corpus, tmp_path: Path) -> None:
+    told: list[tuple[int, dict[str, float]]] = []
+    metrics = study(small, tmp_path / "shared").run(
+        {"model.dimension": 12, "objective.extra": [0, 1, 0]},
+        lambda metrics, step: told.append((step, metrics)),
+        tmp_path / "trial",
+    )
+    assert [step for step, _ in told] == [0, 1, 2]
+    assert metrics["R@20"] == pytest.approx(max(found["R@20"] for _, found in told[1:]))
+    recipe = read_manifest(tmp_path / "trial" / "nnselect").meta["recipe"]
+    assert recipe["model"]["dimension"] == 12
+    assert recipe["objective"]["extra"] == [0, 1, 0]
+    assert recipe["objective"]["batch"] == 64
+
+
+def test_a_trial_that_ended_is_not_trained_again(small: Corpus, tmp_path: Path) -> None:
+    ours, told = study(small, tmp_path / "shared"), []
+    first = ours.run({}, lambda *_: None, tmp_path / "trial")
+    before = (tmp_path / "trial" / "nnselect" / "manifest.json").stat().st_mtime_ns
+    again = ours.run({}, lambda metrics, step: told.append(step), tmp_path / "trial")
+    assert again == first
+    assert not told
+    assert (tmp_path / "trial" / "nnselect" / "manifest.json").stat().st_mtime_ns == before
+
+
+def test_a_trial_that_died_goes_on_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:
+    ours = study(small, tmp_path / "shared")
+    whole = ours.run({}, lambda *_: None, tmp_path / "whole")
+    seen: list[int] = []
+
+    def die(metrics: dict[str, float], step: int) -> None:
+        seen.append(step)
+        if step == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ours.run({}, die, tmp_path / "trial")
+    again: list[int] = []
+    metrics = ours.run({}, lambda _, step: again.append(step), tmp_path / "trial")
+    assert (seen, again) == ([0, 1, 2], [2])
+    assert metrics["R@20"] == whole["R@20"]
+
+
+def test_what_comes_before_is_trained_once_and_every_trial_begins_with_it(
+    small: Corpus, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    fast = {"objective.folds": 0, "candidates.neighbours": 5}
+    ours = study(
+        small, shared, "nnrank", before=["nnselect"], set={"loop.epochs": 1, "model.dimension": 8} | fast
+    )
+    ours.prepare()
+    made = verify(shared / "nnselect").digest
+    before = (shared / "nnselect" / "manifest.json").stat().st_mtime_ns
+    ours.prepare()
+    assert (shared / "nnselect" / "manifest.json").stat().st_mtime_ns == before
+    metrics = ours.run({}, lambda *_: None, tmp_path / "trial")
+    assert "F1@20" in metrics
+    assert verify(tmp_path / "trial" / "nnselect").digest == made
+    shutil.rmtree(tmp_path / "trial")  # links: what is shared stays
+    assert verify(shared / "nnselect").digest == made
+
+
+def test_members_that_build_on_what_is_trained_are_left_out(small: Corpus, tmp_path: Path) -> None:
+    from cocite.artifacts import publish
+
+    for name in ("nnselect", "nnrank", "hatten", "fusion", "cross-encoder", "final"):
+        with publish(tmp_path / "model" / name, kind=name, meta={}) as folder:
+            (folder / "weights").write_text(name)
+    ours = study(small, tmp_path / "shared", model=str(tmp_path / "model"))
+    ours.prepare()
+    ours.run({}, lambda *_: None, tmp_path / "trial")
+    trial = sorted(path.name for path in (tmp_path / "trial").iterdir() if not path.name.startswith("."))
+    assert trial == ["cross-encoder", "hatten", "nnselect"]
+
+
+def test_word_vectors_are_made_once_for_all_trials(small: Corpus, tmp_path: Path) -> None:
+    ours = study(small, tmp_path / "shared", "hatten", set=HATTEN)
+    ours.prepare()
+    made = verify(tmp_path / "shared" / "word-vectors").digest
+    metrics = ours.run({"training.optimizer.learning_rate": 0.01}, lambda *_: None, tmp_path / "trial")
+    assert {"MRR", "R@100", "seconds"} <= metrics.keys()
+    file = next((tmp_path / "trial" / "word-vectors").glob("*.safetensors"))
+    assert file.stat().st_nlink > 1
+    # A trial of another size makes its own, and leaves the shared ones alone.
+    ours.run({"model.dimension": 16}, lambda *_: None, tmp_path / "other")
+    assert verify(tmp_path / "shared" / "word-vectors").digest == made
+
+
+def test_a_neural_trial_that_died_goes_on_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:
+    ours = study(small, tmp_path / "shared", "hatten", set=HATTEN)
+
+    def die(metrics: dict[str, float], step: int) -> None:
+        if "R@100" in metrics and step >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ours.run({}, die, tmp_path / "trial")
+    assert not (tmp_path / "trial" / OUTCOME).is_file()
+    metrics = ours.run({}, lambda *_: None, tmp_path / "trial")
+    whole = ours.run({}, lambda *_: None, tmp_path / "whole")
+    assert {**metrics, "seconds": 0} == {**whole, "seconds": 0}
+
+
+def test_each_trial_has_a_storage_of_its_own(small: Corpus, tmp_path: Path) -> None:
+    stored = HATTEN | {"workers.storage": str(tmp_path / "storage")}
+    ours = study(small, tmp_path / "shared", "hatten", set=stored)
+    storages = {ours.recipe({}, trial).workers.storage for trial in ("0001", "0002")}  # type: ignore[attr-defined]
+    assert storages == {str(tmp_path / "storage" / trial) for trial in ("0001", "0002")}
+
+
+def test_a_training_that_cannot_be_says_why(small: Corpus, tmp_path: Path) -> None:
+    ours = study(small, tmp_path / "shared", "nnrank", set={})
+    with pytest.raises(CociteError, match="holds no nnselect, which nnrank is trained on"):
+        ours.run({}, lambda *_: None, tmp_path / "trial")
