@@ -110,3 +110,33 @@ def test_an_unknown_job_is_told(cluster: Head) -> None:
     assert done.returncode == 2
     assert "no job 'raysubmit_nothing'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_sweep_file_travels_and_its_trials_run_on_the_cluster(
+    cluster: Head, corpus: Corpus, tmp_path: Path
+) -> None:
+    sweep = {
+        "name": "ours",
+        "study": {
+            "kind": "training",
+            "recipe": "nnselect",
+            "set": {"loop.epochs": 1, "objective.batch": 256},
+        },
+        "space": {"model.dimension": {"choice": [4, 8]}},
+        "metric": {"name": "R@20"},
+        "start": [],
+    }
+    (tmp_path / "ours.yaml").write_text(json.dumps(sweep))
+    places = ["--corpus", corpus.path, "--to", tmp_path / "sweep"]
+    done = cluster.cocite(
+        "job", "submit", tmp_path / "ours.yaml", "budget.trials=2", "--sweep", *places, "--json"
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    trials = json.loads((tmp_path / "sweep" / "trials.json").read_text())["trials"]
+    assert [trial["state"] for trial in trials] == ["finished", "finished"]
+    assert verify(tmp_path / "sweep" / "best" / "nnselect")
+    again = cluster.cocite(
+        "job", "submit", tmp_path / "ours.yaml", "budget.trials=3", "--sweep", *places, "--resume", "--json"
+    )
+    assert again.returncode == 0, again.stderr
+    assert json.loads((tmp_path / "sweep" / "trials.json").read_text())["trials"][:2] == trials

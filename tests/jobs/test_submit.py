@@ -54,6 +54,15 @@ def test_an_installed_cocite_needs_the_recipe_at_most(tmp_path: Path) -> None:
         (["nnselect", "--corpus", "corpus", "--to", "/m"], "--corpus: 'corpus' is relative"),
         (["nnselect", "--corpus", "/c", "--to", "./m"], "--to: './m' is relative"),
         (
+            ["nnselect", "space.loop.epoch={choice: [1]}", "--sweep", "--corpus", "/c", "--to", "/sweep"],
+            "space: unknown key 'loop.epoch' (did you mean 'loop.epochs'?)",
+        ),
+        (["nnselect", "--sweep", *PLACES], "--to: 's3://models/ours' is no folder"),
+        (
+            ["nnselect", "--sweep", "--register", "ours", "--corpus", "/c", "--to", "/sweep"],
+            "--register: a sweep says itself what it registers",
+        ),
+        (
             ["nnselect", *PLACES, "--address", "head:8265"],
             "'head:8265' is not the address of a cluster's dashboard",
         ),
