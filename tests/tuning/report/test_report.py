@@ -94,6 +94,13 @@ def test_the_best_is_finished_and_keeps_within_its_limits() -> None:
         Trials(sweep="s", metric="MRR").best()
 
 
+def test_among_equals_the_quicker_is_the_best() -> None:
+    times = (30.0, 20.0, 20.0, 40.0)
+    equals = [Trial(number=i, metrics={"m": 0.5, "latency_ms": ms}) for i, ms in enumerate(times)]
+    trials = Trials(sweep="s", metric="m", trials=(*equals, Trial(number=9, metrics={"m": 0.5})))
+    assert [trial.number for trial in trials.ranked] == [1, 2, 0, 3, 9]
+
+
 def test_a_short_training_is_not_compared_with_a_full_one() -> None:
     short = [Trial(number=i, params={"x": i}, metrics={"m": 1.0 + i}, phase="short") for i in range(5)]
     full = [Trial(number=5, params={"x": 1}, metrics={"m": 0.5}, phase="full")]
