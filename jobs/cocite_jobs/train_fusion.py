@@ -91,7 +91,7 @@ class _Training:
 
     Attributes:
         index: of the corpus, with the history before dev.
-        first: the first stage over it, with the encoders of the model folder.
+        first: the first stage over it, with the encoders and the blend of the model folder.
     """
 
     def __init__(self, name: str, recipe: RankingRecipe, corpus: Corpus, to: Path, report: Report) -> None:
@@ -102,7 +102,7 @@ class _Training:
         saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
         history = tasks.history_before(corpus, "dev")
         self.index: Index = index_of(corpus, history, encoders, saved=saved, advance=report.advance)
-        self.first = FirstStage(self.index, encoders)
+        self.first = FirstStage.over(to, self.index, encoders)
 
     def run(
         self, second: SecondStage, depths: dict[str, int], *, reserve: float, seed: int, rerank: int = 0

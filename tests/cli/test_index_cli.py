@@ -81,3 +81,20 @@ def test_mistakes_are_told_in_a_sentence(
     damaged.write_bytes(damaged.read_bytes()[::-1])
     code, _, err = call(capsys, "index", "verify", index)
     assert (code, "alive.npy" in err) == (3, True)
+
+
+def test_k1_and_b_are_options_and_are_told(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    build = ("index", "build", store, "--to", index)
+    code, out, _ = call(capsys, *build, "--bm25", "text.k1=2.5", "--bm25", "title.b=0.1")
+    assert code == 0
+    assert "text.k1 2.5, title.b 0.1" in out
+    code, out, err = call(capsys, *build, "--json")
+    assert json.loads(out)["bm25"] == {}
+    assert "the version before had --bm25 text.k1=2.5 --bm25 title.b=0.1" in err
+    code, _, err = call(capsys, *build, "--bm25", "txt.k1=2")
+    assert (code, "--bm25: unknown key 'txt' (did you mean 'text'" in err) == (2, True)
+    code, _, err = call(capsys, *build, "--bm25", "text.b=2")
+    assert (code, "text.b: input should be less than or equal to 1, got 2" in err) == (2, True)

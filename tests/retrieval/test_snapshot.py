@@ -19,9 +19,10 @@ from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.protocols import Query
 from cocite.retrieval.anchors import Anchors, window_texts
 from cocite.retrieval.bm25 import Bm25Index
+from cocite.retrieval.bm25_fields import Bm25Fields
 from cocite.retrieval.citing_sentences import CitingSentences
 from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index
+from cocite.retrieval.index import Index, paper_texts
 from cocite.retrieval.lexical import Bm25Retriever
 from cocite.retrieval.neighbours import Neighbours
 from cocite.retrieval.own_links import OwnLinks
@@ -362,3 +363,23 @@ def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, en
     grown = IndexSnapshot.add(root, make_records(9), encoders=[encoder])
     assert VectorRetriever(grown, encoder).search([Query("q", title="parsing")], 5).rows.shape == (1, 5)
     assert (Bm25Retriever(grown, "title").search([Query("q", title="parsing")], 5).scores[0] > 0).any()
+
+
+def test_k1_and_b_of_a_field_are_kept_whatever_becomes_of_the_index(corpus: Corpus, root: Path) -> None:
+    asked = Bm25Fields.given(["text.k1=2", "text.b=0.3"], where="--bm25")
+    snapshot = IndexSnapshot.create(corpus, root, bm25=asked)
+    queries = queries_of(corpus, range(20))
+    texts = [strip_marks(query.context) for query in queries]
+    for name, k1, b in (("text", 2, 0.3), ("title", 1.2, 0.75)):
+        fresh = Bm25Index.build(paper_texts(corpus, name), k1=k1, b=b)
+        np.testing.assert_array_equal(snapshot.papers[name].scores(texts), fresh.scores(texts))
+    same(snapshot, Index.build(corpus, History.all(corpus), bm25=asked), queries)
+    assert (snapshot.contexts.k1, snapshot.anchors.whole.b) == (1.2, 0.75)
+    IndexSnapshot.add(root, make_records(4, start=80, seed=1))
+    IndexSnapshot.remove(root, ["p3"])
+    last = IndexSnapshot.open(root)
+    assert len(last) == 84
+    assert last.bm25 == asked
+    assert last.rewind(2005).bm25 == asked
+    assert all(entry["bm25"] == {"text.k1": 2.0, "text.b": 0.3} for entry in list_versions(root))
+    assert IndexSnapshot.create(corpus, root).bm25.changed() == {}

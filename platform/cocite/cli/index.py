@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, out, progress, table
+from cocite.cli.console import JsonFlag, emit, err, out, progress, table
 from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -35,16 +35,28 @@ def build(
         ),
     ] = None,
     vectors: Annotated[str, typer.Option(help="auto, flat, ivf, ivfpq or hnsw.")] = "auto",
+    bm25: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD.KEY=VALUE",
+            help="k1 or b of BM25 over the papers' text (title and abstract), title or abstract, as text.k1=2; any "
+            "number [default: k1 1.2, b 0.75]. A learned fusion is refused over an index whose k1 and b are not those "
+            "of the index that it was trained on.",
+        ),
+    ] = None,
     keep: Keep = 2,
     as_json: JsonFlag = False,
 ) -> None:
     """Index a corpus: BM25 of papers and citation contexts, and vectors when a model is given."""
     from cocite.corpus.history import History
     from cocite.corpus.store import Corpus
+    from cocite.retrieval.bm25_fields import Bm25Fields
     from cocite.retrieval.index import FIELDS
     from cocite.retrieval.snapshot import IndexSnapshot
 
+    parameters = Bm25Fields.given(bm25 or [], where="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
+    before = _bm25(to)
     known = History.all(store) if known_until is None else History.until(store, known_until)
     texts = len(store) * (len(FIELDS) + len(encoders)) + len(known.contexts)
     with progress("indexing texts", total=texts) as advance:
@@ -53,11 +65,17 @@ def build(
             to,
             known_until=known_until,
             encoders=encoders,
+            bm25=parameters,
             vector_kind=vectors,
             keep=keep,
             advance=advance,
         )
     _report(index, to, as_json)
+    if before and not bm25:
+        options = " ".join(f"--bm25 {name}={value}" for name, value in before.items())
+        err.print(
+            f"BM25 has its usual k1 and b; the version before had {options}", highlight=False, soft_wrap=True
+        )
 
 
 @app.command()
@@ -163,6 +181,16 @@ def _encoders(model: Path | None) -> list[Encoder]:
     return encoders
 
 
+def _bm25(root: Path) -> dict[str, float]:
+    """k1 and b of an index' current version that are not the usual ones; none where there is no index."""
+    from cocite.retrieval.snapshot import list_versions
+
+    if not (root / "CURRENT").is_file():
+        return {}
+    current = next((entry for entry in list_versions(root) if entry["current"]), {})
+    return dict(current.get("bm25", {}))
+
+
 def _vectors(facts: dict[str, Any]) -> str:
     """The kinds of a version's vectors by encoder, as ``nnselect flat, sentence flat``."""
     kinds = facts["vectors"] or {}  # a version that an earlier cocite made names one kind, or none
@@ -177,7 +205,8 @@ def _report(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> Non
     done = [f"{name} {more[name]:,}" for name in ("added", "removed") if name in more]
     hits = [f"{name} {count:,}" for name, count in more.get("rules", {}).items() if count]
     vectors = f", vectors: {_vectors(facts)}" if facts["vectors"] else ""
-    counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{vectors}"
+    bm25 = "".join(f", {name} {value:g}" for name, value in facts["bm25"].items())
+    counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{vectors}{bm25}"
     out.print(f"{root}: version {index.version} is current: {counts}")
     if done or hits:
         out.print("; ".join([*done, *hits]))

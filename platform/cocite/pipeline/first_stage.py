@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.pipeline.members import ENCODERS, load_encoders
+from cocite.errors import InputError
+from cocite.pipeline.members import ENCODERS, load_blend, load_encoders
 from cocite.pipeline.options import Candidates, Options, by_kind
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
@@ -46,9 +47,38 @@ class FirstStage:
     def load(cls, model: Path | None, index: Index) -> FirstStage:
         """The stage of a model folder over an index, with the encoders that both have.
 
-        Vectors that another encoder made are refused.
+        Vectors that another encoder made are refused, and a blend that does not fit.
         """
-        return cls(index, load_encoders(model, among=tuple(index.vectors)))
+        return cls.over(model, index, load_encoders(model, among=tuple(index.vectors)))
+
+    @classmethod
+    def over(cls, model: Path | None, index: Index, encoders: Sequence[Encoder]) -> FirstStage:
+        """The same with encoders that are at hand: what else it takes of a model folder is the ``blend``, if any.
+
+        Raises:
+            InputError: the blend weighs what is no signal, or was found without one of the encoders.
+        """
+        names = [encoder.name for encoder in encoders]
+        blend = load_blend(model, names)
+        stage = cls(index, encoders, weights=weights_for(names, blend))
+        for kind in blend.kinds if blend else ():
+            stage._try(kind, str(model / "blend") if model else "")
+        return stage
+
+    def _try(self, kind: str, where: str) -> None:
+        """Weigh the signals of a query of a kind: one that is none is told now, not at the first question."""
+        context = "as was shown by [CIT] before" if kind == "local" else ""
+        block = self.signals.of([Query("try", context, title="a title", abstract="an abstract")])
+        for name in self.weights[kind]:
+            encoder = name.partition(":")[0]
+            if encoder in ENCODERS and encoder not in self.signals.retrievers:
+                continue  # left out, as everywhere
+            try:
+                block.over_all(name)
+            except InputError as error:
+                raise InputError(
+                    f"{error.message} for {kind} queries", where=where, hint=error.hint
+                ) from error
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query by the blend alone."""

@@ -3,6 +3,7 @@
 | member | is |
 | --- | --- |
 | ``nnselect``, ``hatten``, ``mp-bert4cr``, ``sentence`` | encoders: papers and queries as vectors |
+| ``blend`` | weights of the first stage's blend of signals, in place of the shipped ones |
 | ``nnrank`` | scores candidates by title and abstract |
 | ``fusion`` | LambdaMART over all signals |
 | ``cross-encoder`` | reads query and candidate together |
@@ -16,13 +17,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
+from cocite.pipeline.weights import Blend
 from cocite.protocols import Encoder, Reranker
 from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
@@ -35,8 +37,10 @@ ENCODERS = {
 }
 """Encoder -> ``module:function`` that loads it from its folder. Named by string: imported when used."""
 CROSS_ENCODER = "cocite.reranking.cross_encoder:load_cross_encoder"
-MEMBERS = (*ENCODERS, "nnrank", "fusion", "cross-encoder", "final")
+MEMBERS = (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final")
 """In the order in which they work: each gets the scores of those before it."""
+BM25 = "bm25"
+"""Beside the members, a learned fusion depends on the k1 and b of the index, where they are not the usual ones."""
 
 
 def check(model: Path) -> list[str]:
@@ -77,6 +81,30 @@ def load_encoders(model: Path | None, among: Sequence[str] = tuple(ENCODERS)) ->
     return [encoder for encoder in found if encoder is not None]
 
 
+def load_blend(model: Path | None, encoders: Collection[str]) -> Blend | None:
+    """The blend's weights, if the folder has its own.
+
+    Args:
+        model: the folder.
+        encoders: names of the encoders that are there.
+
+    Raises:
+        InputError: one of them was not there when the weights were found.
+    """
+    if model is None or not (model / "blend").is_dir():
+        return None
+    blend = Blend.read(model / "blend")
+    for kind, weighing in blend.kinds.items():
+        for name in encoders:
+            if name not in weighing.encoders:
+                raise InputError(
+                    f"its weights for {kind} queries were found without {name}, which is there now",
+                    where=str(model / "blend"),
+                    hint="tune them with this model folder, or remove it for the shipped weights",
+                )
+    return blend
+
+
 def load_nnrank(model: Path, index: Index) -> Reranker | None:
     """NNRank over an index' papers and history, if the folder has it."""
     if not (model / "nnrank").is_dir():
@@ -106,7 +134,7 @@ def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusio
     if not (model / name).is_dir():
         return {}
     fusions = LearnedFusion.load_all(model / name)
-    present = set(beneath(model, index, name))
+    present = beneath(model, index, name)
     for signal in sorted({signal for fusion in fusions.values() for signal in fusion.names}):
         source = signal.partition(":")[0].partition("/")[0]
         if source == "vectors":
@@ -114,22 +142,35 @@ def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusio
         if source in MEMBERS and source not in present:
             raise _unfit(model, name, f"reads the signal {signal!r}, and {_lacking(model, source)}")
     trained = read_manifest(model / name).meta.get("members")
-    if trained is not None:
-        _check_same(model, name, beneath(model, index, name), trained)
+    if trained is None:  # by an earlier version of cocite, which told nothing, and knew neither of these
+        trained = {member: digest for member, digest in present.items() if member not in ("blend", BM25)}
+    _check_same(model, name, present, trained)
     return fusions
 
 
 def beneath(model: Path, index: Index, name: str) -> dict[str, str]:
-    """Fingerprints of the members whose scores a member ``name`` gets: those before it that the index serves."""
-    return {
+    """Fingerprints of what the scores that a member ``name`` gets depend on.
+
+    That is the members before it that the index serves, and under :data:`BM25` the k1 and b of the index.
+    """
+    found = {
         member: read_manifest(model / member).digest
         for member in MEMBERS[: MEMBERS.index(name)]
         if (model / member).is_dir() and (member not in ENCODERS or member in index.vectors)
     }
+    changed = " ".join(f"{key}={value}" for key, value in index.bm25.changed().items())
+    return found | ({BM25: changed} if changed else {})
 
 
 def _check_same(model: Path, name: str, now: dict[str, str], then: dict[str, str]) -> None:
     """A fusion weighs the scores of certain members; with others its weights mean nothing."""
+    if now.get(BM25) != then.get(BM25):
+        raise InputError(
+            f"this learned fusion was trained over an index whose BM25 has {then.get(BM25, 'the usual k1 and b')}, "
+            f"and this one has {now.get(BM25, 'the usual ones')}",
+            where=str(model / name),
+            hint=f"train {name} again with index=INDEX, or build the index as it was",
+        )
     for member in MEMBERS:
         if member in then and member not in now:
             raise _unfit(model, name, f"was trained with {member}, and {_lacking(model, member)}")

@@ -26,7 +26,7 @@ from cocite.retrieval.neighbours import Neighbours
 from cocite.retrieval.own_links import OwnLinks
 from cocite.retrieval.people import People, gather
 from cocite.retrieval.query_forms import QueryForm, query_texts
-from cocite.retrieval.votes import Votes, count_votes, relative
+from cocite.retrieval.votes import KINDS, Votes, count_votes, relative
 
 Matrix = NDArray[np.float32]
 
@@ -171,8 +171,8 @@ class BlockSignals:
             return self._retriever(name).over_all(self.queries, self.vectors[name])
         if name in self.people:
             return np.asarray(self.people[name].toarray(), np.float32)
-        source, _, kind = name.partition(":")
-        if source not in self.votes:
+        source, colon, kind = name.partition(":")
+        if source not in self.votes or (colon and kind not in KINDS):
             known = [*self.dense, *self.vectors, *self.signals.counts, *self.people, *self.votes]
             raise InputError(f"no signal is called {name!r}", where="weights", hint=nearest(name, known))
         return self.votes[source].dense(kind or "sum")

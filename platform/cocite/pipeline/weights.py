@@ -1,5 +1,7 @@
 """Weights of the first stage's blend: signal -> weight, each signal scaled to 1 for the query's best paper.
 
+A model folder may hold weights of its own (:class:`Blend`), which then stand in place of these.
+
 Found by coordinate ascent on the recall of the ACL corpus' dev split with the history before it
 (``benchmarks/first_stage.py``); since every signal is scaled, they carry over to other corpora. A signal whose encoder
 is not there is left out.
@@ -7,8 +9,18 @@ is not there is left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
 
+from pydantic import Field, model_validator
+
+from cocite.artifacts import publish, read_json, read_manifest, write_atomic
+from cocite.config import Settings
+
+KIND = "blend"
+WEIGHTS = "weights.json"
 LOCAL_WEIGHTS: dict[str, float] = {
     "hatten": 1.2,
     "mp-bert4cr": 0.8,
@@ -67,7 +79,59 @@ GLOBAL_NEURAL_WEIGHTS: dict[str, float] = {
 """Of a whole paper's query where there are two encoders or more: they then say most of what its words say."""
 
 
-def weights_for(encoders: Collection[str]) -> Mapping[str, Mapping[str, float]]:
-    """The weights for ``local`` and ``global`` queries, given the names of the encoders that are there."""
-    whole = GLOBAL_NEURAL_WEIGHTS if len(encoders) > 1 else GLOBAL_WEIGHTS
-    return {"local": LOCAL_WEIGHTS, "global": whole}
+def weights_for(encoders: Collection[str], blend: Blend | None = None) -> Mapping[str, Mapping[str, float]]:
+    """The weights for ``local`` and ``global`` queries.
+
+    Args:
+        encoders: names of the encoders that are there.
+        blend: for the kinds of query that it has weights of, all of them are its own.
+    """
+    shipped = {
+        "local": LOCAL_WEIGHTS,
+        "global": GLOBAL_NEURAL_WEIGHTS if len(encoders) > 1 else GLOBAL_WEIGHTS,
+    }
+    return shipped | {kind: found.weights for kind, found in (blend.kinds if blend else {}).items()}
+
+
+class Weighing(Settings):
+    """All weights for one kind of query."""
+
+    encoders: tuple[str, ...] = ()
+    """The encoders that were there when they were found: beside a further one they mean nothing."""
+    weights: Annotated[dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Field(min_length=1)]
+    """Signal -> weight; what is not named weighs nothing."""
+
+
+class Blend(Settings):
+    """The member ``blend`` of a model folder: weights of the first stage's blend."""
+
+    local: Weighing | None = None
+    global_: Weighing | None = Field(None, alias="global")
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.kinds:
+            raise ValueError("has weights of neither local nor global queries")
+        return self
+
+    @property
+    def kinds(self) -> dict[str, Weighing]:
+        """Those that are there, by kind of query."""
+        found = {"local": self.local, "global": self.global_}
+        return {kind: weighing for kind, weighing in found.items() if weighing is not None}
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the artifact.
+
+        Raises:
+            ConfigError: a weight is none, or a key is unknown.
+        """
+        read_manifest(folder, kind=KIND)
+        return cls.parse(read_json(folder / WEIGHTS), where=str(folder / WEIGHTS))
+
+    def save(self, folder: Path, meta: dict[str, Any]) -> None:
+        """Write the artifact in place of one that is there; ``meta`` says where the weights come from."""
+        with publish(folder, kind=KIND, meta=meta, replace=True) as temporary:
+            data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+            write_atomic(temporary / WEIGHTS, json.dumps(data, indent=1) + "\n")

@@ -21,6 +21,7 @@ from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index
+from cocite.retrieval.bm25_fields import Bm25Fields
 from cocite.retrieval.vectors import VectorIndex
 from cocite.text.gaps import around_gap, strip_marks
 
@@ -67,12 +68,13 @@ class Index:
         history: History,
         *,
         encoders: Sequence[Encoder] = (),
+        bm25: Bm25Fields | None = None,
         vector_kind: str = "auto",
         advance: Advance | None = None,
     ) -> Index:
         """Index a corpus in memory; ``advance`` is told of every paper, context and vector done."""
         step = advance or (lambda _: None)
-        papers = {name: Bm25Index.build(told(paper_texts(corpus, name), step)) for name in FIELDS}
+        papers = {name: index_field(corpus, name, bm25, step) for name in FIELDS}
         contexts = Bm25Index.build(told(context_texts(corpus, history.contexts), step))
         windows = Bm25Index.build(context_texts(corpus, history.contexts, around_gap))
         anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus))
@@ -117,6 +119,11 @@ class Index:
     def __len__(self) -> int:
         return len(self.corpus)
 
+    @property
+    def bm25(self) -> Bm25Fields:
+        """k1 and b of the papers' fields."""
+        return Bm25Fields.of(self.papers)
+
     @cached_property
     def ballots(self) -> CSR:
         """For each document of ``contexts``, the papers that context cites."""
@@ -159,6 +166,12 @@ class Index:
             if query.exclude:
                 row[list(query.exclude)] = -np.inf
         return scores
+
+
+def index_field(corpus: Corpus, name: str, bm25: Bm25Fields | None, advance: Advance) -> Bm25Index:
+    """BM25 over one of :data:`FIELDS`, with the field's k1 and b; the usual ones where none are given."""
+    settings = getattr(bm25 or Bm25Fields(), name)
+    return Bm25Index.build(told(paper_texts(corpus, name), advance), k1=settings.k1, b=settings.b)
 
 
 def paper_texts(corpus: Corpus, name: str, start: int = 0) -> Iterator[str]:

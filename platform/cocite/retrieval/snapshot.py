@@ -38,7 +38,17 @@ from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.protocols import Encoder
 from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index
-from cocite.retrieval.index import FIELDS, Advance, Index, context_texts, encode, paper_texts, told
+from cocite.retrieval.bm25_fields import Bm25Fields
+from cocite.retrieval.index import (
+    FIELDS,
+    Advance,
+    Index,
+    context_texts,
+    encode,
+    index_field,
+    paper_texts,
+    told,
+)
 from cocite.retrieval.known_vectors import known_vectors
 from cocite.retrieval.vectors import VectorIndex
 from cocite.retrieval.versions import KEEP, Pin, Versions
@@ -113,6 +123,7 @@ class IndexSnapshot(Index):
         *,
         known_until: int | None = None,
         encoders: Sequence[Encoder] = (),
+        bm25: Bm25Fields | None = None,
         vector_kind: str = "auto",
         keep: int = KEEP,
         advance: Advance | None = None,
@@ -126,6 +137,7 @@ class IndexSnapshot(Index):
             root: the index folder.
             known_until: papers of a later year do not vote, nor do papers of an unknown one; None for all to vote.
             encoders: each makes its vectors; without one there are none.
+            bm25: k1 and b of the papers' fields; the usual ones by default, whatever an earlier version had.
             vector_kind: ``auto`` or one of :data:`cocite.retrieval.vectors.KINDS`.
             keep: how many versions stay.
             advance: told of every text and vector done.
@@ -134,12 +146,13 @@ class IndexSnapshot(Index):
         step = advance or (lambda _: None)
         citing = _citing(corpus, known_until)
         ids = {encoder.name: encoder.id for encoder in encoders}
-        meta: dict[str, Any] = {"known_until": known_until, "encoder_ids": ids}
+        changed = (bm25 or Bm25Fields()).changed()
+        meta: dict[str, Any] = {"known_until": known_until, "encoder_ids": ids, "bm25": changed}
         with _new_version(Path(root), meta, keep) as folder:
             _link(corpus.path, folder / "corpus")
             # One at a time, saved and let go: the largest of them bounds the memory.
             for name in FIELDS:
-                Bm25Index.build(told(paper_texts(corpus, name), step)).save(folder / f"bm25-{name}")
+                index_field(corpus, name, bm25, step).save(folder / f"bm25-{name}")
             history = History(corpus, citing)
             contexts = Bm25Index.build(told(context_texts(corpus, history.contexts), step))
             contexts.save(folder / "contexts-bm25")
@@ -189,7 +202,7 @@ class IndexSnapshot(Index):
         with _new_version(Path(root), meta, keep) as folder:
             old = cls.open(root)
             makers = _makers(old, encoders, root)
-            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_ids": old.encoder_ids}
+            meta |= old.kept_meta
             start = len(old.corpus)
             corpus = build_store(records, folder / "corpus", base=old.corpus, rejects=rejects)
             for name in FIELDS:
@@ -228,7 +241,7 @@ class IndexSnapshot(Index):
             if unknown:
                 more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
                 raise NotFoundError(f"no paper has the id {unknown[0]!r}{more}", where=str(root))
-            meta |= {"known_until": old.manifest.meta["known_until"], "encoder_ids": old.encoder_ids}
+            meta |= old.kept_meta
             for entry in ("corpus", "vectors", *(f"bm25-{name}" for name in FIELDS)):
                 if (old.path / entry).is_dir():
                     _link(old.path / entry, folder / entry)
@@ -241,6 +254,15 @@ class IndexSnapshot(Index):
             _describe(folder, meta, old.corpus, shorter.history.contexts)
             old.close()
         return cls.open(root)
+
+    @property
+    def kept_meta(self) -> dict[str, Any]:
+        """What a version that is made of this one says of itself like this one."""
+        return {
+            "known_until": self.manifest.meta["known_until"],
+            "encoder_ids": self.encoder_ids,
+            "bm25": self.bm25.changed(),
+        }
 
     def close(self) -> None:
         """Let the version go: it may be deleted once a newer one is there."""
