@@ -96,8 +96,8 @@ def test_the_best_is_finished_and_keeps_within_its_limits() -> None:
 
 def test_among_equals_the_quicker_is_the_best() -> None:
     times = (30.0, 20.0, 20.0, 40.0)
-    equals = [Trial(number=i, metrics={"m": 0.5, "latency_ms": ms}) for i, ms in enumerate(times)]
-    trials = Trials(sweep="s", metric="m", trials=(*equals, Trial(number=9, metrics={"m": 0.5})))
+    equals = [Trial(number=i, params={}, metrics={"m": 0.5, "latency_ms": ms}) for i, ms in enumerate(times)]
+    trials = Trials(sweep="s", metric="m", trials=(*equals, Trial(number=9, params={}, metrics={"m": 0.5})))
     assert [trial.number for trial in trials.ranked] == [1, 2, 0, 3, 9]
 
 
