@@ -173,6 +173,21 @@ def test_a_short_training_tells_tokens_better_and_leaves_an_encoder(
         assert torch.equal(encoder.state_dict()[name], weight), name
 
 
+def test_layers_are_pretrained_around_word_vectors_that_stay(corpus: Corpus, folder: Path) -> None:
+    chosen = recipe(words={"trained": False}, training={"steps": 3, "log_every": 1})
+    task = build(chosen, corpus, folder)
+    before = {name: weight.detach().clone() for name, weight in task.model.named_parameters()}
+    changed: set[str] = set()
+
+    def look(metrics: dict[str, float], step: int) -> None:  # noqa: ARG001
+        weights = task.model.named_parameters()
+        changed.update(name for name, weight in weights if not torch.equal(weight, before[name]))
+
+    train(task, chosen.training, world=World(), log=look)
+    assert "encoder.words.weight" not in changed
+    assert {"encoder.document_layers.0.output.weight", "decoder.layers.0.output.weight"} <= changed
+
+
 def test_a_resumed_training_ends_as_one_never_interrupted(
     corpus: Corpus, folder: Path, tmp_path: Path
 ) -> None:

@@ -313,6 +313,24 @@ def test_it_begins_with_pretrained_weights(corpus: Corpus, folder: Path, tmp_pat
         build(recipe(pretrained=str(tmp_path / "pretrained")), corpus, other)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_word_vectors_may_stay_as_they_begin(corpus: Corpus, folder: Path, shared: bool) -> None:
+    chosen = recipe(
+        words={"trained": False}, model={"shared_words": shared}, training={"steps": 3, "log_every": 1}
+    )
+    task = build(chosen, corpus, folder)
+    before = {name: weight.detach().clone() for name, weight in task.model.named_parameters()}
+    changed: set[str] = set()
+
+    def look(metrics: dict[str, float], step: int) -> None:  # noqa: ARG001
+        weights = task.model.named_parameters()
+        changed.update(name for name, weight in weights if not torch.equal(weight, before[name]))
+
+    train(task, chosen.training, world=World(), log=look)
+    assert not any("words" in name for name in changed)
+    assert "manuscript.sentence_layers.0.output.weight" in changed
+
+
 def test_word_vectors_can_begin_with_the_weights_of_rare_words(corpus: Corpus, folder: Path) -> None:
     plain, weighed = (build(recipe(words={"idf": idf}), corpus, folder) for idf in (False, True))
     texts, end = plain.texts, plain.texts.tokenizer.sep_token_id
@@ -339,8 +357,8 @@ def test_mistakes_are_told(corpus: Corpus, folder: Path, tmp_path: Path) -> None
         recipe(texts={"sentence_tokens": 30})
     with pytest.raises(ConfigError, match="documents of 22 sentences, and the model reads 12"):
         recipe(contexts={"body": 18})
-    with pytest.raises(ConfigError, match="nothing was pretrained for"):
-        recipe(bag_epochs=1, pretrained="mp-bert4cr-pretraining")
+    with pytest.raises(ConfigError, match="bag_epochs is for a model with norm: pre"):
+        recipe(bag_epochs=1, model={"norm": "post"})
     with pytest.raises(ConfigError, match="correction is for shared negatives"):
         recipe(negatives={"correction": 1.0})
     with pytest.raises(ConfigError, match="there would be no negatives"):

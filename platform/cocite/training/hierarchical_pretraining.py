@@ -176,4 +176,5 @@ def build(
         words.start(torch.from_numpy(vectors))
     if recipe.words.idf:
         words.weigh(torch.from_numpy(inverse_document_frequency(texts)))
+    words.weight.requires_grad_(recipe.words.trained)
     return task

@@ -39,6 +39,8 @@ def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert
         task.model.start_words(torch.from_numpy(vectors))
     if recipe.words.idf:
         task.model.weigh(torch.from_numpy(inverse_document_frequency(texts)))
+    for words in (task.model.manuscript.words, task.model.citation.words):
+        words.weight.requires_grad_(recipe.words.trained)
     return task
 
 

@@ -74,7 +74,7 @@ class MpBert4crRecipe(Settings):
     """What word vectors begin as. Pretrained weights hold vectors already; ``idf`` is for them too."""
     bag_epochs: int = Field(0, ge=0)
     """Epochs at the beginning in which all layers are left out, and words and the weights of places are trained alone:
-    several times as quick. For models that begin as a mean of word vectors (``model.norm: pre``, nothing pretrained).
+    several times as quick. For models that begin as a mean of word vectors (``model.norm: pre``).
     """
     texts: SentenceTextSettings = SentenceTextSettings()
     contexts: DynamicContextSettings = DynamicContextSettings()
@@ -102,10 +102,8 @@ class MpBert4crRecipe(Settings):
                 f"texts.sentence_tokens is {self.texts.sentence_tokens}, and the model reads "
                 f"{self.model.sentence_tokens} (model.sentence_tokens)"
             )
-        if self.bag_epochs and (self.model.norm != "pre" or self.pretrained != NONE):
-            raise ValueError(
-                "bag_epochs is for a model with norm: pre that nothing was pretrained for: set it to 0"
-            )
+        if self.bag_epochs and self.model.norm != "pre":
+            raise ValueError("bag_epochs is for a model with norm: pre: set it to 0")
         c = self.contexts
         most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
         if most > self.model.sentences:

@@ -30,6 +30,8 @@ class TokenVectorSettings(Word2VecSettings):
     idf: bool = False
     """Whether their norms are inverse document frequencies (with ``model.norm: pre`` a word's norm is its weight in its
     sentence)."""
+    trained: bool = True
+    """Whether training changes them. Layers that are pretrained around vectors that stay fit the same vectors later."""
 
 
 def token_vectors(
