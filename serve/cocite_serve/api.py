@@ -4,6 +4,7 @@ A module that FastAPI reads must not postpone its annotations: no ``from __futur
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -16,7 +17,16 @@ from cocite.pipeline.options import Options, Recommendation
 from cocite.protocols import Query as Search
 from cocite_serve import answers, bibtex, manuscript, problems
 from cocite_serve.papers import Papers
-from cocite_serve.schemas import Health, PaperOut, Problem, RecommendRequest, RecommendResponse, Version
+from cocite_serve.registry import Registered
+from cocite_serve.schemas import (
+    Health,
+    PaperOut,
+    Problem,
+    RecommendRequest,
+    RecommendResponse,
+    RegisteredModel,
+    Version,
+)
 from cocite_serve.settings import ServeSettings
 from cocite_serve.web import BodyLimit, SecurityHeaders, add_pages
 
@@ -44,6 +54,7 @@ class Backend(Protocol):
     papers: Papers
     model_version: str
     index_version: str
+    registered: Registered | None
 
     async def recommend(self, query: Search, options: Options) -> Answer:
         """The ranked papers of one query."""
@@ -54,8 +65,13 @@ class Backend(Protocol):
         ...
 
 
-def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
-    """The ASGI application over a backend."""
+def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAPI:
+    """The ASGI application.
+
+    Args:
+        current: the backend to ask now. Each request asks for it once, so that all of its answer is from one.
+        settings: limits and defaults.
+    """
     refused = {status: {"model": Problem, "description": text} for status, text in problems.MEANING.items()}
 
     def responses(*statuses: int) -> dict[int | str, dict[str, object]]:
@@ -70,7 +86,6 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
         redoc_url=None,
     )
     limits = settings.limits
-    known = {"model_version": backend.model_version, "index_version": backend.index_version}
 
     @app.post(
         "/v1/recommend",
@@ -81,6 +96,7 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
     )
     async def recommend(request: RecommendRequest) -> Response:
         problems.check_limits(request, limits)
+        backend = current()
         parts = manuscript.read(
             title=request.title,
             abstract=request.abstract,
@@ -103,18 +119,20 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
         async with asyncio.timeout(settings.request_timeout_s):
             answer = await backend.recommend(query, options)
         unknown = [id_ for id_, row in zip(request.exclude, rows, strict=True) if row < 0]
-        found = answers.response(parts, answer, backend.papers, unknown, known)
+        found = answers.response(parts, answer, backend.papers, unknown, _versions(backend))
         # Already of its type: writing it here saves a second validation of twenty papers.
         return Response(found.model_dump_json(), media_type="application/json")
 
     @app.get("/v1/health", tags=["service"], summary="Can it answer?", responses=responses(503))
     async def health() -> Health:
+        backend = current()
         async with asyncio.timeout(settings.request_timeout_s):
             await backend.ready()
-        return Health(papers=len(backend.papers))
+        return Health(papers=len(backend.papers), registered=_registered(backend))
 
     @app.get("/v1/version", tags=["service"], summary="What is being served?")
     async def version() -> Version:
+        backend = current()
         first, last = backend.papers.years or (None, None)
         return Version(
             cocite=cocite.__version__,
@@ -124,7 +142,8 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
             top_k=settings.top_k,
             depth=settings.depth,
             rerank=settings.rerank,
-            **known,
+            registered=_registered(backend),
+            **_versions(backend),
         )
 
     @app.get(
@@ -137,7 +156,7 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
     async def bibtex_of(id: Annotated[list[str], Query(description="Ids of papers.")]) -> str:
         if len(id) > limits.papers:
             raise InputError(f"at most {limits.papers} papers at a time, got {len(id)}", where="id")
-        return bibtex.entries(backend.papers.records(id))
+        return bibtex.entries(current().papers.records(id))
 
     # Ids may hold slashes (a DOI, an address), hence `:path`; the longer route must come first.
     @app.get(
@@ -148,14 +167,25 @@ def build_app(backend: Backend, settings: ServeSettings) -> FastAPI:
         responses=responses(404),
     )
     async def paper_bibtex(id: str) -> str:
-        return bibtex.entries(backend.papers.records([id]))
+        return bibtex.entries(current().papers.records([id]))
 
     @app.get("/v1/papers/{id:path}", tags=["papers"], summary="One paper", responses=responses(404))
     async def paper(id: str) -> PaperOut:
-        return answers.paper(backend.papers, id)
+        return answers.paper(current().papers, id)
 
     add_pages(app)
     problems.add_handlers(app, settings)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(SecurityHeaders)
     return app
+
+
+def _versions(backend: Backend) -> dict[str, str]:
+    return {"model_version": backend.model_version, "index_version": backend.index_version}
+
+
+def _registered(backend: Backend) -> RegisteredModel | None:
+    model = backend.registered
+    if model is None:
+        return None
+    return RegisteredModel(name=model.name, version=model.version, alias=model.alias)

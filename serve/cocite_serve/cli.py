@@ -21,10 +21,22 @@ app = typer.Typer(rich_markup_mode=None)
 def serve(
     index: Annotated[Path, typer.Option(help="The index folder.")],
     model: Annotated[
-        Path | None, typer.Option(help="The model folder; without one, the untrained ranking.")
+        Path | None,
+        typer.Option(
+            help="The model: a folder, or models:/NAME@ALIAS or models:/NAME/VERSION of MLflow's registry; "
+            "without one, the untrained ranking."
+        ),
     ] = None,
     version: Annotated[
         str | None, typer.Option(help="The snapshot to serve; the current one by default.")
+    ] = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds between two looks for a newer version behind the alias, or a newer snapshot of the index; "
+            "0: never. Default: 60 for a model by alias, else 0.",
+            min=0,
+        ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on. There is no login.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
@@ -48,6 +60,7 @@ def serve(
         "model": None if model is None else str(model),
         "index": str(index),
         "index_version": version,
+        "watch": {"seconds": watch},
         "host": host,
         "port": port,
         "retriever": {"replicas": replicas},
@@ -73,7 +86,7 @@ def serve(
         err.print(f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login.")
     try:
         with err.status("Starting the endpoint …"):
-            endpoint = start(parsed, address=address, quiet=not verbose)
+            endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
     except KeyboardInterrupt:
         err.print("Ended before it was up.")
         return
@@ -86,3 +99,7 @@ def serve(
         while not ended.wait(1.0):
             pass
         err.print("Ending …")
+
+
+def _tell(text: str) -> None:
+    err.print(text, soft_wrap=True)  # one line is one line, in a log too

@@ -4,6 +4,10 @@ Each of the two stages holds one stage object of the library and adds only what 
 a bound on what may wait, and a check that both serve the same model and index. A request makes one call to each, and
 what passes between them are the library's arrays.
 
+The two stages of a release are an application of their own, without a route; the gateways are another, which stays. So
+a new release loads beside the old one, the gateways turn to it between two requests, and each request is answered by
+the one that it began with.
+
 No ``from __future__ import annotations`` here: FastAPI reads the gateway.
 """
 
@@ -28,9 +32,15 @@ from cocite.protocols import Query
 from cocite_serve.api import Answer, build_app
 from cocite_serve.papers import Papers
 from cocite_serve.problems import NotReadyError, OverloadedError
+from cocite_serve.releases import Release
 from cocite_serve.settings import ServeSettings, Stage
 
 T = TypeVar("T")
+
+APP = "cocite"
+"""The application of the gateways."""
+STAGES = "cocite-stages-"
+"""The applications of the stages: this and a number, the newest has the highest."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +82,16 @@ class Worker:
 class Retriever:
     """The first stage: encode, search, expand, fuse."""
 
-    def __init__(self, settings: ServeSettings) -> None:
+    def __init__(self, release: Release) -> None:
         # Imported by the replica alone: who starts it, and the gateway, need no models.
         from cocite.pipeline import members
         from cocite.pipeline.first_stage import FirstStage
         from cocite.retrieval.snapshot import IndexSnapshot
 
         self._worker = Worker()
-        index = IndexSnapshot.open(settings.index, settings.index_version)
-        self._stage = FirstStage.load(settings.model, index)
-        self._versions = Versions(members.version(settings.model), index.version)
+        index = IndexSnapshot.open(release.index, release.index_version)
+        self._stage = FirstStage.load(release.model, index)
+        self._versions = Versions(members.version(release.model), index.version)
 
     async def versions(self) -> Versions:
         """What this replica has loaded."""
@@ -96,19 +106,24 @@ class Retriever:
 class Reranker:
     """The second stage: rerank and explain."""
 
-    def __init__(self, settings: ServeSettings) -> None:
+    def __init__(self, release: Release, retriever: DeploymentHandle) -> None:
         from cocite.pipeline import members
         from cocite.pipeline.second_stage import SecondStage
         from cocite.retrieval.snapshot import IndexSnapshot
 
         self._worker = Worker()
-        index = IndexSnapshot.open(settings.index, settings.index_version)
-        self._stage = SecondStage.load(settings.model, index)
-        self._versions = Versions(members.version(settings.model), index.version)
+        index = IndexSnapshot.open(release.index, release.index_version)
+        self._stage = SecondStage.load(release.model, index)
+        self._versions = Versions(members.version(release.model), index.version)
+        self._release, self._retriever = release, retriever
 
     async def versions(self) -> Versions:
         """What this replica has loaded."""
         return self._versions
+
+    async def release(self) -> tuple[Release, DeploymentHandle]:
+        """The release it belongs to, and the retriever of that."""
+        return self._release, self._retriever
 
     async def rerank(self, query: Query, found: Retrieved, options: Options) -> list[Recommendation]:
         """The ranked papers of one query."""
@@ -117,27 +132,33 @@ class Reranker:
         return ranked[0]
 
 
-@serve.ingress()
-class Gateway:
-    """Speaks HTTP, and asks the two stages."""
+class Pair:
+    """The two stages of one release, as a gateway asks them; a :class:`~cocite_serve.api.Backend`."""
 
     def __init__(
-        self, settings: ServeSettings, retriever: DeploymentHandle, reranker: DeploymentHandle
+        self,
+        release: Release,
+        versions: Versions,
+        papers: Papers,
+        retriever: DeploymentHandle,
+        reranker: DeploymentHandle,
     ) -> None:
-        self._settings = settings
-        self._retriever = retriever
-        self._reranker = reranker
+        self.papers, self.registered = papers, release.registered
+        self.model_version, self.index_version = versions.model, versions.index
+        self._versions, self._retriever, self._reranker = versions, retriever, reranker
 
-    async def __serve_build_asgi_app__(self) -> FastAPI:
-        """The application of this replica; waits for both stages and refuses stages that differ."""
-        self._versions = await self._retriever.versions.remote()
-        self._versions.require(await self._reranker.versions.remote(), "reranker")
-        self.model_version, self.index_version = self._versions.model, self._versions.index
-        self.papers = Papers.open(self._settings.index, self.index_version)
-        return build_app(self, self._settings)
+    @classmethod
+    async def open(cls, app: str) -> "Pair":
+        """The stages of an application; waits for both and refuses stages that differ."""
+        reranker = await asyncio.to_thread(serve.get_app_handle, app)
+        release, retriever = await reranker.release.remote()
+        versions: Versions = await reranker.versions.remote()
+        versions.require(await retriever.versions.remote(), "retriever")
+        papers = await asyncio.to_thread(Papers.open, release.index, versions.index)
+        return cls(release, versions, papers, retriever, reranker)
 
     async def ready(self) -> None:
-        """Return when both stages answer with the versions of this gateway."""
+        """Return when both stages answer with the versions of this pair."""
         for who, stage in (("retriever", self._retriever), ("reranker", self._reranker)):
             try:
                 with _worded():
@@ -157,6 +178,37 @@ class Gateway:
         return Answer(ranked, 1000 * (between - begin), 1000 * (end - between))
 
 
+@serve.ingress()
+class Gateway:
+    """Speaks HTTP, and asks the two stages of the newest release, or of the one that it was last turned to."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._settings = settings
+        self._app = ""
+
+    async def __serve_build_asgi_app__(self) -> FastAPI:
+        """The application of this replica."""
+        await self.turn((await asyncio.to_thread(stage_apps))[-1])
+        return build_app(lambda: self._pair, self._settings)
+
+    async def turn(self, app: str) -> None:
+        """Ask the stages of an application from now on; the requests under way stay with those they began with."""
+        if app != self._app:
+            self._pair, self._app = await Pair.open(app), app
+
+
+def stage_apps() -> list[str]:
+    """The applications of stages that run, oldest first."""
+    apps = serve.status().applications
+    found = [name for name, app in apps.items() if name.startswith(STAGES) and app.status == "RUNNING"]
+    return sorted(found, key=number_of)
+
+
+def number_of(app: str) -> int:
+    """The number of an application of stages."""
+    return int(app.removeprefix(STAGES))
+
+
 @contextmanager
 def _worded() -> Iterator[None]:
     """Ray's errors as the API's: what a stage raised itself, too many waiting, no replica."""
@@ -173,10 +225,8 @@ def _worded() -> Iterator[None]:
         raise NotReadyError("a stage's process ended while it worked on this request; try again") from error
 
 
-def build(settings: ServeSettings) -> Application:
-    """The Serve application of some settings, to be given to ``serve.run``."""
-    retriever = _stage(Retriever, settings.retriever, settings).bind(settings)
-    reranker = _stage(Reranker, settings.reranker, settings).bind(settings)
+def gateways(settings: ServeSettings) -> Application:
+    """The application that speaks HTTP, to be given to ``serve.run`` when stages run."""
     gateway = serve.deployment(
         Gateway,
         num_replicas=settings.gateway.replicas,
@@ -186,7 +236,13 @@ def build(settings: ServeSettings) -> Application:
         max_constructor_retry_count=1,
         ray_actor_options=_resources(settings.gateway.num_cpus, 0),
     )
-    return gateway.bind(settings, retriever, reranker)
+    return gateway.bind(settings)
+
+
+def stages(release: Release, settings: ServeSettings) -> Application:
+    """The application of a release's two stages, without a route."""
+    retriever = _stage(Retriever, settings.retriever, settings).bind(release)
+    return _stage(Reranker, settings.reranker, settings).bind(release, retriever)
 
 
 def _stage(cls: type, stage: Stage, settings: ServeSettings) -> Deployment:
@@ -208,7 +264,6 @@ def _stage(cls: type, stage: Stage, settings: ServeSettings) -> Deployment:
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=BackpressureConfig(status_code=429, retry_after_s=settings.retry_after_s),
         max_constructor_retry_count=1,
-        max_surge_percent=100,  # a new version's replica is up before the old one goes
         ray_actor_options=_resources(stage.num_cpus, stage.num_gpus),
     )
 

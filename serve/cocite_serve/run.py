@@ -11,18 +11,22 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cocite.errors import CociteError, InputError
-from cocite.retrieval.versions import Pin, Versions
+from cocite.errors import InputError
+from cocite_serve.releases import Held, Release, Source
+from cocite_serve.rollout import Rollout
 from cocite_serve.settings import ServeSettings
+from cocite_serve.watch import LOG, Watcher
 
-APP = "cocite"
+NAMESPACE = "cocite"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+Tell = Callable[[str], None]
 
 # Set before Ray starts, for all its processes; what is already set in the environment wins.
 ENVIRONMENT = {
@@ -36,29 +40,41 @@ ENVIRONMENT = {
 class Endpoint:
     """A running endpoint. A context manager: leaving it ends the endpoint."""
 
-    def __init__(self, settings: ServeSettings, temporary: Path | None, pin: Pin) -> None:
-        self.index_version = settings.index_version
+    def __init__(
+        self, settings: ServeSettings, source: Source, held: Held, temporary: Path | None, tell: Tell
+    ) -> None:
         host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
         self.url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
         self._temporary = temporary
-        self._pin = pin
+        self._rollout = Rollout(settings)
+        self._watcher = Watcher(source, held, self._rollout, tell)
         self._stopped = threading.Lock()
+
+    @property
+    def release(self) -> Release:
+        """What is served now."""
+        return self._watcher.held.release
 
     def stop(self) -> None:
         """End the endpoint; and Ray with it, when it was started for this. Does nothing the second time."""
         if not self._stopped.acquire(blocking=False):
             return
         import ray
-        from ray import serve
 
         try:
-            if ray.is_initialized() and APP in serve.status().applications:
-                serve.delete(APP)  # lets the requests under way end
+            self._watcher.end()
+            if ray.is_initialized():
+                self._rollout.delete()
         finally:
             if self._temporary is not None:
                 ray.shutdown()
-                self._pin.release()
                 _remove(self._temporary)
+            self._watcher.held.let_go()
+
+    def begin(self) -> None:
+        """Bring it up, and look for something newer from then on."""
+        self._rollout.start(self.release)
+        self._watcher.start()
 
     def __enter__(self) -> Endpoint:
         return self
@@ -69,20 +85,25 @@ class Endpoint:
         self.stop()
 
 
-def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = True) -> Endpoint:
+def start(
+    settings: ServeSettings, *, address: str | None = None, quiet: bool = True, tell: Tell = LOG.warning
+) -> Endpoint:
     """Start the endpoint and return when it answers.
 
     Args:
         settings: what to serve, and how.
         address: a Ray cluster to run on; a private one on this machine when None, which ends with the endpoint.
         quiet: keep the replicas' log lines out of this process' output; they are in Ray's log folder all the same.
+        tell: takes the one line that is said when something newer is served, or cannot be.
 
     Raises:
-        InputError: the port is taken.
+        InputError: the port is taken, or model and index do not fit.
         CociteError: a stage cannot be loaded, or the two are of different versions.
     """
     _require_port(settings)
-    settings, pin = _resolve(settings)
+    source = Source(settings)
+    held = source.take(source.look())  # what is missing is found before Ray is started
+    held.release.check()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray
@@ -92,7 +113,7 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
     temporary = None
     if address is None:
         temporary = Path(tempfile.mkdtemp(prefix="cocite-"))
-    endpoint = Endpoint(settings, temporary, pin)
+    endpoint = Endpoint(settings, source, held, temporary, tell)
     try:
         if not ray.is_initialized():
             with _own_signals():
@@ -108,12 +129,7 @@ def start(settings: ServeSettings, *, address: str | None = None, quiet: bool = 
                 request_timeout_s=settings.request_timeout_s + 10,
             ),
         )
-        from cocite_serve.deployments import build
-
-        try:
-            serve.run(build(settings), name=APP, route_prefix="/")
-        except RuntimeError as error:
-            raise CociteError(_reason(serve, str(error)), where="cocite serve") from error
+        endpoint.begin()
     except BaseException:
         endpoint.stop()
         raise
@@ -139,35 +155,20 @@ def _connect(
     ray: Any, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
 ) -> None:
     if address is not None:
-        ray.init(address=address, namespace=APP, log_to_driver=not quiet)
+        ray.init(address=address, namespace=NAMESPACE, log_to_driver=not quiet)
         return
-    reserved = (
-        settings.gateway.replicas * settings.gateway.num_cpus
-        + settings.retriever.replicas * settings.retriever.num_cpus
-        + settings.reranker.replicas * settings.reranker.num_cpus
-    )
+    reserved = settings.gateway.replicas * settings.gateway.num_cpus
+    for stage in (settings.retriever, settings.reranker):  # twice: a new release loads beside the old one
+        reserved += 2 * stage.replicas * stage.num_cpus
     ray.init(
         address="local",
-        namespace=APP,
+        namespace=NAMESPACE,
         num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
         include_dashboard=False,
         log_to_driver=not quiet,
         logging_level=logging.ERROR if quiet else logging.INFO,
         _temp_dir=str(temporary),
     )
-
-
-def _resolve(settings: ServeSettings) -> tuple[ServeSettings, Pin]:
-    """Name the snapshot that all replicas open, and find what is missing before Ray is started."""
-    version, pin = Versions(settings.index).pin(settings.index_version)
-    model = settings.model
-    if model is not None:
-        from cocite.pipeline import members  # heavy, and of no use when the index is missing
-
-        members.version(model)
-        model = model.resolve()
-    changes = {"model": model, "index": settings.index.resolve(), "index_version": version}
-    return settings.model_copy(update=changes), pin
 
 
 def _remove(folder: Path) -> None:
@@ -192,16 +193,3 @@ def _require_port(settings: ServeSettings) -> None:
                 where="--port",
                 hint="choose another port",
             ) from error
-
-
-def _reason(serve: Any, fallback: str) -> str:
-    """The last line of what kept a deployment from starting."""
-    try:
-        status = serve.status().applications[APP]
-        for deployment in status.deployments.values():
-            if "FAILED" in str(deployment.status) or "UNHEALTHY" in str(deployment.status):
-                lines = [line.strip() for line in deployment.message.splitlines() if line.strip()]
-                return lines[-1] if lines else fallback
-    except (KeyError, AttributeError):
-        pass
-    return fallback

@@ -156,11 +156,28 @@ class RecommendResponse(BaseModel):
     took_ms: Took
 
 
+class RegisteredModel(BaseModel):
+    """A version of a model in the registry."""
+
+    name: str
+    version: int
+    alias: str | None = Field(
+        default=None, description="The alias that the endpoint follows, if it follows one."
+    )
+
+
+Served = Annotated[
+    RegisteredModel | None,
+    Field(description="The registered model that is served; null when it is a folder."),
+]
+
+
 class Health(BaseModel):
     """The endpoint can answer: both stages are loaded."""
 
     status: Literal["ok"] = "ok"
     papers: int = Field(description="Papers in the index.")
+    registered: Served = None
 
 
 class Version(BaseModel):
@@ -169,6 +186,7 @@ class Version(BaseModel):
     cocite: str
     model_version: str = Field(description="Fingerprint of the model folder.")
     index_version: str = Field(description="Id of the index snapshot.")
+    registered: Served = None
     papers: int
     year_from: int | None = Field(default=None, description="Year of the oldest paper.")
     year_to: int | None = Field(default=None, description="Year of the newest paper.")

@@ -5,6 +5,7 @@ Every limit is here, with its unit. The defaults suit one small machine that ser
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pydantic import Field
@@ -65,15 +66,40 @@ class Gateway(Settings):
     """Cores that a gateway reserves with Ray."""
 
 
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cocite" / "models"
+
+
+class Registry(Settings):
+    """Where registered models come from."""
+
+    folder: Path = Path(".")
+    """Holds ``mlflow.db``, unless ``MLFLOW_TRACKING_URI`` names another store."""
+    cache: Path = Field(default_factory=_cache)
+    """Keeps the last versions that were fetched; every machine with a replica must see it."""
+
+
+class Watch(Settings):
+    """How a running endpoint learns that there is something newer to serve."""
+
+    seconds: float | None = Field(default=None, ge=0)
+    """Seconds between two looks; 0: never. When not given, 60 for a model by alias, and never for any other."""
+    start_s: float = Field(default=600.0, gt=0)
+    """Seconds that new stages may take to load; then they are given up, and the old ones stay."""
+
+
 class ServeSettings(Settings):
     """Everything that `cocite serve` runs with."""
 
     model: Path | None = None
-    """The model folder; without one the untrained blend of the first stage ranks."""
+    """The model: a folder, or ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the registry; without one the
+    untrained blend of the first stage ranks."""
     index: Path
     """The index folder."""
     index_version: str | None = None
     """The snapshot to serve; the current one when not given. All replicas serve the same one."""
+    registry: Registry = Registry()
+    watch: Watch = Watch()
     host: str = "127.0.0.1"
     """Address to listen on. There is no login: the default is reachable from this machine alone."""
     port: int = Field(default=8000, ge=1, le=65535)

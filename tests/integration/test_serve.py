@@ -99,7 +99,11 @@ def test_each_gap_of_a_draft(client: httpx.Client) -> None:
 
 
 def test_health_version_and_papers(client: httpx.Client, recommender: Recommender) -> None:
-    assert client.get("/v1/health").json() == {"status": "ok", "papers": len(recommender.index)}
+    assert client.get("/v1/health").json() == {
+        "status": "ok",
+        "papers": len(recommender.index),
+        "registered": None,
+    }
     version = client.get("/v1/version").json()
     answer = ask(client, context=CONTEXT, top_k=1)
     assert (version["model_version"], version["index_version"]) == (

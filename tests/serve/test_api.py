@@ -25,6 +25,7 @@ class InProcess:
     def __init__(self, recommender: Recommender) -> None:
         index = recommender.index
         self.recommender = recommender
+        self.registered = None
         self.papers = Papers(index.corpus, index.alive)
         self.model_version, self.index_version = recommender.model_version, index.version
 
@@ -57,7 +58,7 @@ LIMITS = Limits(
 
 def client(backend: InProcess, **changes: Any) -> TestClient:
     settings = ServeSettings(index=Path("unused"), limits=LIMITS, **changes)
-    return TestClient(build_app(backend, settings), raise_server_exceptions=False)
+    return TestClient(build_app(lambda: backend, settings), raise_server_exceptions=False)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""Whether a model and an index snapshot fit, by what they say of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cocite.artifacts import publish, read_manifest
+from cocite.errors import InputError
+from cocite_serve.registry import Registered
+from cocite_serve.releases import Release, Source, Target
+from cocite_serve.settings import ServeSettings
+
+
+def model(folder: Path, **members: str) -> Path:
+    for name, weight in members.items():
+        with publish(folder / name, kind=name, meta={}) as temporary:
+            (temporary / "model.safetensors").write_text(weight)
+    return folder
+
+
+def index(folder: Path, *models: Path, version: str = "000001") -> Path:
+    ids = {part.name: read_manifest(part).digest for one in models for part in one.iterdir() if part.is_dir()}
+    with publish(folder / "versions" / version, kind="index", meta={"encoder_ids": ids}):
+        pass
+    (folder / "CURRENT").write_text(version)
+    return folder
+
+
+def test_the_vectors_must_be_those_of_the_models_encoder(tmp_path: Path) -> None:
+    one, two = model(tmp_path / "one", nnselect="1"), model(tmp_path / "two", nnselect="2")
+    folder = index(tmp_path / "index", one)
+    Release(one, folder, "000001").check()
+    with pytest.raises(InputError, match=f"another nnselect than the model's .*--to {folder} --model {two}"):
+        Release(two, folder, "000001").check()
+    Release(None, folder, "000001").check()
+
+
+def test_an_encoder_that_works_is_not_lost(tmp_path: Path) -> None:
+    plain, both = model(tmp_path / "a", nnselect="1"), model(tmp_path / "b", nnselect="1", hatten="2")
+    folder = index(tmp_path / "index", plain)
+    served, next_ = Release(plain, folder, "000001"), Release(both, folder, "000001")
+    next_.check()  # who starts the endpoint so may have it so
+    with pytest.raises(InputError, match="the index holds no vectors of hatten"):
+        next_.check(served)
+    next_.check(next_)
+    index(folder, version="000002")
+    with pytest.raises(InputError, match="the index holds no vectors of nnselect"):
+        Release(plain, folder, "000002").check(served)
+
+
+def test_what_is_looked_for(tmp_path: Path) -> None:
+    folder = index(tmp_path / "index")
+    source = Source(ServeSettings(index=folder))
+    assert source.interval == 0
+    assert source.look() == Target(None, "000001")
+    index(folder, version="000002")
+    held = source.take(source.look())
+    assert held.release == Release(None, folder.resolve(), "000002")
+    assert held.release.target == Target(None, "000002")
+    named = Source(ServeSettings(index=folder, index_version="000001", watch={"seconds": 5}))
+    assert (named.look().index, named.interval) == ("000001", 5)
+
+
+@pytest.mark.parametrize(
+    ("model_", "seconds"), [("models:/x@champion", 60), ("models:/x/3", 0), ("folder", 0)]
+)
+def test_an_alias_is_watched(tmp_path: Path, model_: str, seconds: float) -> None:
+    assert Source(ServeSettings(index=tmp_path, model=Path(model_))).interval == seconds
+
+
+def test_a_release_in_words() -> None:
+    release = Release(Path("m"), Path("i"), "000001", Registered("citeomatic", 2, "champion"))
+    assert str(release) == "citeomatic version 2 (@champion) over index 000001"
+    assert str(Release(None, Path("i"), "000001")) == "no model over index 000001"
