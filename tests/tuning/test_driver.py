@@ -55,7 +55,7 @@ def test_trials_are_run_kept_and_reported(small: Corpus, empty: Path) -> None:
     assert [trial.number for trial in trials.trials] == list(range(12))
     assert trials.trials[0].params == {}  # the thing as it is comes first
     assert all(set(trial.params) == {"x", "size"} for trial in trials.trials[1:])
-    assert swept.best == trials.best()
+    assert swept.best.of(trials.best())
     assert swept.best.metrics["height"] == max(trial.metrics["height"] for trial in trials.trials)
     assert [step for step, _ in trials.trials[3].curve] == [1, 2, 3, 4]
     assert "<svg" in swept.report.read_text()

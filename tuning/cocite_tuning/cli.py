@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from cocite.cli.console import JsonFlag, Stages, emit, err, out, stages, table
 from cocite.errors import InputError
-from cocite_tuning.report.command import report
+from cocite_tuning.report.command import report, show_outcome
 
 if TYPE_CHECKING:
     from cocite_tuning.driver import Plan, Swept
@@ -174,11 +174,7 @@ def _show(swept: Swept) -> None:
         f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})"
     )
     table("", ["", "value"], rows)
-    c = swept.confirmation
-    if c is not None:
-        out.print(
-            f"On {c.queries} queries that no trial saw: {c.mean:.4f} against the default's {c.other:.4f}, p = {c.p:.2g}"
-        )
+    show_outcome(best, trials.mode)
     if swept.verdict is not None:
         out.print(swept.verdict.sentence())
     where = f"model: {swept.model}   " if swept.model else ""
@@ -186,14 +182,17 @@ def _show(swept: Swept) -> None:
 
 
 def _document(swept: Swept) -> dict[str, Any]:
+    from cocite_tuning.trials import Trial
+
     states = [trial.state for trial in swept.trials.trials]
     return {
         "folder": swept.folder,
         "run": swept.run_id,
         "metric": swept.trials.metric,
         "trials": {state: states.count(state) for state in ("finished", "stopped", "failed")},
-        "best": swept.best.model_dump(mode="json"),
-        "confirmation": swept.confirmation,
+        "best": swept.best.model_dump(mode="json", include=set(Trial.model_fields)),
+        "confirmation": swept.best.confirmation,
+        "use": {"commands": swept.best.commands, "notes": swept.best.notes},
         "model": swept.model,
         "verdict": swept.verdict,
         "report": swept.report,

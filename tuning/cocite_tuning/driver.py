@@ -7,7 +7,6 @@ for that, and the best model contends for its alias.
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import tempfile
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from cocite.artifacts import MANIFEST, write_atomic
+from cocite.artifacts import MANIFEST
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.evaluation.significance import Comparison
@@ -28,6 +27,7 @@ from cocite_jobs.places import at_hand
 from cocite_tuning.champion import Verdict, contend
 from cocite_tuning.conductor import Conductor, Listener, from_sampler, in_turn
 from cocite_tuning.ledger import Ledger
+from cocite_tuning.outcome import Outcome
 from cocite_tuning.recording import Recorder
 from cocite_tuning.sampler import Sampler
 from cocite_tuning.spaces import Space
@@ -35,10 +35,11 @@ from cocite_tuning.study import Study
 from cocite_tuning.sweep import SchedulerSettings, Sweep, checked_space
 from cocite_tuning.training_study import TrainingStudy, linked
 from cocite_tuning.trials import LATENCY, Trial, Trials
+from cocite_tuning.usage import Locations, Usable, Usage
 
 EXPERIMENT = "tune"
 BEST = "best"
-"""Folder of a sweep that holds the best trial's model."""
+"""Folder of a sweep that holds the best trial's model, or what else it leaves to be used."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,8 @@ class Swept:
     Attributes:
         folder: of the sweep.
         trials: all of them.
-        best: the best one.
+        best: the best one, what it is worth on queries that no trial saw, and how it is used.
         model: a folder with its model; None: it trained none.
-        confirmation: the best against the default on queries that no trial saw; None: none were kept.
         verdict: what became of it as a contender; None: it was none.
         report: the page of the sweep.
         run_id: MLflow's id of the sweep's run; empty without tracking.
@@ -79,9 +79,8 @@ class Swept:
 
     folder: Path
     trials: Trials
-    best: Trial
+    best: Outcome
     model: Path | None
-    confirmation: Comparison | None
     verdict: Verdict | None
     report: Path
     run_id: str
@@ -164,18 +163,19 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
         trials = ledger.trials
         if not trials.ranked:
             raise _none_finished(trials, plan.to)
-        listener.stage("the report", 0)
-        report = _keep(run, plan, trials, manner.max_latency_ms)
         limit = {LATENCY: manner.max_latency_ms} if manner.max_latency_ms is not None else None
         best = trials.best(at_most=limit)
-        write_atomic(plan.to / "best.json", json.dumps(best.model_dump(mode="json"), indent=1) + "\n")
+        listener.stage("what the best one is worth", 0)
         model = _model_of(best, ledger)
+        outcome = _outcome(plan, best, trials)
+        outcome.write(plan.to)
+        listener.stage("the report", 0)
+        report = _keep(run, plan, trials, outcome, manner.max_latency_ms)
         verdict = None
         if sweep.champion is not None and model is not None:
             listener.stage("against the champion", 0)
             verdict = contend(sweep.champion, model, store, manner.tracking, run)
-        confirmation = _confirmed(study, best, trials.metric)
-        return Swept(plan.to, trials, best, model, confirmation, verdict, report, run.id)
+        return Swept(plan.to, trials, outcome, model, verdict, report, run.id)
 
 
 def _phases(plan: Plan, manner: Manner, ledger: Ledger, recorder: Recorder, listener: Listener) -> None:
@@ -267,16 +267,21 @@ def _ray(manner: Manner) -> Iterator[None]:
         yield
 
 
-def _keep(run: tracking.Run, plan: Plan, trials: Trials, max_latency_ms: float | None) -> Path:
+def _keep(
+    run: tracking.Run, plan: Plan, trials: Trials, outcome: Outcome, max_latency_ms: float | None
+) -> Path:
     """Write the report beside the trials, and keep it and the sweep's files in its run; returns the page."""
     from cocite_tuning.report.page import write_artifacts, write_report
 
-    page = write_report(trials, plan.to / "report.html", max_latency_ms=max_latency_ms)
+    page = write_report(trials, plan.to / "report.html", outcome=outcome, max_latency_ms=max_latency_ms)
     if run.id:
         with tempfile.TemporaryDirectory(prefix="cocite-report-") as folder:
-            write_artifacts(trials, folder, max_latency_ms=max_latency_ms)
+            write_artifacts(trials, folder, outcome=outcome, max_latency_ms=max_latency_ms)
             run.artifact(folder, folder="report")
         run.artifact(plan.to / "sweep.json")
+        if outcome.confirmation is not None:
+            c = outcome.confirmation
+            run.log({"held_out.best": c.mean, "held_out.default": c.other, "held_out.p": c.p}, None)
     return page
 
 
@@ -287,14 +292,36 @@ class _Confirming(Protocol):
     def confirm(self, params: Mapping[str, Any], metric: str) -> Comparison: ...
 
 
-def _confirmed(study: Study, best: Trial, metric: str) -> Comparison | None:
-    """The best trial against the default on queries that no trial saw, where there are any."""
+def _outcome(plan: Plan, best: Trial, trials: Trials) -> Outcome:
+    """The best trial, against the default on queries that no trial saw, and with what it takes to use it."""
+    study, protocol = plan.study, plan.sweep.protocol
+    fixed = {"short": protocol.short, "full": protocol.full}.get(best.phase, {}) if protocol else {}
+    params = {**fixed, **best.params}
+    confirmation, why_not = _confirmed(study, params, trials.metric)
+    folder = plan.to / BEST
+    usage = Usage(notes=("The default is the best of those that were tried: there is nothing to change.",))
+    if not isinstance(study, Usable):
+        usage = Usage()
+    elif params or isinstance(study, TrainingStudy):
+        study.leave(params, folder)
+        usage = study.usage(params, Locations(plan.corpus, plan.to, folder))
+    return Outcome(
+        **best.model_dump(),
+        confirmation=confirmation,
+        why_not=why_not,
+        commands=usage.commands,
+        notes=usage.notes,
+    )
+
+
+def _confirmed(study: Study, params: Mapping[str, Any], metric: str) -> tuple[Comparison | None, str]:
+    """A choice against the default on queries that no trial saw; where there is no telling, why."""
     if not isinstance(study, _Confirming):
-        return None
+        return None, ""
     try:
-        return study.confirm(best.params, metric)
-    except InputError:  # none were kept, or what is optimised is none of a query's metrics
-        return None
+        return study.confirm(params, metric), ""
+    except InputError as error:  # none were kept, or what is optimised is none of a query's metrics
+        return None, f"Not compared with the default on other queries: {error.message}."
 
 
 def _none_finished(trials: Trials, folder: Path) -> CociteError:
@@ -306,10 +333,10 @@ def _none_finished(trials: Trials, folder: Path) -> CociteError:
 def _model_of(best: Trial, ledger: Ledger) -> Path | None:
     """The best trial's model folder, without what is not part of a model; None: it trained none."""
     source, target = ledger.trial_folder(best.number), ledger.folder / BEST
+    shutil.rmtree(target, ignore_errors=True)  # another trial's, of the same sweep with fewer trials
     parts = [source / name for name in MEMBERS if (source / name / MANIFEST).is_file()]
     if not parts:
         return None
-    shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     for part in parts:
         linked(part, target)

@@ -20,6 +20,7 @@ from cocite.artifacts import read_json, write_atomic
 from cocite.config import flat
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite_jobs.places import locked
+from cocite_tuning.outcome import FILE as OUTCOME
 from cocite_tuning.sweep import Sweep
 from cocite_tuning.trials import State, Trial, Trials
 
@@ -250,7 +251,7 @@ class Ledger:
 
     def _clear(self) -> None:
         """Remove what an earlier sweep left, and nothing that is not a sweep's."""
-        for name in (SWEEP, TRIALS, UNDER_WAY):
+        for name in (SWEEP, TRIALS, UNDER_WAY, OUTCOME):
             (self.folder / name).unlink(missing_ok=True)
         for name in ("trials", "shared", "best"):
             shutil.rmtree(self.folder / name, ignore_errors=True)

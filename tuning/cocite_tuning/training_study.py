@@ -29,6 +29,8 @@ from cocite_jobs.runs import Run
 from cocite_jobs.train import KINDS, Manner, is_neural, load_recipe, ready, train
 from cocite_jobs.train import Report as Told
 from cocite_tuning.study import Report
+from cocite_tuning.usage import INDEX, MODEL, Locations, Usage, command
+from cocite_tuning.usage import training as training_command
 from cocite_tuning.values import Values
 
 OUTCOME = ".outcome.json"
@@ -115,6 +117,23 @@ class TrainingStudy:
             return recipe  # type: ignore[no-any-return]
         storage = f"{recipe.workers.storage.rstrip('/')}/{trial}"
         return load_recipe(self.settings.recipe, values={**values, "workers.storage": storage})
+
+    def leave(self, params: Mapping[str, Any], best: Path) -> None:
+        """Nothing: the best trial's model is there."""
+
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
+        """The endpoint with the best trial's model, and the training that made it."""
+        commands = []
+        if any((place.best / name).is_dir() for name in MEMBERS):
+            if any((place.best / name).is_dir() for name in ENCODERS):
+                commands.append(
+                    command("cocite", "index", "build", place.corpus, "--to", INDEX, "--model", place.best)
+                )
+            commands.append(command("cocite", "serve", "--index", INDEX, "--model", place.best))
+        if any(self.shared.glob(f"*/{MANIFEST}")):
+            commands.append(command("cp", "-r", f"{self.shared}/.", f"{MODEL}/"))
+        commands.append(training_command(self.settings.recipe, self.recipe(params), place.corpus, MODEL))
+        return Usage(tuple(commands), ("The last command trains the best trial's model again.",))
 
     # -- what all trials share -------------------------------------------------------------------------------
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cocite.cli.console import JsonFlag, emit, err, out, table
+
+if TYPE_CHECKING:
+    from cocite_tuning.outcome import Outcome
 
 
 def report(
@@ -22,11 +25,13 @@ def report(
 ) -> None:
     """Write what a sweep found as one HTML page that opens without a network."""
     from cocite.artifacts import write_atomic
+    from cocite_tuning.outcome import Outcome
     from cocite_tuning.report.page import SweepReport, plain, read_trials
 
-    made = SweepReport(read_trials(sweep), max_latency_ms=max_latency_ms)
+    folder = sweep if sweep.is_dir() else sweep.parent
+    made = SweepReport(read_trials(sweep), outcome=Outcome.read(folder), max_latency_ms=max_latency_ms)
     best = made.best
-    path = to or (sweep if sweep.is_dir() else sweep.parent) / "report.html"
+    path = to or folder / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, made.html())
     err.print(f"written: {path}", highlight=False, soft_wrap=True)
@@ -36,6 +41,10 @@ def report(
     out.print(f"{made.trials.sweep}: " + ", ".join(f"{key} {value}" for key, value in made.facts.items()))
     if best is not None and made.chosen is not None:
         table(f"trial {best.number}, the best", made.chosen.columns, made.chosen.rows)
+        if made.outcome is not None:
+            show_outcome(made.outcome, made.trials.mode)
+        elif made.unconfirmed:
+            out.print(made.unconfirmed)
     if made.frontier is not None:
         table(
             "speed against quality: no trial beats these in both", made.frontier.columns, made.frontier.rows
@@ -50,3 +59,18 @@ def report(
             out.print(
                 "The forest explains too little of the metric for this order to mean much.", style="dim"
             )
+
+
+def show_outcome(outcome: Outcome, mode: Literal["max", "min"]) -> None:
+    """What the best trial is worth on other queries, and how it is used, on the terminal."""
+    from cocite_tuning.outcome import confirmed
+
+    told = confirmed(outcome.confirmation, mode) if outcome.confirmation is not None else outcome.why_not
+    if told:
+        out.print(told)
+    if outcome.commands:
+        out.print("To use it:")
+        for line in outcome.commands:
+            out.print(f"  {line}", soft_wrap=True)
+    for note in outcome.notes:
+        out.print(note)

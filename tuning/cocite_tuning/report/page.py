@@ -12,6 +12,7 @@ from typing import Any
 
 from cocite.artifacts import write_atomic
 from cocite.errors import NotFoundError
+from cocite_tuning.outcome import FILE, Outcome, confirmed
 from cocite_tuning.report import plots
 from cocite_tuning.report.figures import DRAWN
 from cocite_tuning.report.importance import LEAST, TRUSTED, Importance, importance
@@ -36,11 +37,14 @@ class SweepReport:
 
     Args:
         trials: of the sweep.
+        outcome: what came of the sweep when it ended; left aside where it is of another trial than the best.
         max_latency_ms: a budget; the best trial is then the best within it.
     """
 
-    def __init__(self, trials: Trials, *, max_latency_ms: float | None = None) -> None:
-        self.trials, self.budget = trials, max_latency_ms
+    def __init__(
+        self, trials: Trials, *, outcome: Outcome | None = None, max_latency_ms: float | None = None
+    ) -> None:
+        self.trials, self.budget, self._outcome = trials, max_latency_ms, outcome
         self.view = View(trials)
 
     # -- what is told ----------------------------------------------------------------------------------------
@@ -55,6 +59,29 @@ class SweepReport:
         if not self.trials.ranked:
             return None
         return self.trials.best(at_most={LATENCY: self.budget} if self.budget is not None else None)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What came of the best trial; None where the sweep did not end with this one."""
+        return self._outcome if self._outcome is not None and self._outcome.of(self.best) else None
+
+    @property
+    def confirmation(self) -> str:
+        """What the best trial is worth on queries that no trial saw, or why that is not known; may be empty."""
+        found = self.outcome
+        if found is None:
+            return self.unconfirmed
+        return confirmed(found.confirmation, self.trials.mode) if found.confirmation else found.why_not
+
+    @property
+    def unconfirmed(self) -> str:
+        """Why nothing more is known of the best trial; empty where the sweep has simply not ended."""
+        if self._outcome is None or self.best is None or self.outcome is not None:
+            return ""
+        return (
+            f"The sweep ended with trial {self._outcome.number} as its best: what this one is worth on other "
+            "queries, and how it is used, cocite tune tells with --resume and this budget."
+        )
 
     @cached_property
     def importance(self) -> Importance | None:
@@ -193,12 +220,19 @@ class SweepReport:
         )
 
 
-def write_report(trials: Trials, path: str | Path, *, max_latency_ms: float | None = None) -> Path:
+def write_report(
+    trials: Trials,
+    path: str | Path,
+    *,
+    outcome: Outcome | None = None,
+    max_latency_ms: float | None = None,
+) -> Path:
     """Write the report of a sweep as one self-contained HTML page.
 
     Args:
         trials: of the sweep.
         path: the file.
+        outcome: what came of the sweep, if it has ended.
         max_latency_ms: a budget that the best trial must keep within.
 
     Returns:
@@ -206,22 +240,31 @@ def write_report(trials: Trials, path: str | Path, *, max_latency_ms: float | No
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, SweepReport(trials, max_latency_ms=max_latency_ms).html())
+    write_atomic(path, SweepReport(trials, outcome=outcome, max_latency_ms=max_latency_ms).html())
     return path
 
 
-def write_artifacts(trials: Trials, folder: str | Path, *, max_latency_ms: float | None = None) -> list[Path]:
+def write_artifacts(
+    trials: Trials,
+    folder: str | Path,
+    *,
+    outcome: Outcome | None = None,
+    max_latency_ms: float | None = None,
+) -> list[Path]:
     """Write what a sweep's run in MLflow keeps: the page, each figure, the importances and the trials.
 
     Returns:
-        The files: ``report.html``, ``trials.json``, ``NAME.svg`` for each figure that there is, ``importance.json``.
+        The files: ``report.html``, ``trials.json``, ``NAME.svg`` for each figure that there is, ``importance.json``;
+        ``best.json`` of a sweep that has ended.
     """
     folder = Path(folder)
-    report = SweepReport(trials, max_latency_ms=max_latency_ms)
+    report = SweepReport(trials, outcome=outcome, max_latency_ms=max_latency_ms)
     folder.mkdir(parents=True, exist_ok=True)
     files = {"report.html": report.html()} | {f"{name}.svg": svg for name, svg in report.figures.items()}
     if report.importance is not None:
         files["importance.json"] = json.dumps(asdict(report.importance), indent=1) + "\n"
+    if outcome is not None:
+        files[FILE] = outcome.text()
     for name, text in files.items():
         write_atomic(folder / name, text)
     trials.write(folder / TRIALS)
@@ -245,13 +288,15 @@ def _time(seconds: float) -> str:
 
 def plain(report: SweepReport) -> dict[str, Any]:
     """The report's numbers for a machine."""
-    view, best = report.view, report.best
+    view, best, outcome = report.view, report.best, report.outcome
     return {
         "sweep": report.trials.sweep,
         "metric": report.trials.metric,
         "mode": report.trials.mode,
         "trials": Counter(trial.state for trial in report.trials.trials),
         "best": best.model_dump(exclude={"curve"}) if best is not None else None,
+        "confirmation": outcome.confirmation if outcome is not None else None,
+        "use": {"commands": outcome.commands, "notes": outcome.notes} if outcome is not None else None,
         "default": view.baseline.model_dump(exclude={"curve"}) if view.baseline is not None else None,
         "importance": asdict(report.importance) if report.importance is not None else None,
         "frontier": [trial.model_dump(exclude={"curve"}) for trial in view.frontier()] if view.costed else [],

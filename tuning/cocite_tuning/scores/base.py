@@ -25,12 +25,14 @@ from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric, means
 from cocite.evaluation.significance import Comparison, compare
 from cocite.evaluation.tasks import Task
 from cocite.pipeline import members
+from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import FusionRecipe, reserved
 from cocite.protocols import Encoder
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_tuning.study import Report
+from cocite_tuning.usage import INDEX, Locations, Usage
 
 FORMAT = 1
 """Part of every cache's name: raised when what is kept changes its form."""
@@ -118,6 +120,12 @@ class DevQueries:
         saved = IndexSnapshot.open(self.settings.index) if self.settings.index is not None else None
         return index_of(self.corpus, tasks.history_before(self.corpus, SPLIT), self.encoders, saved=saved)
 
+    @property
+    def first(self) -> FirstStage:
+        """The first stage with the encoders, and the blend of the model folder unless that is left out."""
+        blended = None if "blend" in self.settings.without else self.model
+        return FirstStage.over(blended, self.index, self.encoders)
+
 
 def _unseen(model: Path | None, papers: NDArray[np.int32]) -> NDArray[np.bool_]:
     """(Q,) whether the learned fusion of a model folder did not see a query's manuscript."""
@@ -184,6 +192,13 @@ class ScoreStudy(ABC, Generic[S]):
     def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
         """Where the cited papers of some queries stand."""
 
+    @abstractmethod
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
+        """The commands that use a choice of parameters."""
+
+    def leave(self, params: Mapping[str, Any], best: Path) -> None:
+        """Write what can be used as it is into a folder; nothing, where commands say it all."""
+
     def _more(self, params: Mapping[str, Any]) -> dict[str, float]:  # noqa: ARG002
         """Further metrics: what a choice costs, above all."""
         return {}
@@ -205,9 +220,28 @@ class ScoreStudy(ABC, Generic[S]):
             "format": FORMAT,
             "corpus": Corpus.open(self.corpus).version,
             "members": found,
+            **self._bm25,
             **shared,
             **self._identity,
         }
+
+    @property
+    def _bm25(self) -> dict[str, Any]:
+        """k1 and b of the index that is given, where they are not the usual ones: the scores depend on them."""
+        if self.settings.index is None:
+            return {}
+        changed = IndexSnapshot.open(self.settings.index).bm25.changed()
+        return {"bm25": changed} if changed else {}
+
+    @property
+    def _index(self) -> Path:
+        """The index folder of commands."""
+        return self.settings.index or INDEX
+
+    @property
+    def _model(self) -> list[str]:
+        """The option that names the model folder."""
+        return ["--model", str(self.settings.model)] if self.settings.model is not None else []
 
     @cached_property
     def folder(self) -> Path:

@@ -20,10 +20,18 @@ from cocite.evaluation.hits import Hits
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import CELLS
 from cocite.pipeline.signals import Signals
-from cocite.pipeline.weights import GLOBAL_NEURAL_WEIGHTS, GLOBAL_WEIGHTS, LOCAL_WEIGHTS, weights_for
+from cocite.pipeline.weights import (
+    GLOBAL_NEURAL_WEIGHTS,
+    GLOBAL_WEIGHTS,
+    LOCAL_WEIGHTS,
+    Blend,
+    Weighing,
+    weights_for,
+)
 from cocite.protocols import Query, Ranking
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, save
 from cocite_tuning.scores.pools import Pool, joined, pooled
+from cocite_tuning.usage import Locations, Usage, command, retraining
 
 BLOCK = 32
 """Queries whose signals are computed together, at most."""
@@ -47,7 +55,10 @@ class FusionStudySettings(ScoreSettings):
 
 
 class BlendStudy(ScoreStudy[FusionStudySettings]):
-    """Parameters: ``weights.SIGNAL``, at least 0; one that is left out keeps its shipped weight."""
+    """Parameters: ``weights.SIGNAL``, at least 0; one that is left out keeps its weight.
+
+    That is the one of the model folder's blend, if it has one for this kind of query, and else the shipped one.
+    """
 
     @property
     def keys(self) -> Mapping[str, Any]:
@@ -63,9 +74,14 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
 
     @cached_property
     def defaults(self) -> dict[str, float]:
-        """The shipped weights of the signals; 0 where the shipped blend has none."""
-        shipped = weights_for(self._encoders)[self.settings.task]
-        return {name: shipped.get(name, 0.0) for name in self.names}
+        """The weights of the signals as they are; 0 where the blend has none."""
+        present = weights_for(self._encoders, self._present)[self.settings.task]
+        return {name: present.get(name, 0.0) for name in self.names}
+
+    @cached_property
+    def _present(self) -> Blend | None:
+        """The blend that the model folder has."""
+        return members.load_blend(self.settings.model, self._encoders) if "blend" in self.members else None
 
     @property
     def _encoders(self) -> list[str]:
@@ -99,7 +115,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
         return dev
 
     def _blend(self, dense: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """(Q, N) the shipped blend, whose best are kept whatever each signal says of them alone."""
+        """(Q, N) the blend as it is, whose best are kept whatever each signal says of them alone."""
         total = np.zeros_like(dense[0])
         for scores, weight in zip(dense, self.defaults.values(), strict=True):
             total += np.float32(weight) * scores
@@ -126,8 +142,33 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
             self._parts[key] = self._pool.part(queries), np.ascontiguousarray(table)
         return self._parts[key]
 
+    def leave(self, params: Mapping[str, Any], best: Path) -> None:
+        """The artifact ``blend``; the weights for the other kind of query are those of the model folder's blend."""
+        found = Weighing(encoders=tuple(self._encoders), weights=self._weights(self.checked(params)))
+        kinds = {**(self._present.kinds if self._present else {}), self.settings.task: found}
+        meta = {"corpus": self._meta["corpus"], "study": self.settings.model_dump(mode="json")}
+        Blend.parse(kinds).save(best / "blend", meta)
+
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:  # noqa: ARG002
+        """The artifact goes into the model folder; without one, its folder is one."""
+        model = self.settings.model
+        if model is None:
+            return Usage((command("cocite", "serve", "--index", self._index, "--model", place.best),))
+        copy = command("cp", "-r", place.best / "blend", f"{model}/")
+        again = retraining(model, self.members, place.corpus, self.settings.index)
+        serve = command("cocite", "serve", "--index", self._index, "--model", model)
+        apart = [name for name in self.settings.without if name in members.ENCODERS]
+        notes = [
+            f"The weights were found without {', '.join(apart)}: beside it they are refused, so remove it from the "
+            "model folder."
+        ]
+        return Usage((copy, *again, serve), tuple(notes) if apart else ())
+
+    def _weights(self, params: Mapping[str, Any]) -> dict[str, float]:
+        return self.defaults | {name.removeprefix("weights."): value for name, value in params.items()}
+
     def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
-        weights = self.defaults | {name.removeprefix("weights."): value for name, value in params.items()}
+        weights = self._weights(params)
         pool, table = self._part(queries)
         return pool.hits(np.array(list(weights.values()), np.float32) @ table)
 

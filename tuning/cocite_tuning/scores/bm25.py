@@ -21,15 +21,19 @@ from cocite.evaluation.hits import Hits
 from cocite.protocols import Query, Ranking
 from cocite.retrieval import matrices
 from cocite.retrieval.bm25 import Bm25Index
+from cocite.retrieval.bm25_fields import Bm25Settings
 from cocite.retrieval.query_forms import QueryForm, query_texts
+from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
 from cocite_tuning.scores.pools import Pool, pooled
+from cocite_tuning.usage import Locations, Usage, command, retraining
 
 BLOCK = 64
 """Queries scored together."""
 EXTREMES = ((0.0, 0.0), (0.5, 0.5), (1.2, 0.75), (0.5, 1.0), (3.0, 0.0), (3.0, 1.0))
 """(k1, b) whose best papers make the pool: the ends of what is tried, and the usual values."""
 GREATEST_K1 = 10.0
+USUAL = Bm25Settings()
 
 
 class Bm25StudySettings(ScoreSettings):
@@ -127,10 +131,38 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
             np.concatenate([part.rows for part in parts]), np.concatenate([part.scores for part in parts])
         )
 
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
+        """An index with these k1 and b, and a run of BM25 alone with this form of the query."""
+        form, field = self._choice(params)
+        given = {key: params[key] for key in ("k1", "b") if key in params}
+        settings = [word for key, value in given.items() for word in ("--bm25", f"{field}.{key}={value}")]
+        to, known_until = self._index, []
+        if self.settings.index is not None:
+            year = IndexSnapshot.open(to).manifest.meta["known_until"]
+            known_until = ["--known-until", str(year)] if year is not None else []
+        build = command(
+            "cocite", "index", "build", place.corpus, "--to", to, *self._model, *known_until, *settings
+        )
+        rank = command(
+            *("cocite", "rank", "--index", to, "--pipeline", "bm25", "--form", form),
+            *("--queries", "queries.jsonl", "--to", "run.trec"),
+        )
+        again = retraining(self.settings.model, self.members, place.corpus, to) if given else []
+        notes = [
+            f"k1 and b were found for the query's {form} against the papers' {field}; the recommender reads all forms "
+            "against text and title, and no other field changes."
+        ]
+        if field != "text":
+            notes.append(f"No command ranks by the {field} alone.")
+        return Usage((build, *([rank] if field == "text" else []), *again), tuple(notes))
+
+    def _choice(self, params: Mapping[str, Any]) -> tuple[str, str]:
+        """The form of the query and the field of the papers."""
+        return str(params.get("form", self.forms[0])), str(params.get("field", self.settings.fields[0]))
+
     def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
-        form = str(params.get("form", self.forms[0]))
-        pool, entries = self._part(f"{form}.{params.get('field', self.settings.fields[0])}", queries)
-        k1, b = np.float32(params.get("k1", 1.2)), np.float32(params.get("b", 0.75))
+        pool, entries = self._part(".".join(self._choice(params)), queries)
+        k1, b = (np.float32(params.get(name, getattr(USUAL, name))) for name in ("k1", "b"))
         saturation = k1 * (1 - b + b * entries["length"])
         times, cell = entries["times"], entries["cell"]
         weights = entries["weight"] * times / (times + saturation[cell])

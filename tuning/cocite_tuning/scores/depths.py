@@ -36,6 +36,7 @@ from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one
 from cocite_tuning.scores.latency import Call, milliseconds
 from cocite_tuning.scores.pools import consecutive
 from cocite_tuning.trials import LATENCY
+from cocite_tuning.usage import Locations, Usage, command, setting
 
 BLOCK = 64
 """Queries scored together."""
@@ -97,7 +98,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
 
     def _make(self, folder: Path) -> DevQueries:
         dev = DevQueries(self.settings, self.corpus, unseen="fusion" in self.members)
-        first, second = FirstStage(dev.index, dev.encoders), self._second(dev)
+        first, second = dev.first, self._second(dev)
         deepest = Options(depth=self.settings.depths[-1], evidence=False)
         rows, before, cross = [], [], []
         for start in range(0, len(dev.task), BLOCK):
@@ -178,6 +179,25 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             calls = {str(count): read(count) for count in sorted(counts)}
             times["cross"] = milliseconds(calls, queries, repeats=CROSS_REPEATS)
         return times
+
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:  # noqa: ARG002
+        """The endpoint with these K."""
+        depth, rerank = self._choice(params)
+        given = [setting("depth", depth)]
+        model = self.settings.model
+        if model is not None and (model / "cross-encoder").is_dir():
+            given.append(setting("rerank", rerank))
+        words = [word for each in given for word in ("--set", each)]
+        serve = command("cocite", "serve", "--index", self._index, *self._model, *words)
+        notes = []
+        if "cross_weight" in params:
+            notes.append(
+                "The endpoint has no setting for cross_weight; in Python it is "
+                f"Options(depth={depth}, rerank={rerank}, cross_weight={params['cross_weight']:.4g})."
+            )
+        if "final" in self.members:
+            notes.append("The final fusion was left out here; the endpoint orders what was read by it.")
+        return Usage((serve,), tuple(notes))
 
     # -- a trial ---------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one
 from cocite_tuning.scores.latency import Call, milliseconds
 from cocite_tuning.scores.pools import Pool, joined, pooled
 from cocite_tuning.trials import LATENCY
+from cocite_tuning.usage import Locations, Usage
 
 BLOCK = 64
 """Queries scored together."""
@@ -146,6 +147,16 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
         usual = 100 if 100 in self.settings.neighbours else self.settings.neighbours[-1]
         ranked = bool(params.get("nnrank", "nnrank" in self.members))
         return int(params.get("neighbours", usual)), bool(params.get("expansion", True)), ranked
+
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:  # noqa: ARG002
+        """No command takes K: a call does."""
+        count, expansion, ranked = self._choice(params)
+        call = f"CiteomaticRanker(index, encoder, {'nnrank' if ranked else None}, neighbours={count}, {expansion=})"
+        note = (
+            "No command takes Citeomatic's K: cocite rank --pipeline nnrank has 100 neighbours and what they cite. "
+            f"In Python it is cocite.evaluation.citeomatic.{call}."
+        )
+        return Usage(notes=(note,))
 
     def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
         count, expansion, ranked = self._choice(params)

@@ -17,20 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cocite.artifacts import read_json, write_atomic
+from cocite.artifacts import read_json, read_manifest, write_atomic
+from cocite.config import with_values
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means
 from cocite.pipeline import members
-from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import reserved
+from cocite.pipeline.fusion_training import FusionRecipe, reserved
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
 from cocite.reranking.learned_fusion import FusionSettings, labels, train
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, save
 from cocite_tuning.study import Report
+from cocite_tuning.usage import MODEL, Locations, Usage, training
 
 BLOCK = 256
 """Queries whose signals are computed together."""
@@ -75,7 +76,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
 
     def _make(self, folder: Path) -> DevQueries:
         dev = DevQueries(self.settings, self.corpus)
-        first = FirstStage(dev.index, dev.encoders)
+        first = dev.first
         scored = self.settings.model is not None and "nnrank" in self.members
         nnrank = members.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]
         second = SecondStage(dev.index, nnrank=nnrank)
@@ -105,6 +106,21 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
             return self._grown(params, *self._shares)
         everything = np.arange(len(self.cited))
         return self._grown(params, everything[: self.tuning], everything[queries])
+
+    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
+        """A training of the fusion with these trees, of what the model folder's own was trained with besides."""
+        settings, model = self.settings, self.settings.model
+        recipe = FusionRecipe()
+        if model is not None and "fusion" in self.members:
+            known = read_manifest(model / "fusion").meta.get("recipe", {})
+            recipe = FusionRecipe.parse(known, where=str(model / "fusion"))
+        values: dict[str, Any] = {f"trees.{name}": value for name, value in self.checked(params).items()}
+        values[f"{settings.task}_depth"] = settings.depth
+        if settings.index is not None:
+            values["index"] = str(settings.index)
+        data = with_values(recipe.model_dump(mode="json"), values)
+        note = f"The trees were tried on {settings.task} queries alone; both kinds get them."
+        return Usage((training("fusion", data, place.corpus, model or MODEL),), (note,))
 
     @cached_property
     def _shares(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
