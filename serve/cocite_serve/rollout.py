@@ -5,6 +5,7 @@ No request is lost: those that began with the old stages end there, and the old 
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from typing import Any
@@ -47,7 +48,7 @@ class Rollout:
         try:
             serve.run(gateways(self._settings), name=APP, route_prefix="/")
         except RuntimeError as error:
-            raise RolloutError(_reason(APP, str(error)), where="cocite serve") from error
+            raise RolloutError(_reason(APP, str(error))) from error
         self._delete_others()  # an endpoint that was killed leaves them on a cluster
 
     def turn(self, release: Release) -> None:
@@ -56,6 +57,7 @@ class Rollout:
         Raises:
             RolloutError: see :meth:`start`.
         """
+        self._delete_others()  # what an earlier attempt could not end
         stages = self._load(release)
         try:
             self._turn_gateways(stages)
@@ -110,7 +112,7 @@ class Rollout:
             if status == "RUNNING":
                 return
             if status in ("DEPLOY_FAILED", "UNHEALTHY"):
-                raise RolloutError(_reason(name, "a stage cannot be loaded"), where="cocite serve")
+                raise RolloutError(_reason(name, "a stage cannot be loaded"))
             if self._ended.wait(0.1):
                 raise RolloutError("the endpoint was ended before the stages were loaded")
         raise RolloutError(
@@ -157,5 +159,6 @@ def _reason(app: str, fallback: str) -> str:
 
 
 def _last_line(text: object) -> str:
+    """The last line of a traceback; of an error of cocite's, the sentence alone."""
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    return re.sub(r"^cocite\.errors\.\w+: ", "", lines[-1]) if lines else ""
