@@ -158,23 +158,23 @@ def _show_plan(plan: Plan, json_: bool) -> None:
 
 
 def _show(swept: Swept) -> None:
-    from cocite_tuning.report.view import shown
+    from cocite_tuning.report.view import measured, shown
 
     trials, best = swept.trials, swept.best
     states = [
         f"{sum(t.state == state for t in trials.trials)} {state}"
         for state in ("finished", "stopped", "failed")
     ]
-    rows = [[trials.metric, shown(trials.value(best))]]
+    rows = [[trials.metric, measured(trials.value(best))]]
     as_it_is = next((t for t in trials.trials if not t.params and t.phase == best.phase), None)
     if as_it_is is not None and as_it_is.state == "finished":
-        rows.append([f"{trials.metric} of the default", shown(trials.value(as_it_is))])
+        rows.append([f"{trials.metric} of the default", measured(trials.value(as_it_is))])
     rows += [[name, shown(value)] for name, value in best.params.items()]
     out.print(
         f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})"
     )
     table("", ["", "value"], rows)
-    show_outcome(best, trials.mode)
+    show_outcome(best, trials)
     if swept.verdict is not None:
         out.print(swept.verdict.sentence())
     where = f"model: {swept.model}   " if swept.model else ""

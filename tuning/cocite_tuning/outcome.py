@@ -61,16 +61,16 @@ class Outcome(Trial):
         return best is not None and (best.number, best.params) == (self.number, self.params)
 
 
-def confirmed(comparison: Comparison, mode: Literal["max", "min"]) -> str:
-    """A confirmation in words."""
+def confirmed(comparison: Comparison, metric: str, mode: Literal["max", "min"]) -> str:
+    """A confirmation in words; for ``mode`` see :class:`~cocite_tuning.trials.Trials`."""
     c = comparison
     if c.p > LEVEL:
         verdict = "no difference to speak of"
     else:
         verdict = "better, and not by chance" if (c.difference > 0) == (mode == "max") else "worse"
     return (
-        f"On {c.queries:,} queries that no trial saw: {c.mean:.4f} against the default's {c.other:.4f}, "
-        f"{_p(c.p)}: {verdict} ({c.low:+.4f} to {c.high:+.4f} with 95 % confidence)."
+        f"On {c.queries:,} queries that no trial saw: {metric} {c.mean:.4f} against the default's {c.other:.4f}, "
+        f"{_p(c.p)}: {verdict}. The difference lies between {c.low:+.4f} and {c.high:+.4f} with 95 % confidence."
     )
 
 

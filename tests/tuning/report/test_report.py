@@ -195,7 +195,7 @@ def test_speed_is_told_where_trials_have_a_latency(tmp_path: Path) -> None:
     made = SweepReport(costed(), max_latency_ms=30)
     assert {"speed", "depths"} <= set(made.figures)
     assert [table.columns[0] for table in made.depths] == ["depth", "rerank"]
-    assert made.depths[0].rows[-1] == ["1000", "0.55", "105"]
+    assert made.depths[0].rows[-1] == ["1000", "0.5500", "105"]
     assert "at most 30 ms a query" in made.html()
     assert "speed" not in SweepReport(sweep()).figures
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from cocite.cli.console import JsonFlag, emit, err, out, table
 
 if TYPE_CHECKING:
     from cocite_tuning.outcome import Outcome
+    from cocite_tuning.trials import Trials
 
 
 def report(
@@ -42,7 +43,7 @@ def report(
     if best is not None and made.chosen is not None:
         table(f"trial {best.number}, the best", made.chosen.columns, made.chosen.rows)
         if made.outcome is not None:
-            show_outcome(made.outcome, made.trials.mode)
+            show_outcome(made.outcome, made.trials)
         elif made.unconfirmed:
             out.print(made.unconfirmed)
     if made.frontier is not None:
@@ -61,11 +62,13 @@ def report(
             )
 
 
-def show_outcome(outcome: Outcome, mode: Literal["max", "min"]) -> None:
+def show_outcome(outcome: Outcome, trials: Trials) -> None:
     """What the best trial is worth on other queries, and how it is used, on the terminal."""
     from cocite_tuning.outcome import confirmed
 
-    told = confirmed(outcome.confirmation, mode) if outcome.confirmation is not None else outcome.why_not
+    told = outcome.why_not
+    if outcome.confirmation is not None:
+        told = confirmed(outcome.confirmation, trials.metric, trials.mode)
     if told:
         out.print(told)
     if outcome.commands:

@@ -16,7 +16,7 @@ from cocite_tuning.outcome import FILE, Outcome, confirmed
 from cocite_tuning.report import plots
 from cocite_tuning.report.figures import DRAWN
 from cocite_tuning.report.importance import LEAST, TRUSTED, Importance, importance
-from cocite_tuning.report.view import DEFAULT, View, described, shown
+from cocite_tuning.report.view import DEFAULT, View, described, measured, shown
 from cocite_tuning.trials import LATENCY, Trial, Trials
 
 LISTED = 50
@@ -71,7 +71,9 @@ class SweepReport:
         found = self.outcome
         if found is None:
             return self.unconfirmed
-        return confirmed(found.confirmation, self.trials.mode) if found.confirmation else found.why_not
+        if found.confirmation is None:
+            return found.why_not
+        return confirmed(found.confirmation, self.trials.metric, self.trials.mode)
 
     @property
     def unconfirmed(self) -> str:
@@ -113,7 +115,7 @@ class SweepReport:
         columns = ["", f"trial {best.number}", *(DEFAULT for _ in others)]
         rows = [[name, shown(value), *("" for _ in others)] for name, value in best.params.items()]
         rows += [
-            [name, shown(value), *(shown(other.metrics.get(name)) for other in others)]
+            [name, measured(value), *(measured(other.metrics.get(name)) for other in others)]
             for name, value in best.metrics.items()
         ]
         return Table(columns, rows)
@@ -127,7 +129,7 @@ class SweepReport:
             [
                 str(i),
                 shown(trial.metrics[LATENCY]),
-                shown(self.trials.value(trial)),
+                measured(self.trials.value(trial)),
                 described(trial),
                 str(trial.number),
             ]
@@ -144,7 +146,7 @@ class SweepReport:
             Table(
                 [column.name, self.trials.metric, "ms a query"],
                 [
-                    [shown(value), shown(self.trials.value(trial)), shown(trial.metrics[LATENCY])]
+                    [shown(value), measured(self.trials.value(trial)), shown(trial.metrics[LATENCY])]
                     for value, trial in self.view.best_by(column)
                 ],
             )
@@ -159,16 +161,18 @@ class SweepReport:
         chosen = [*ranked, *rest][:LISTED]
         names = list(dict.fromkeys(name for trial in chosen for name in trial.params))
         metrics = list(dict.fromkeys(name for trial in chosen for name in trial.metrics))
-        columns = ["trial", "state", *metrics, *names, "seconds"]
+        states = [" ".join(filter(None, (trial.phase, trial.state))) for trial in chosen]
+        told = len(set(states)) > 1
+        columns = ["trial", *(["state"] if told else []), *metrics, *names, "seconds"]
         rows = [
             [
                 str(trial.number),
-                " ".join(filter(None, (trial.phase, trial.state))),
-                *(shown(trial.metrics.get(name)) for name in metrics),
+                *([state] if told else []),
+                *(measured(trial.metrics.get(name)) for name in metrics),
                 *(shown(trial.params.get(name)) for name in names),
                 f"{trial.seconds:.1f}",
             ]
-            for trial in chosen
+            for trial, state in zip(chosen, states, strict=True)
         ]
         return Table(columns, rows)
 
@@ -216,7 +220,7 @@ class SweepReport:
             least=LEAST,
             trusted=TRUSTED,
             listed=LISTED,
-            shown=shown,
+            measured=measured,
         )
 
 

@@ -156,6 +156,13 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def measured(value: float | None) -> str:
+    """A metric in a cell: of shares four places, so that a column's stand under one another."""
+    if value is None or not 0.001 <= abs(value) < 1:
+        return shown(value)
+    return f"{value:.4f}"
+
+
 def described(trial: Trial) -> str:
     """The parameters of a trial in a line."""
     return ", ".join(f"{name} {shown(value)}" for name, value in trial.params.items()) or DEFAULT
