@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from calling import call
 
 from cocite.artifacts import read_manifest, verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite_tuning.training_study import OUTCOME, TrainingStudy, TrainingStudySettings
+from cocite_tuning.usage import Locations
 
 SMALL = {"model.dimension": 8, "objective.batch": 64, "loop.epochs": 2, "loop.patience": 9}
 HATTEN: dict[str, Any] = {
@@ -142,3 +146,23 @@ def test_a_training_that_cannot_be_says_why(small: Corpus, tmp_path: Path) -> No
     ours = study(small, tmp_path / "shared", "nnrank", set={})
     with pytest.raises(CociteError, match="holds no nnselect, which nnrank is trained on"):
         ours.run({}, lambda *_: None, tmp_path / "trial")
+
+
+def test_the_commands_that_are_told_train_the_same_model_again(
+    small: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fast = {"objective.folds": 0, "candidates.neighbours": 5, "loop.epochs": 2, "model.dimension": 8}
+    ours = study(small, Path("sweep/shared"), "nnrank", before=["nnselect"], set=fast)
+    ours.prepare()
+    params = {"loop.learning_rate": 1e-05}
+    ours.run(params, lambda *_: None, Path("trial"))
+    shutil.copytree("trial/nnrank", "sweep/best/nnrank")
+    place = Locations(str(small.path), Path("sweep"), Path("sweep/best"))
+    serve, copy, train = ours.usage(params, place).commands
+    assert serve == "cocite serve --index index --model sweep/best"
+    subprocess.run(shlex.split(copy), check=True)
+    code, _, err = call(capsys, *shlex.split(train)[1:], "--no-track")
+    assert code == 0, err
+    digests = [verify(Path(folder) / "nnrank").digest for folder in ("model", "trial")]
+    assert digests[0] == digests[1]

@@ -276,4 +276,10 @@ def test_the_page_opens_without_a_network(tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, (
             "a phone need not scroll sideways"
         )
+        assert all(figure.bounding_box()["width"] >= 640 for figure in page.locator("svg").all())
+        grounds = []
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert grounds == ["rgb(245, 247, 249)", "rgb(16, 18, 19)"]
         browser.close()
