@@ -5,27 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from serve.folders import index, model
 
-from cocite.artifacts import publish, read_manifest
 from cocite.errors import InputError
 from cocite_serve.registry import Registered
 from cocite_serve.releases import Release, Source, Target
 from cocite_serve.settings import ServeSettings
-
-
-def model(folder: Path, **members: str) -> Path:
-    for name, weight in members.items():
-        with publish(folder / name, kind=name, meta={}) as temporary:
-            (temporary / "model.safetensors").write_text(weight)
-    return folder
-
-
-def index(folder: Path, *models: Path, version: str = "000001") -> Path:
-    ids = {part.name: read_manifest(part).digest for one in models for part in one.iterdir() if part.is_dir()}
-    with publish(folder / "versions" / version, kind="index", meta={"encoder_ids": ids}):
-        pass
-    (folder / "CURRENT").write_text(version)
-    return folder
 
 
 def test_the_vectors_must_be_those_of_the_models_encoder(tmp_path: Path) -> None:
