@@ -297,14 +297,18 @@ def _outcome(plan: Plan, best: Trial, trials: Trials) -> Outcome:
     study, protocol = plan.study, plan.sweep.protocol
     fixed = {"short": protocol.short, "full": protocol.full}.get(best.phase, {}) if protocol else {}
     params = {**fixed, **best.params}
-    confirmation, why_not = _confirmed(study, params, trials.metric)
     folder = plan.to / BEST
-    usage = Usage(notes=("The default is the best of those that were tried: there is nothing to change.",))
-    if not isinstance(study, Usable):
-        usage = Usage()
-    elif params or isinstance(study, TrainingStudy):
-        study.leave(params, folder)
-        usage = study.usage(params, Locations(plan.corpus, plan.to, folder))
+    confirmation: Comparison | None = None
+    why_not, usage = "", Usage()
+    if not params and not isinstance(study, TrainingStudy):
+        usage = Usage(
+            notes=("The default is the best of those that were tried: there is nothing to change.",)
+        )
+    else:
+        confirmation, why_not = _confirmed(study, params, trials.metric)
+        if isinstance(study, Usable):
+            study.leave(params, folder)
+            usage = study.usage(params, Locations(plan.corpus, plan.to, folder))
     return Outcome(
         **best.model_dump(),
         confirmation=confirmation,

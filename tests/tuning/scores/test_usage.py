@@ -143,6 +143,25 @@ def test_bm25_is_used_by_an_index_of_its_own(
     assert "cocite index build" in page
 
 
+def test_where_the_default_is_the_best_there_is_nothing_to_use(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = {"kind": "fusion", "queries": 30, "pool": 100, "signals": ["whole>text", "sentences"]}
+    told = swept(
+        *(capsys, store),
+        study=settings,
+        start=[{}],
+        space={"weights": {"sentences": {"uniform": [0, 1]}}},
+        metric={"name": "MRR"},
+        budget={"trials": 1},
+    )
+    assert told["use"]["commands"] == []
+    assert "there is nothing to change" in told["use"]["notes"][0]
+    assert told["confirmation"] is None
+    assert not Path("found/best").exists()
+
+
 def test_a_blend_is_used_in_its_model_folder(
     store: Path,
     model: Path,
