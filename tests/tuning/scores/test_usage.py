@@ -231,7 +231,11 @@ def test_every_command_is_one_that_there_is(store: Path, model: Path, tmp_path: 
     assert "Options(depth=20, rerank=4, cross_weight=0.25)" in notes
     without = DepthsStudySettings(model=model, without=("cross-encoder",)).open(store, shared)
     [serve], notes = told_by(without, {"depth": 20}, store, tmp_path)
-    assert (serve["settings"].depth, serve["settings"].rerank, notes) == (20, 0, "")
+    assert (serve["settings"].depth, serve["settings"].rerank, notes) == (
+        20,
+        0,
+        "index stands for your index folder of this corpus.",
+    )
     neighbours = NeighboursStudySettings(model=model).open(store, shared)
     lines, notes = told_by(neighbours, {"neighbours": 20, "nnrank": False}, store, tmp_path)
     assert lines == []

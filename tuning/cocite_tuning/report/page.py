@@ -163,7 +163,9 @@ class SweepReport:
         metrics = list(dict.fromkeys(name for trial in chosen for name in trial.metrics))
         states = [" ".join(filter(None, (trial.phase, trial.state))) for trial in chosen]
         told = len(set(states)) > 1
-        columns = ["trial", *(["state"] if told else []), *metrics, *names, "seconds"]
+        labels = {column.name: column.label for column in self.view.columns}
+        shorter = [labels.get(name, name) for name in names]
+        columns = ["trial", *(["state"] if told else []), *metrics, *shorter, "seconds"]
         rows = [
             [
                 str(trial.number),

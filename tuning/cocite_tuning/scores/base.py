@@ -239,6 +239,13 @@ class ScoreStudy(ABC, Generic[S]):
         return self.settings.index or INDEX
 
     @property
+    def _stands_for(self) -> list[str]:
+        """A note, where the commands name an index folder that the sweep was not given."""
+        if self.settings.index is not None:
+            return []
+        return [f"{INDEX} stands for your index folder of this corpus."]
+
+    @property
     def _model(self) -> list[str]:
         """The option that names the model folder."""
         return ["--model", str(self.settings.model)] if self.settings.model is not None else []

@@ -153,16 +153,18 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
         """The artifact goes into the model folder; without one, its folder is one."""
         model = self.settings.model
         if model is None:
-            return Usage((command("cocite", "serve", "--index", self._index, "--model", place.best),))
+            serve = command("cocite", "serve", "--index", self._index, "--model", place.best)
+            return Usage((serve,), tuple(self._stands_for))
         copy = command("cp", "-r", place.best / "blend", f"{model}/")
         again = retraining(model, self.members, place.corpus, self.settings.index)
         serve = command("cocite", "serve", "--index", self._index, "--model", model)
-        apart = [name for name in self.settings.without if name in members.ENCODERS]
-        notes = [
-            f"The weights were found without {', '.join(apart)}: beside it they are refused, so remove it from the "
-            "model folder."
-        ]
-        return Usage((copy, *again, serve), tuple(notes) if apart else ())
+        notes, apart = self._stands_for, [n for n in self.settings.without if n in members.ENCODERS]
+        if apart:
+            notes.append(
+                f"The weights were found without {', '.join(apart)}: beside what they were found without they are "
+                "refused, so remove it from the model folder."
+            )
+        return Usage((copy, *again, serve), tuple(notes))
 
     def _weights(self, params: Mapping[str, Any]) -> dict[str, float]:
         return self.defaults | {name.removeprefix("weights."): value for name, value in params.items()}

@@ -189,7 +189,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             given.append(setting("rerank", rerank))
         words = [word for each in given for word in ("--set", each)]
         serve = command("cocite", "serve", "--index", self._index, *self._model, *words)
-        notes = []
+        notes = self._stands_for
         if "cross_weight" in params:
             notes.append(
                 "The endpoint has no setting for cross_weight; in Python it is "
