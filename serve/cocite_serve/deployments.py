@@ -188,7 +188,7 @@ class Gateway:
 
     async def __serve_build_asgi_app__(self) -> FastAPI:
         """The application of this replica."""
-        await self.turn((await asyncio.to_thread(stage_apps))[-1])
+        await self.turn(await asyncio.to_thread(_newest_stages))
         return build_app(lambda: self._pair, self._settings)
 
     async def turn(self, app: str) -> None:
@@ -197,16 +197,18 @@ class Gateway:
             self._pair, self._app = await Pair.open(app), app
 
 
-def stage_apps() -> list[str]:
-    """The applications of stages that run, oldest first."""
-    apps = serve.status().applications
-    found = [name for name, app in apps.items() if name.startswith(STAGES) and app.status == "RUNNING"]
-    return sorted(found, key=number_of)
-
-
 def number_of(app: str) -> int:
     """The number of an application of stages."""
     return int(app.removeprefix(STAGES))
+
+
+def _newest_stages() -> str:
+    """The newest application of stages that runs; where none does (while replicas are added, say), the oldest."""
+    apps = serve.status().applications
+    names: list[str] = sorted((name for name in apps if name.startswith(STAGES)), key=number_of)
+    if not names:
+        raise NotReadyError("no stages are loaded")
+    return next((name for name in reversed(names) if apps[name].status == "RUNNING"), names[0])
 
 
 @contextmanager
