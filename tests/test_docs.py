@@ -11,10 +11,12 @@ import click
 import pytest
 
 from cocite.cli import root
+from cocite_tuning.sweep import SWEEPS, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 RECIPES = sorted((ROOT / "jobs" / "cocite_jobs" / "recipes").rglob("*.yaml"))
+SWEEP_FILES = sorted(SWEEPS.glob("*.yaml"))
 
 
 def name_of(path: Path) -> str:
@@ -58,6 +60,8 @@ def faults(line: str) -> list[str]:
         if word.startswith("-") or not word:
             break
         inner = command.get_command(click.Context(root), word)
+        if inner is None and word in shipped():  # `cocite tune SWEEP` is `cocite tune run SWEEP`
+            inner = command.get_command(click.Context(root), "run")
         if inner is None:
             return [f"no command {word!r}"]
         command, words = inner, words[1:]
@@ -74,8 +78,8 @@ def test_every_command_shown_exists_with_its_options(page: Path) -> None:
     assert {line: found for line in shown if (found := faults(line))} == {}
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=name_of)
-def test_every_command_in_a_recipe_exists_with_its_options(recipe: Path) -> None:
+@pytest.mark.parametrize("recipe", [*RECIPES, *SWEEP_FILES], ids=name_of)
+def test_every_command_in_a_recipe_or_sweep_exists_with_its_options(recipe: Path) -> None:
     shown = re.findall(r"^#\s+cocite (.*)$", recipe.read_text(encoding="utf-8"), re.MULTILINE)
     assert {line: found for line in shown if (found := faults(line))} == {}
 
@@ -88,3 +92,6 @@ def test_the_scan_finds_what_it_should() -> None:
     assert faults("corpus stat DIR") == ["no command 'stat'"]
     assert faults("corpus stats DIR --jsn") == ["no option '--jsn'"]
     assert faults("nothing") == ["no command 'nothing'"]
+    assert faults("tune nnselect --resume") == []
+    assert faults("tune nselect") == ["no command 'nselect'"]
+    assert faults("nnselect") == ["no command 'nnselect'"]
