@@ -63,7 +63,7 @@ def variants(
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
     manner = manner or Manner()
     first: Any = load_recipe(pretraining, overrides) if pretraining != NONE else None
-    begin = [f"pretrained={first.kind}", "bag_epochs=0"] if first else [f"pretrained={NONE}"]
+    begin = [f"pretrained={first.kind if first else NONE}"]
     parts = [TEXTS, WORDS, *([first.kind] if first else [])]
     folders = {name: model / FOLDER / name for name in VARIANTS}
     for name, folder in folders.items():

@@ -179,7 +179,7 @@ def test_layers_are_pretrained_around_word_vectors_that_stay(corpus: Corpus, fol
     before = {name: weight.detach().clone() for name, weight in task.model.named_parameters()}
     changed: set[str] = set()
 
-    def look(metrics: dict[str, float], step: int) -> None:  # noqa: ARG001
+    def look(metrics: dict[str, float], step: int) -> None:
         weights = task.model.named_parameters()
         changed.update(name for name, weight in weights if not torch.equal(weight, before[name]))
 

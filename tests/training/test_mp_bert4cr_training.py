@@ -300,11 +300,25 @@ def test_it_begins_with_pretrained_weights(corpus: Corpus, folder: Path, tmp_pat
         {"texts": TEXTS, "model": SHAPE, "documents": {"sentences": 10, "least": 2}, "decoder_layers": 1}
     )
     first = build_pretraining(pretraining, corpus, folder)
+    for name, weight in first.model.encoder.named_parameters():
+        if not name.startswith("norm."):
+            weight.data.normal_()
     first.export(tmp_path / "pretrained", {})
     task = build(recipe(pretrained=str(tmp_path / "pretrained")), corpus, folder)
     for name, weight in first.model.encoder.named_parameters():
         assert torch.equal(task.model.manuscript.get_parameter(name), weight)
         assert torch.equal(task.model.citation.get_parameter(name), weight)
+    quiet = build(
+        recipe(pretrained=str(tmp_path / "pretrained"), pretrained_branches=0.5), corpus, folder
+    ).model
+    for name, weight in first.model.encoder.named_parameters():
+        factor = 0.5 if ".output." in name or ".narrow." in name else 1
+        fresh = name.endswith("places.weight")
+        expected = torch.zeros_like(weight) if fresh else factor * weight
+        assert torch.equal(quiet.manuscript.get_parameter(name), expected), name
+        assert torch.equal(quiet.citation.get_parameter(name), expected), name
+    with pytest.raises(ConfigError, match="pretrained_branches is for a model with norm: pre"):
+        recipe(pretrained_branches=0.5, model={"norm": "post"})
     with pytest.raises(ConfigError, match=r"model\.inner is 64, and 48 in the pretrained weights"):
         build(recipe(pretrained=str(tmp_path / "pretrained"), model={"inner": 64}), corpus, folder)
     other = tmp_path / "other"
@@ -322,7 +336,7 @@ def test_word_vectors_may_stay_as_they_begin(corpus: Corpus, folder: Path, share
     before = {name: weight.detach().clone() for name, weight in task.model.named_parameters()}
     changed: set[str] = set()
 
-    def look(metrics: dict[str, float], step: int) -> None:  # noqa: ARG001
+    def look(metrics: dict[str, float], step: int) -> None:
         weights = task.model.named_parameters()
         changed.update(name for name, weight in weights if not torch.equal(weight, before[name]))
 

@@ -183,6 +183,22 @@ class HierarchicalEncoder(nn.Module):
         """Compute the layers' states again in the backward pass instead of keeping them."""
         self.checkpointed = True
 
+    @torch.no_grad()
+    def quieten(self, factor: float) -> None:
+        """Multiply what the layers add by a factor, and let places and the last norm begin anew (``norm: pre``).
+
+        What pretraining leaves as a document's state tells of the words of its sentences, and all documents' states
+        lie close together: as cosines they mean little. Quiet layers keep what they have learned, and the documents
+        begin near the means of their words.
+        """
+        for layer in (*self.sentence_layers, *self.document_layers):
+            for branch in (layer.output, layer.narrow):
+                branch.weight.mul_(factor)
+                branch.bias.mul_(factor)
+        for embedding in (self.tokens, self.sentences):
+            embedding.places.weight.zero_()
+        self.norm.reset_parameters()
+
     def forward(self, documents: Documents, *, layers: bool = True) -> Encoded:
         """Sentences and documents as vectors, in no less than fp32.
 

@@ -37,10 +37,17 @@ class MpBert4cr(nn.Module):
         if settings.shared_words:
             self.citation.words = self.manuscript.words
 
-    def begin_with(self, encoder: HierarchicalEncoder) -> None:
-        """Take the weights of a pretrained encoder, of the same shape and vocabulary, for both."""
-        self.manuscript.load_state_dict(encoder.state_dict())
-        self.citation.load_state_dict(encoder.state_dict())
+    def begin_with(self, encoder: HierarchicalEncoder, *, branches: float = 1.0) -> None:
+        """Take the weights of a pretrained encoder, of the same shape and vocabulary, for both.
+
+        Args:
+            encoder: the pretrained one.
+            branches: below 1 its layers are quiet at first; see :meth:`HierarchicalEncoder.quieten`.
+        """
+        for own in (self.manuscript, self.citation):
+            own.load_state_dict(encoder.state_dict())
+            if branches < 1:
+                own.quieten(branches)
 
     @torch.no_grad()
     def start_words(self, vectors: Tensor) -> None:

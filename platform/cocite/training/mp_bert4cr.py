@@ -33,7 +33,7 @@ def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert
     kind = SharedNegativesTask if recipe.negatives.shared else MpBert4crTask
     task = kind(recipe, periods, texts)
     if recipe.pretrained != NONE:
-        begin(task.model, recipe.pretrained, model_folder, texts)
+        begin(task.model, recipe, model_folder, texts)
     elif recipe.words.source == "corpus":
         vectors = token_vectors(recipe.words, periods.history, texts, recipe.model.hidden, Path(model_folder))
         task.model.start_words(torch.from_numpy(vectors))
@@ -60,19 +60,20 @@ def sentences_of(corpus: Corpus, model_folder: Path) -> SentenceTexts:
     return sentence_texts.load(folder, corpus)
 
 
-def begin(model: MpBert4cr, pretrained: str, model_folder: Path, texts: SentenceTexts) -> None:
+def begin(model: MpBert4cr, recipe: MpBert4crRecipe, model_folder: Path, texts: SentenceTexts) -> None:
     """Give both encoders pretrained weights.
 
     Args:
         model: the encoders.
-        pretrained: name of an artifact of the model folder, or a path.
-        model_folder: where it is looked for first.
+        recipe: names the weights: by an artifact of the model folder, or a path.
+        model_folder: where they are looked for first.
         texts: what is trained on.
 
     Raises:
         NotFoundError: it is neither.
         ConfigError: its shape or vocabulary is another one than is trained here.
     """
+    pretrained = recipe.pretrained
     named = Path(model_folder) / pretrained
     folder = named if named.is_dir() else Path(pretrained)
     if not folder.is_dir():
@@ -97,4 +98,4 @@ def begin(model: MpBert4cr, pretrained: str, model_folder: Path, texts: Sentence
                 where=str(folder),
                 hint=f"set model.{name} to the same in both recipes",
             )
-    model.begin_with(encoder)
+    model.begin_with(encoder, branches=recipe.pretrained_branches)

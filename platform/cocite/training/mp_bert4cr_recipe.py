@@ -70,6 +70,9 @@ class MpBert4crRecipe(Settings):
     kind: Literal["mp-bert4cr"] = "mp-bert4cr"
     pretrained: str = NONE
     """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
+    pretrained_branches: float = Field(1.0, gt=0, le=1)
+    """What pretrained layers add is multiplied by this at the beginning, and below 1 the places begin anew too:
+    documents begin near the means of their words then, whose cosines mean something (``model.norm: pre``)."""
     words: TokenVectorSettings = TokenVectorSettings()
     """What word vectors begin as. Pretrained weights hold vectors already; ``idf`` is for them too."""
     bag_epochs: int = Field(0, ge=0)
@@ -104,6 +107,8 @@ class MpBert4crRecipe(Settings):
             )
         if self.bag_epochs and self.model.norm != "pre":
             raise ValueError("bag_epochs is for a model with norm: pre: set it to 0")
+        if self.pretrained_branches < 1 and self.model.norm != "pre":
+            raise ValueError("pretrained_branches is for a model with norm: pre: set it to 1")
         c = self.contexts
         most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
         if most > self.model.sentences:
