@@ -5,6 +5,7 @@ Models are registered as plain artifacts (safetensors, JSON, text): no flavour, 
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,8 @@ PARAM_LIMIT = 6000
 """Longest value of a parameter, in characters: what MLflow takes."""
 PARAMS_AT_ONCE = 100
 """Parameters in one request: what MLflow takes."""
+QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
+"""Set before MLflow is imported; what the environment says already wins."""
 PARENT = "mlflow.parentRunId"
 """Tag by which MLflow knows the run that another belongs to."""
 
@@ -255,9 +258,11 @@ def _uri(tracking: Tracking) -> str:
 
 def _client(uri: str) -> Any:
     """MLflow's client. The import takes seconds, so it waits until something is to be kept."""
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
     from mlflow import MlflowClient
 
+    logging.getLogger("mlflow.store.db").setLevel(logging.WARNING)  # it tells that it makes its tables
     with _told():
         return MlflowClient(uri, uri)
 
