@@ -94,6 +94,18 @@ def test_the_best_is_finished_and_keeps_within_its_limits() -> None:
         Trials(sweep="s", metric="MRR").best()
 
 
+def test_a_zero_among_orders_of_magnitude_has_a_place_of_its_own() -> None:
+    def column(values: list[Any]) -> Column:
+        return Column.of("l2", [Trial(number=i, params={"l2": value}) for i, value in enumerate(values)])
+
+    steep = column([1e-2, 0, 1e-7, 1e-4, 1e-2, 1e-6])
+    assert steep.levels == ("0", "1e-07", "1e-06", "0.0001", "0.01")
+    assert steep.numbers.tolist() == [4, 0, 1, 3, 4, 2]
+    assert column([0, 1, 2, 3, 4]).levels == ()
+    assert column([1e-7, 1e-4, 1e-2, 1e-6]).logarithmic
+    assert column([0.0, *np.logspace(-7, -2, 20).tolist()]).levels == ()
+
+
 def test_among_equals_the_quicker_is_the_best() -> None:
     times = (30.0, 20.0, 20.0, 40.0)
     equals = [Trial(number=i, params={}, metrics={"m": 0.5, "latency_ms": ms}) for i, ms in enumerate(times)]

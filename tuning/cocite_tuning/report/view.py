@@ -16,6 +16,8 @@ from cocite_tuning.trials import LATENCY, Trial, Trials
 SPREAD, LOW_QUARTER = 30.0, 0.1
 """Positive values are shown on a logarithmic axis where the greatest is so many times the least, and a quarter of the
 distinct ones lie below so much of the greatest: of values drawn evenly, a tenth does."""
+FEW_LEVELS = 8
+"""So many distinct values of a number may stand side by side, each in its place."""
 DEFAULT = "default"
 """How a trial without parameters is called: the thing as it is."""
 
@@ -28,7 +30,9 @@ class Column:
         name: of the parameter.
         label: its name in a figure: so much of the end of the dotted name as tells it from the others.
         values: as the trials have them; None where a condition did not hold.
-        levels: the values of a parameter that is no number, in order of their first letters; empty for a number.
+        levels: the values of a parameter that is no number, in order of their first letters; those of one whose few
+            values are 0 and numbers of several orders of magnitude, which no axis has room for, in their own order;
+            empty for other numbers.
     """
 
     name: str
@@ -42,7 +46,10 @@ class Column:
         label = _label(name, others)
         values = tuple(trial.params.get(name) for trial in trials)
         if all(_is_number(value) for value in values if value is not None):
-            return cls(name, label, values, ())
+            known = {value for value in values if value is not None}
+            few = 0 in known and len(known) <= FEW_LEVELS
+            steep = few and cls(name, label, tuple(known - {0}), ()).logarithmic
+            return cls(name, label, values, tuple(shown(value) for value in sorted(known)) if steep else ())
         return cls(
             name, label, values, tuple(sorted({shown(value) for value in values if value is not None}))
         )
