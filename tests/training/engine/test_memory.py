@@ -24,6 +24,32 @@ print(told, faults(20))
 """
 
 
+PIECES = """
+import re
+import numpy as np
+from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
+
+def resident():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1])
+
+keep_freed_memory()
+pieces = [np.ones(1 << 17) for _ in range(200)]  # 1 MiB each
+ring = [pieces]
+ring.append(ring)
+del pieces, ring
+before = resident()
+print(hand_back_memory(), before - resident())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's setting")
+def test_memory_that_was_kept_is_handed_back_at_the_end() -> None:
+    done = subprocess.run([sys.executable, "-c", PIECES], capture_output=True, text=True, check=True)
+    told, kibibytes = done.stdout.split()
+    assert told == "True"
+    assert int(kibibytes) > 150 << 10
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's setting")
 def test_memory_taken_again_faults_no_page() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)

@@ -1,8 +1,9 @@
-"""Memory of a CPU training: what a step frees, the next step takes again."""
+"""Memory of a CPU training: what a step frees, the next step takes again, and the end of a training hands back."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -25,3 +26,19 @@ def keep_freed_memory() -> bool:
     if mallopt is None:
         return False
     return bool(mallopt(_MMAP_THRESHOLD, _LARGEST_THRESHOLD) and mallopt(_TRIM_THRESHOLD, _NEVER))
+
+
+def hand_back_memory() -> bool:
+    """Let go of what nobody refers to any more, and hand all freed memory back to the system.
+
+    A process that trains one model after another would else grow with each: what was kept for the last one's steps lies
+    in pieces that the next one's do not fit into.
+
+    Returns:
+        whether any was handed back; where the C library is not glibc, it decides for itself.
+    """
+    gc.collect()
+    if not sys.platform.startswith("linux"):
+        return False
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim is not None and bool(trim(0))
