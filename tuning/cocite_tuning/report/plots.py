@@ -250,6 +250,8 @@ def _curve_metric(view: View) -> str | None:
 @styled
 def speed(view: View, *, budget: float | None = None, chosen: Trial | None = None) -> str | None:
     """Quality against latency, and the trials that none beats in both; None where trials have no latency."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     front = view.frontier()
     if not view.costed or not front:
         return None
@@ -276,6 +278,9 @@ def speed(view: View, *, budget: float | None = None, chosen: Trial | None = Non
         )
     if max(times) / min(times) > 10:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("milliseconds a query")
     axes.set_ylabel(view.metric)
     axes.margins(x=0.1, y=0.12)
