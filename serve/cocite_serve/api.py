@@ -109,6 +109,7 @@ def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAP
             top_k=request.top_k or min(settings.top_k, limits.top_k),
             depth=request.depth or min(settings.depth, limits.depth),
             rerank=min(settings.rerank, limits.rerank) if request.rerank is None else request.rerank,
+            cross_weight=settings.cross_weight,
             year_from=request.year_from,
             year_to=request.year_to,
             exclude=tuple(int(row) for row in rows if row >= 0),

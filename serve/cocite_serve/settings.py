@@ -111,6 +111,8 @@ class ServeSettings(Settings):
     rerank: int = Field(default=30, ge=0)
     """The best of those, which the cross-encoder reads when the request does not say; 0: none. They take most of the
     time: some hundredths of a second each on one core."""
+    cross_weight: float = Field(default=0.5, ge=0, le=1)
+    """What the cross-encoder's score counts beside the order before it, where no final fusion has learned that."""
     request_timeout_s: float = Field(default=20.0, gt=0)
     """Seconds that one request may take; then it is given up and answered 504."""
     retry_after_s: int = Field(default=1, ge=0)

@@ -149,6 +149,8 @@ def test_what_the_cross_encoder_reads_is_the_requests_or_the_servers(backend: In
     client(told).post("/v1/recommend", json={"title": "Translation"})
     assert asked.pop().rerank == 20, "the server's own default keeps to the limit"
     assert client(told, rerank=8).get("/v1/version").json()["rerank"] == 8
+    client(told, cross_weight=0.25).post("/v1/recommend", json={"title": "Translation"})
+    assert asked.pop().cross_weight == 0.25
 
 
 def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:

@@ -187,14 +187,11 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         model = self.settings.model
         if model is not None and (model / "cross-encoder").is_dir():
             given.append(setting("rerank", rerank))
+        if "cross_weight" in params:
+            given.append(setting("cross_weight", params["cross_weight"]))
         words = [word for each in given for word in ("--set", each)]
         serve = command("cocite", "serve", "--index", self._index, *self._model, *words)
         notes = self._stands_for
-        if "cross_weight" in params:
-            notes.append(
-                "The endpoint has no setting for cross_weight; in Python it is "
-                f"Options(depth={depth}, rerank={rerank}, cross_weight={params['cross_weight']:.4g})."
-            )
         if "final" in self.members:
             notes.append("The final fusion was left out here; the endpoint orders what was read by it.")
         return Usage((serve,), tuple(notes))
