@@ -20,7 +20,7 @@ from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.training.engine import loop
-from cocite.training.engine.memory import keep_freed_memory
+from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
 from cocite_jobs.places import Place, at_hand
@@ -88,6 +88,9 @@ def work(
         if error.errno not in DISK:
             raise
         raise CociteError(str(error.strerror), where=str(error.filename or order.to)) from error
+    finally:
+        if world.device.type == "cpu":
+            hand_back_memory()  # the process may train another model after this one
 
 
 def _work(order: Order, world: World, send: Callable[[Event], None], saved: Saved | None) -> dict[str, Any]:

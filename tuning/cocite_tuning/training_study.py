@@ -23,7 +23,6 @@ from cocite.config import Settings, leaves
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
 from cocite.pipeline.members import ENCODERS, MEMBERS
-from cocite.training.engine.memory import hand_back_memory
 from cocite_jobs.places import Place, at_hand
 from cocite_jobs.preparing import prepare
 from cocite_jobs.runs import Run
@@ -167,11 +166,8 @@ class TrainingStudy:
         if not self.gpus:
             torch.set_num_threads(max(1, int(self.cpus)))
         corpus = Corpus.open(at_hand(self.corpus))
-        try:
-            with ready(recipe, corpus, folder, self._manner(recipe, folder)) as training:
-                trained = training.train(Told(log=report))
-        finally:
-            hand_back_memory()  # the process is used for the next trial too
+        with ready(recipe, corpus, folder, self._manner(recipe, folder)) as training:
+            trained = training.train(Told(log=report))
         metrics = {name: float(value) for name, value in trained.metrics.items() if math.isfinite(value)}
         if "seconds" in trained.details:
             metrics["seconds"] = float(trained.details["seconds"])
