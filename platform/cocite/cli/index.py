@@ -183,12 +183,9 @@ def _encoders(model: Path | None) -> list[Encoder]:
 
 def _bm25(root: Path) -> dict[str, float]:
     """k1 and b of an index' current version that are not the usual ones; none where there is no index."""
-    from cocite.retrieval.snapshot import list_versions
+    from cocite.retrieval.snapshot import current_meta
 
-    if not (root / "CURRENT").is_file():
-        return {}
-    current = next((entry for entry in list_versions(root) if entry["current"]), {})
-    return dict(current.get("bm25", {}))
+    return dict(current_meta(root).get("bm25", {})) if (root / "CURRENT").is_file() else {}
 
 
 def _vectors(facts: dict[str, Any]) -> str:

@@ -291,6 +291,12 @@ def list_versions(root: str | Path) -> list[dict[str, Any]]:
     return result
 
 
+def current_meta(root: str | Path) -> dict[str, Any]:
+    """What the current version says of itself, without opening it."""
+    versions = Versions(root)
+    return dict(read_manifest(versions.folder(versions.current()), kind=KIND).meta)
+
+
 @contextmanager
 def _new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
     """A folder to fill; when the body ends it is sealed, becomes the current version, and old ones are deleted."""

@@ -30,7 +30,7 @@ from cocite.pipeline.fusion_training import FusionRecipe, reserved
 from cocite.protocols import Encoder
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.snapshot import IndexSnapshot, current_meta
 from cocite_tuning.study import Report
 from cocite_tuning.usage import INDEX, Locations, Usage
 
@@ -61,6 +61,7 @@ class ScoreSettings(Settings):
     seed: int = 0
     """Of the draws of queries and manuscripts."""
 
+    @abstractmethod
     def open(self, corpus: Path, shared: Path) -> ScoreStudy[Any]:
         """The study that these settings describe.
 
@@ -69,7 +70,6 @@ class ScoreSettings(Settings):
             shared: a folder for what all trials share; sweeps may have it in common, for each choice of corpus, model
                 and settings has a subfolder of its own.
         """
-        raise NotImplementedError
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ class ScoreStudy(ABC, Generic[S]):
         """k1 and b of the index that is given, where they are not the usual ones: the scores depend on them."""
         if self.settings.index is None:
             return {}
-        changed = IndexSnapshot.open(self.settings.index).bm25.changed()
+        changed = current_meta(self.settings.index).get("bm25")
         return {"bm25": changed} if changed else {}
 
     @property

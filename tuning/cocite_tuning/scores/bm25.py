@@ -23,7 +23,7 @@ from cocite.retrieval import matrices
 from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.bm25_fields import Bm25Settings
 from cocite.retrieval.query_forms import QueryForm, query_texts
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.snapshot import current_meta
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
 from cocite_tuning.scores.pools import Pool, pooled
 from cocite_tuning.usage import Locations, Usage, command, retraining
@@ -138,7 +138,7 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
         settings = [word for key, value in given.items() for word in ("--bm25", f"{field}.{key}={value}")]
         to, known_until = self._index, []
         if self.settings.index is not None:
-            year = IndexSnapshot.open(to).manifest.meta["known_until"]
+            year = current_meta(to)["known_until"]
             known_until = ["--known-until", str(year)] if year is not None else []
         build = command(
             "cocite", "index", "build", place.corpus, "--to", to, *self._model, *known_until, *settings
