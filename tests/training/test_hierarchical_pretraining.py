@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from changing import changed_by
 from numpy.typing import NDArray
 
 from cocite.artifacts import verify
@@ -176,14 +177,7 @@ def test_a_short_training_tells_tokens_better_and_leaves_an_encoder(
 def test_layers_are_pretrained_around_word_vectors_that_stay(corpus: Corpus, folder: Path) -> None:
     chosen = recipe(words={"trained": False}, training={"steps": 3, "log_every": 1})
     task = build(chosen, corpus, folder)
-    before = {name: weight.detach().clone() for name, weight in task.model.named_parameters()}
-    changed: set[str] = set()
-
-    def look(metrics: dict[str, float], step: int) -> None:
-        weights = task.model.named_parameters()
-        changed.update(name for name, weight in weights if not torch.equal(weight, before[name]))
-
-    train(task, chosen.training, world=World(), log=look)
+    changed = changed_by(chosen.training, task)
     assert "encoder.words.weight" not in changed
     assert {"encoder.document_layers.0.output.weight", "decoder.layers.0.output.weight"} <= changed
 

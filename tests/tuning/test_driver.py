@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from calling import call
+from sweeping import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
@@ -27,21 +28,7 @@ SWEEP = {
 
 
 def sweep(small: Corpus, to: Path, how: str = "new", listener: Listener | None = None, **changed: Any) -> Any:
-    manner = Manner(start=how, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
-    return tune(planned(Sweep.parse(SWEEP | changed), str(small.path), to), manner, listener)
-
-
-def runs_of(store: Path, parent: str) -> dict[str, Any]:
-    """The trials' runs by name, each once."""
-    from mlflow import MlflowClient
-
-    client = MlflowClient(f"sqlite:///{store}/mlflow.db")
-    experiment = client.get_experiment_by_name("tune").experiment_id
-    found = [run for run in client.search_runs([experiment]) if run.info.run_id != parent]
-    assert all(run.data.tags["mlflow.parentRunId"] == parent for run in found)
-    names = [run.info.run_name for run in found]
-    assert len(names) == len(set(names))
-    return dict(zip(names, found, strict=True))
+    return run_sweep(SWEEP | changed, small, to, how, listener)
 
 
 @pytest.mark.integration

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sweeping import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite_jobs.ray_cluster import connected
-from cocite_jobs.tracking import Tracking
 from cocite_tuning.conductor import Listener
-from cocite_tuning.driver import Manner, Swept, planned, tune
-from cocite_tuning.sweep import Sweep
+from cocite_tuning.driver import Swept
 from cocite_tuning.trials import Trials
 
 pytestmark = pytest.mark.integration
@@ -50,18 +49,7 @@ def _ray() -> Iterator[None]:
 def sweep(
     small: Corpus, to: Path, how: str = "new", listener: Listener | None = None, **changed: Any
 ) -> Swept:
-    manner = Manner(start=how, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
-    return tune(planned(Sweep.parse(SWEEP | changed), str(small.path), to), manner, listener)
-
-
-def runs_of(store: Path, parent: str) -> dict[str, Any]:
-    from mlflow import MlflowClient
-
-    client = MlflowClient(f"sqlite:///{store}/mlflow.db")
-    experiment = client.get_experiment_by_name("tune").experiment_id
-    found = [run for run in client.search_runs([experiment]) if run.info.run_id != parent]
-    assert len({run.info.run_name for run in found}) == len(found)
-    return {run.info.run_name: run for run in found}
+    return run_sweep(SWEEP | changed, small, to, how, listener)
 
 
 def test_what_fails_is_taken_up_or_recorded_and_the_sweep_goes_on(small: Corpus, empty: Path) -> None:
