@@ -11,6 +11,8 @@ PORT   ?= 8000
 # make demo PORT=n: where the page is served
 TESTS  ?=
 # make test-quick TESTS=tests/corpus: only these
+WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 8 ] && echo $$n || echo 8)
+# make test WORKERS=1: how many processes run the tests that start no Ray; those that do run one after another
 BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 # make bench BENCHMARKS=benchmarks/scale.py: only these
 
@@ -20,6 +22,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-$(EXTRA)
 BENCH  := $(VENV)/.installed-bench
+PARALLEL := $(if $(filter-out 1,$(WORKERS)),-n $(WORKERS) --dist loadfile)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 FAISS_cpu := faiss-cpu
 FAISS_gpu := faiss-gpu-cu12
@@ -61,10 +64,11 @@ demo: $(STAMP) ## corpus, training, index, evaluation, endpoint, page (CORPUS=di
 	$(BIN)/cocite demo $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(ONCE),--once) --port $(PORT)
 
 test: check ## every check and every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not integration' $(PARALLEL) --durations=20
+	$(BIN)/python -m pytest -m integration --durations=20
 
 test-quick: $(STAMP) ## tests that start no Ray, Serve, MLflow or browser (TESTS=path for some of them)
-	$(BIN)/python -m pytest -m 'not integration' $(TESTS)
+	$(BIN)/python -m pytest -m 'not integration' $(PARALLEL) $(TESTS)
 
 check: $(STAMP) ## ruff, mypy strict, import contracts
 	$(BIN)/ruff check

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
+
+if TYPE_CHECKING:
+    from cocite.corpus.store import Corpus
 
 # Before anything heavy is imported: nothing is fetched, nothing is reported, one thread for each library.
 for name, value in {
@@ -56,6 +61,22 @@ def root() -> Path:
 def acl() -> Path:
     """The folder of the ACL corpus, for tests marked ``acl``."""
     return Path(os.environ["COCITE_ACL"])
+
+
+@pytest.fixture(scope="session")
+def acl_store(acl: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """The ACL corpus as a store, split by year. The processes of one test run import it once between them."""
+    from cocite.corpus.builder import build
+    from cocite.corpus.importers import open_source
+    from cocite.corpus.splits import by_year_name
+    from cocite.corpus.store import Corpus
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with FileLock(shared / "acl-store.lock"):
+        if not (shared / "acl-store").exists():
+            build(open_source(acl), shared / "acl-store", split=by_year_name(2009, 2010))
+    return Corpus.open(shared / "acl-store")
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from cocite.corpus.builder import build
-from cocite.corpus.importers import open_source
-from cocite.corpus.splits import Split, by_year_name
+from cocite.corpus.splits import Split
+from cocite.corpus.store import Corpus
 
 
 @pytest.mark.acl
-def test_the_acl_corpus_is_imported_whole(acl: Path, tmp_path: Path) -> None:
-    corpus = build(open_source(acl), tmp_path / "store", split=by_year_name(2009, 2010))
+def test_the_acl_corpus_is_imported_whole(acl_store: Corpus) -> None:
+    corpus = acl_store
     names = ("papers", "citations", "contexts", "sentences")
     assert [corpus.counts[name] for name in names] == [20_299, 93_876, 105_972, 2_968_429]
     assert {name for name, n in corpus.counts["rules"].items() if n} == {"broken_unicode", "too_long"}

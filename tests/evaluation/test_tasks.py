@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from cocite.corpus.records import SPLITS
-from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
@@ -138,16 +137,3 @@ def test_bm25_reproduces_the_local_reference_on_a_sample(acl_store):
     # The standard error of 4,000 queries is below .007 for each of these.
     expected = {"MRR": 0.186, "R@10": 0.304, "R@100": 0.563, "R@1000": 0.807, "MAP@10": 0.163}
     assert means(outcome.hits, [*expected]) == pytest.approx(expected, abs=0.02)
-
-
-@pytest.fixture(scope="session")
-def acl_store(acl, tmp_path_factory):
-    """The ACL corpus as a store: ``COCITE_ACL`` may name its raw files or a store."""
-    if (acl / "manifest.json").is_file() and (acl / "papers.arrow").is_file():
-        return Corpus.open(acl)
-    from cocite.corpus.builder import build
-    from cocite.corpus.importers import open_source
-    from cocite.corpus.splits import by_year_name
-
-    store = tmp_path_factory.mktemp("acl") / "store"
-    return build(open_source(acl), store, split=by_year_name(2009, 2010))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -153,7 +154,10 @@ def test_depths_are_what_the_recommender_answers(
 def test_depths_cost_what_was_measured(depths: DepthsStudy, tmp_path: Path) -> None:
     few = depths.run({"depth": 5, "rerank": 0}, quiet, tmp_path)
     many = depths.run({"depth": 40, "rerank": 8}, quiet, tmp_path)
-    assert 0 < few["latency_ms"] < many["latency_ms"]
+    # What was measured, not which is quicker: on a busy machine the smaller one may well be slower.
+    times = json.loads((depths.folder / "times.json").read_text())
+    assert few["latency_ms"] == times["first"]["5"] + times["second"]["5"] > 0
+    assert many["latency_ms"] == times["first"]["40"] + times["second"]["40"] + times["cross"]["8"] > 0
     assert few["R@K"] <= many["R@K"]
     assert set(few) == {"MRR", "R@10", "R@20", "MAP@10", "latency_ms", "R@K"}
 
