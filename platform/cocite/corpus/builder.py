@@ -335,10 +335,11 @@ def build(
             on_step=on_step,
         )
         if isinstance(records, FromFile) and description["counts"]["papers"] == len(base or ()):
+            hint = f"see {rejects}" if rejects else None
             raise InputError(
                 f"no {'new ' if base else ''}paper can be kept: {tally.why_empty()}",
                 where=str(records.path),
-                hint=f"see {rejects}" if rejects and tally.rejected else "a paper needs an id and a title",
+                hint=hint if tally.rejected else "a paper needs an id and a title",
             )
     return Corpus.open(destination)
 

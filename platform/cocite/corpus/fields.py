@@ -121,7 +121,8 @@ _SYNONYMS: dict[str, str] = {
     "contexts": "citationcontexts citcontexts",
     "sentences": "body fulltext bodytext",
     "citing": "citingid citingpaper citingpaperid source sourceid from",
-    "cited": "citedid citedids citedpaper citedpaperid citedpapers target targetid targets to references citations",
+    "cited": "citedid citedids citedpaper citedpaperid citedpapers target targetid targets to refs references "
+    "citations",
     "context": "citationcontext contexttext citcontext passage",
     "sentence": "sentenceid sentenceposition sentindex",
     "section": "sectionname sectiontitle heading header",

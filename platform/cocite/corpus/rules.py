@@ -164,18 +164,17 @@ class Tally:
             known = self.unknown_fields.get((kind, name))
             if known is not None:
                 known["count"] += count
+            if known is not None or len(self.unknown_fields) >= FIELDS:
                 self.add("unknown_field", count)
                 continue
             suggestion = suggest(kind, name)
-            if len(self.unknown_fields) < FIELDS:
-                first = str(place)
-                self.unknown_fields[kind, name] = {
-                    "field": name[:80],
-                    "record": kind,
-                    "count": count,
-                    "first": first,
-                    "suggestion": suggestion,
-                }
+            self.unknown_fields[kind, name] = {
+                "field": name[:80],
+                "record": kind,
+                "count": count,
+                "first": str(place),
+                "suggestion": suggestion,
+            }
             meant = f"; did you mean {suggestion!r}?" if suggestion else ""
             self.hit("unknown_field", f"a {kind} has no such field{meant}", place, field=name[:80])
             self.add("unknown_field", count - 1)
@@ -189,7 +188,12 @@ class Tally:
         sample = next(iter(self.samples.get(rule, [])), {})
         where = f"{sample['file']}:{sample['line']}: " if sample.get("line") else ""
         first = f" (the first: {where}{sample['reason']})" if sample else ""
-        return f"{self.rejected:,} records are rejected, {rejects[rule]:,} by the rule {rule}{first}"
+        meant = [
+            f"; {entry['field']!r} may mean {entry['suggestion']!r}"
+            for entry in self.unknown_fields.values()
+            if entry["suggestion"] in ("id", "title")
+        ]
+        return f"{self.rejected:,} rejected, {rejects[rule]:,} by the rule {rule}{first}{''.join(meant)}"
 
     def add(self, rule: str, count: int) -> None:
         """Count hits that are told elsewhere, or not one by one."""

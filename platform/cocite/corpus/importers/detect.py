@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.fields import suggest
 from cocite.corpus.importers.citeomatic import Citeomatic
-from cocite.corpus.importers.files import InputFile, bare_name, data_files, folder_files
+from cocite.corpus.importers.files import InputFile, bare_name, data_files, folder_files, packing
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
@@ -50,7 +51,9 @@ def detect(path: Path) -> str:
     if found:
         return next(iter(found))
     seen, hint = _describe_all(path, files)
-    raise InputError(f"the format cannot be told from the first record: {seen}", where=str(path), hint=hint)
+    raise InputError(
+        f"the format cannot be told from the first record: this is {seen}", where=str(path), hint=hint
+    )
 
 
 def check_format(path: Path, name: str) -> None:
@@ -77,10 +80,13 @@ def _format_of(file: Path) -> str:
     """The format of one file; empty when it is none that is known."""
     if bare_name(file).endswith(".bib"):
         return "bibtex"
+    head = _head(file)
+    if _describe_binary(head):
+        return ""
     value = next(iter(first_objects(file)), None)
     if value is not None:
-        return _recognise(value)
-    return "bibtex" if _BIBTEX.search(_head(file).decode("utf-8", "replace")) else ""
+        return "" if _is_csl(value) else _recognise(value)
+    return "bibtex" if _BIBTEX.search(head.decode("utf-8", "replace")) else ""
 
 
 def _recognise(value: dict[str, Any]) -> str:
@@ -125,7 +131,7 @@ _TEXTS: list[tuple[str, str, str]] = [
 """What a text begins with or holds, what it is, what to do."""
 _OBJECTS: list[tuple[Callable[[dict[str, Any]], bool], str, str]] = [
     (
-        lambda v: "title" in v and any(name in v for name in ("issued", "container-title", "citation-key")),
+        lambda v: _is_csl(v),
         "CSL JSON",
         "export it as BibTeX, or: pandoc -f csljson -t bibtex FILE -o NEW.bib",
     ),
@@ -163,29 +169,54 @@ def _describe_all(path: Path, files: list[Path]) -> tuple[str, str]:
     if file is None:
         return "a folder without files", "name the folder that holds the records"
     seen, hint = describe(file)
-    return f"{file.relative_to(path)} is {seen}", hint
+    return f"a folder whose file {file.relative_to(path)} is {seen}", hint
 
 
 def describe(file: Path) -> tuple[str, str]:
     """What a file seems to be that is of no known format, and what to do with it."""
+    seen, hint = _describe(file)
+    with file.open("rb") as raw:
+        packed = packing(raw.read(8))
+    if packed and not hint.startswith("tar "):
+        seen, hint, file = f"{seen}, packed by {packed}", f"unpack it; {hint}", file.with_suffix("")
+    return seen, hint.replace("FILE", shlex.quote(str(file)))
+
+
+def _describe(file: Path) -> tuple[str, str]:
+    head = _head(file)
+    if binary := _describe_binary(head):
+        return binary
     value = next(iter(first_objects(file)), None)
     if value is not None:
         return _describe_object(value)
-    head = _head(file)
+    text = head.decode("utf-8", "replace")
+    for pattern, seen, hint in _TEXTS:
+        if re.match(pattern, text):
+            return seen, hint
+    if text.lstrip().startswith(("{", "[")):
+        return "JSON without a valid record", f"mend it; {_FORM}"
+    return _describe_table(text) or (
+        f"text that begins with {text.strip().splitlines()[0][:60]!r}",
+        f"a source is JSON lines, Parquet or BibTeX; {_FORM}",
+    )
+
+
+def _describe_binary(head: bytes) -> tuple[str, str] | None:
     for magic, answer in _BINARY.items():
         if head.startswith(magic):
             return answer
     if head[257:262] == b"ustar":
-        return "a tar archive", "unpack it: tar -xf FILE"
-    text = head.decode("utf-8", "replace")
-    if "\0" in text:
-        return "binary data", f"a source is text or Parquet; {_FORM}"
-    for pattern, seen, hint in _TEXTS:
-        if re.match(pattern, text):
-            return seen, hint
-    return _describe_table(text) or (
-        f"text that begins with {text.strip().splitlines()[0][:60]!r}",
-        f"a source is JSON lines, Parquet or BibTeX; {_FORM}",
+        return "a tar archive", "tar -xf FILE"
+    return ("binary data", f"a source is text or Parquet; {_FORM}") if b"\0" in head else None
+
+
+def _is_csl(value: dict[str, Any]) -> bool:
+    """Whether an object is an item of CSL JSON, which has an id and a title as cocite's own papers have."""
+    authors = value.get("author")
+    return (
+        any(name in value for name in ("container-title", "citation-key", "collection-title"))
+        or isinstance(value.get("issued"), dict)
+        or (isinstance(authors, list) and any(isinstance(a, dict) and "family" in a for a in authors))
     )
 
 

@@ -104,8 +104,9 @@ def bare_name(path: Path) -> str:
 
 
 def folder_files(folder: Path) -> list[Path]:
-    """All files of a folder and its subfolders that are not hidden, in order."""
-    return sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
+    """All files of a folder and its subfolders, in order, but for hidden files and those of hidden subfolders."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
 
 
 def data_files(path: Path) -> list[Path]:

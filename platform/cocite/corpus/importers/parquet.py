@@ -86,12 +86,13 @@ class NativeParquet(Source):
         types = {"id": pa.string(), "position": pa.int32(), "text": pa.string(), "section": pa.string()}
         for batch in self._batches(file, ["id", "position", "text"], _SENTENCES):
             # By columns: a corpus has a hundred sentences a paper.
-            columns = [
-                batch.column(name).cast(type_).to_pylist()
-                if name in batch.schema.names
-                else [""] * batch.num_rows
-                for name, type_ in types.items()
-            ]
+            with _refused(file):
+                columns = [
+                    batch.column(name).cast(type_).to_pylist()
+                    if name in batch.schema.names
+                    else [""] * batch.num_rows
+                    for name, type_ in types.items()
+                ]
             for id_, position, sentence, section in zip(*columns, strict=True):
                 self.place.line += 1
                 yield SentenceRecord(id_ or "", position or 0, sentence or "", section or "")
@@ -145,12 +146,18 @@ _SENTENCES = set(SENTENCE) - {"paper"} | {"id"}
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[pq.ParquetFile]:
+def _refused(file: Path) -> Iterator[None]:
+    """Names the file that Arrow cannot read."""
     try:
-        with pq.ParquetFile(file) as reader:
-            yield reader
+        yield
     except (pa.lib.ArrowException, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}", where=str(file)) from error
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[pq.ParquetFile]:
+    with _refused(file), pq.ParquetFile(file) as reader:
+        yield reader
 
 
 def _paper(splits: _Splits, row: dict[str, Any], unknown: list[str]) -> Iterator[Record]:
