@@ -335,7 +335,7 @@ def test_files_of_several_formats_are_refused_and_unread_ones_counted(tmp_path: 
     assert corpus.manifest.meta["samples"]["unread_file"][0]["file"] == "works.txt"
 
 
-def test_s2_files_that_lack_their_papers_are_told(tmp_path: Path) -> None:
+def test_s2_files_that_lack_their_papers_are_refused(tmp_path: Path) -> None:
     abstracts = [{"corpusid": i, "openaccessinfo": {}, "abstract": f"Of {i}."} for i in range(7)]
     write_lines(tmp_path / "abstracts.jsonl", abstracts)
     write_lines(tmp_path / "citations.jsonl", [{"citingcorpusid": 1, "citedcorpusid": 0}])

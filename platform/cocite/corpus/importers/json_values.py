@@ -1,6 +1,6 @@
 """Reads JSON objects from a file: one a line, or the elements of an array, or documents over several lines.
 
-The form is told by the first line. Memory is bounded: by the longest line, element or document, never by the file.
+The form follows from the first line. Memory is bounded: by the longest line, element or document, never by the file.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class NativeJSONL(JSONLines):
             if isinstance(found, Malformed):
                 yield found
             else:
-                yield SentenceRecord(**{"position": position, "paper": paper.id} | found)
+                yield SentenceRecord(**{"paper": paper.id, "position": position, **found})
 
     def _context(self, fields: dict[str, Any]) -> ContextRecord:
         if not fields.get("id", "").strip():
