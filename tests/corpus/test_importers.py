@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,8 @@ def test_a_compressed_file_cut_short_is_told(tmp_path: Path) -> None:
         b'{"id": "%d", "title": "%s"}\n' % (i, os.urandom(20).hex().encode()) for i in range(500)
     )
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines)[:-2000])
-    found = records(tmp_path / "x.jsonl.gz")
-    assert isinstance(found[-1], Malformed)
-    assert 0 < sum(isinstance(r, PaperRecord) for r in found) < 500
+    with pytest.raises(InputError, match=r"x\.jsonl\.gz: the gzip file is damaged or cut short"):
+        records(tmp_path / "x.jsonl.gz")
 
 
 TEXT = st.text(
@@ -113,7 +113,7 @@ def test_import_round_trip(tmp_path: Path, rows: list[tuple[str, str, str, list[
     """What comes in through JSON lines, gzipped lines or Parquet is one and the same store."""
     values = [
         {"id": i, "title": t, "abstract": a, "year": y, "authors": [a], "citations": c}
-        for i, t, a, c, y in rows
+        for i, t, a, c, y in [("first", "A paper that is kept", "", [], 2000), *rows]
     ]
     plain = build(
         open_source(write_lines(tmp_path / "x.jsonl", values), "jsonl"), tmp_path / "1", replace=True
@@ -179,6 +179,7 @@ def test_parquet_folder(tmp_path: Path) -> None:
     assert {name: n for name, n in corpus.counts["rules"].items() if n} == {
         "empty_title": 1,
         "context_unknown_cited": 1,
+        "unknown_field": 3,
     }
     assert corpus.paper(1) == PaperRecord("b", "B", "x", 2010, split="dev", citations=("a",))
     assert corpus.paper(0).authors == ("N",)
@@ -477,7 +478,11 @@ def test_any_objects_are_imported_or_rejected(
     tmp_path: Path, format: str, values: list[dict[str, Any]]
 ) -> None:
     path = write_lines(tmp_path / "x.jsonl", values)
-    corpus = build(open_source(path, format), tmp_path / "store", replace=True)
+    try:
+        corpus = build(open_source(path, format), tmp_path / "store", replace=True)
+    except InputError as error:
+        assert re.search("no paper can be kept|but no papers|the records are those of", str(error))  # noqa: PT017
+        return
     assert len(corpus) <= len(values)
     assert [p.id for p in corpus.papers_at(range(len(corpus)))] == corpus.ids(range(len(corpus)))
 

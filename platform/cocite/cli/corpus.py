@@ -53,8 +53,8 @@ def import_(
 ) -> None:
     """Import papers, citations, contexts and sentences into a store.
 
-    Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works, Citeomatic's
-    JSON lines and BibTeX; each may be gzipped.
+    Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works and pages of its
+    API, Citeomatic's JSON lines and BibTeX; each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
     """
     from cocite.corpus.builder import build
     from cocite.corpus.importers import open_source
@@ -81,6 +81,14 @@ def import_(
 
 
 @app.command()
+def schema() -> None:
+    """Print the JSON Schema of cocite's own JSON lines; docs/corpus-format.md explains it."""
+    from cocite.corpus.schema import json_schema
+
+    emit(json_schema())
+
+
+@app.command()
 def stats(store: Store, as_json: JsonFlag = False) -> None:
     """Print what a store holds and what its import met: counts by rule, years, degrees, splits."""
     from cocite.corpus.stats import describe
@@ -104,7 +112,7 @@ def stats(store: Store, as_json: JsonFlag = False) -> None:
     for row in rows:
         grid.add_row(*map(str, row))
     out.print(grid)
-    _rules(facts["rules"], facts["samples"])
+    _rules(facts["rules"], facts["samples"], facts["unknown_fields"])
 
 
 @app.command()
@@ -247,6 +255,10 @@ class _Watched:
     def place(self) -> Any:
         return self.stream.place
 
+    @property
+    def path(self) -> Any:
+        return self.stream.path
+
     def __iter__(self) -> Iterator[Any]:
         before = 0
         for number, record in enumerate(self.stream):
@@ -259,25 +271,29 @@ class _Watched:
 
 def _report(corpus: Any, rejects: Path | None, as_json: bool) -> None:
     counts = corpus.counts
+    unknown = corpus.manifest.meta.get("unknown_fields", [])
     if as_json:
         emit(
             {
                 "to": str(corpus.path),
                 "version": corpus.version,
                 **counts,
+                "unknown_fields": unknown,
                 "rejects": str(rejects) if rejects else None,
             }
         )
         return
     names = ("papers", "citations", "contexts", "sentences", "cocited_pairs")
     table(str(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names])
-    _rules(counts["rules"], corpus.manifest.meta.get("samples", {}))
+    _rules(counts["rules"], corpus.manifest.meta.get("samples", {}), unknown)
     if rejects is not None:
         out.print(f"what was rejected or dropped, and why: {rejects}")
 
 
-def _rules(counts: dict[str, int], samples: dict[str, list[dict[str, Any]]]) -> None:
-    from cocite.corpus.rules import RULES
+def _rules(
+    counts: dict[str, int], samples: dict[str, list[dict[str, Any]]], unknown: list[dict[str, Any]]
+) -> None:
+    from cocite.corpus.rules import RULES, Place
 
     hits = [(name, n) for name, n in counts.items() if n]
     if not hits:
@@ -286,6 +302,13 @@ def _rules(counts: dict[str, int], samples: dict[str, list[dict[str, Any]]]) -> 
     rows = []
     for name, n in hits:
         sample = next(iter(samples.get(name, [])), {})
-        where = f"{sample['file']}:{sample['line']}" if "file" in sample else ""
+        where = str(Place(sample.get("file", ""), sample.get("line", 0)))
         rows.append((RULES[name].finds, name, RULES[name].action, f"{n:,}", where))
     table("rules", ["what", "rule", "then", "hits", "first at"], rows)
+    if unknown:
+        columns = ["field", "of a", "hits", "first at", "did you mean"]
+        fields = [
+            (entry["field"], entry["record"], f"{entry['count']:,}", entry["first"], entry["suggestion"])
+            for entry in unknown
+        ]
+        table("unknown fields, which are not in the store", columns, fields)

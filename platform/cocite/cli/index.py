@@ -106,7 +106,14 @@ def add(
         new = IndexSnapshot.add(
             index, stream, encoders=_encoders(model), rejects=rejects, keep=keep, advance=advance
         )
-    _report(new, index, as_json, added=len(new) - before, rules=new.corpus.counts.get("rules", {}))
+    _report(
+        new,
+        index,
+        as_json,
+        added=len(new) - before,
+        rules=new.corpus.counts.get("rules", {}),
+        unknown_fields=new.corpus.manifest.meta.get("unknown_fields", []),
+    )
 
 
 @app.command()
@@ -207,3 +214,6 @@ def _report(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> Non
     out.print(f"{root}: version {index.version} is current: {counts}")
     if done or hits:
         out.print("; ".join([*done, *hits]))
+    for entry in more.get("unknown_fields", []):
+        meant = f"; did you mean {entry['suggestion']!r}?" if entry["suggestion"] else ""
+        out.print(f"unknown field {entry['field']!r} of a {entry['record']} ({entry['count']:,}){meant}")

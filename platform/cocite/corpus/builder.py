@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +32,12 @@ from cocite.corpus.records import (
     PaperRecord,
     Record,
     SentenceRecord,
+    UnknownFields,
 )
 from cocite.corpus.rules import Limits, Place, Tally
 from cocite.corpus.spill import BatchWriter, PairFile, SpillWriter, read_batches
 from cocite.corpus.store import KIND, Corpus, id_hash
+from cocite.corpus.streams import FromFile, Placed
 from cocite.corpus.texts import CHUNK, CONTEXT_SPILL, SENTENCE_SPILL
 from cocite.errors import BusyError, InputError
 
@@ -44,15 +46,6 @@ PENDING = 2048
 HASHED = np.dtype([("citing", "<u8"), ("cited", "<u8")])
 SKETCH = 8192
 """Cited ids kept in words, so that unknown ones can be named."""
-
-
-@runtime_checkable
-class Placed(Protocol):
-    """A stream of records that knows where it is."""
-
-    place: Place
-
-    def __iter__(self) -> Iterator[Record]: ...
 
 
 class StoreBuilder:
@@ -121,10 +114,13 @@ class StoreBuilder:
                 self._add_context(record, place)
             elif isinstance(record, PaperRecord):
                 self._add_paper(record, place)
+            elif isinstance(record, UnknownFields):
+                self.tally.unknown(record.kind, record.names, place, record.count)
             else:
                 self.tally.hit(
                     record.rule, record.reason, place, field=record.field, excerpt=record.excerpt[:200]
                 )
+                self.tally.add(record.rule, record.count - 1)
         except InputError:
             # A paper whose id is a repeated one may still wait to be looked up: it stands earlier in the source.
             self._flush_papers()
@@ -315,7 +311,8 @@ def build(
         on_step: called with the name of each step after the last record.
 
     Raises:
-        InputError: a bad record in a strict import, or an existing destination.
+        InputError: a bad record in a strict import, a source without a paper that can be kept, or an existing
+            destination.
     """
     destination = Path(destination)
     if destination.exists() and not replace:
@@ -337,6 +334,13 @@ def build(
             base=base,
             on_step=on_step,
         )
+        if isinstance(records, FromFile) and description["counts"]["papers"] == len(base or ()):
+            hint = f"see {rejects}" if rejects else None
+            raise InputError(
+                f"no {'new ' if base else ''}paper can be kept: {tally.why_empty()}",
+                where=str(records.path),
+                hint=hint if tally.rejected else "a paper needs an id and a title",
+            )
     return Corpus.open(destination)
 
 
@@ -351,7 +355,11 @@ def fill(
     base: Corpus | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Write a store's files into an empty folder, unsealed; returns ``counts`` and ``samples`` for its manifest."""
+    """Write a store's files into an empty folder, unsealed.
+
+    Returns:
+        For its manifest: ``counts``, ``samples`` of the rules' hits, and ``unknown_fields`` with their counts.
+    """
     builder = StoreBuilder(
         folder, tally=tally, limits=limits, split=split, links_from_contexts=links_from_contexts, base=base
     )
@@ -364,7 +372,11 @@ def fill(
             place.line = number
             builder.add(record, place)
     counts = builder.finish(on_step)
-    return {"counts": {**counts, "rules": tally.summary()}, "samples": tally.samples}
+    return {
+        "counts": {**counts, "rules": tally.summary()},
+        "samples": tally.samples,
+        "unknown_fields": list(tally.unknown_fields.values()),
+    }
 
 
 @contextmanager

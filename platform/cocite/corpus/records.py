@@ -77,9 +77,23 @@ class Malformed:
     rule: str = "malformed"
     """The rule it breaks, one of ``cocite.corpus.rules.RULES``."""
     excerpt: str = ""
+    count: int = 1
+    """How many hits of the rule it stands for."""
 
 
-Record = PaperRecord | ContextRecord | SentenceRecord | CitationRecord | Malformed
+@dataclass(slots=True)
+class UnknownFields:
+    """Fields of a record that cocite's own formats do not have."""
+
+    kind: str
+    """One of ``cocite.corpus.fields.RECORDS``."""
+    names: tuple[str, ...]
+    """Within a nested object with its path, as ``contexts.refs``."""
+    count: int = 1
+    """How many records have them."""
+
+
+Record = PaperRecord | ContextRecord | SentenceRecord | CitationRecord | Malformed | UnknownFields
 """What an importer yields, in any order."""
 
 PAPERS = pa.schema(

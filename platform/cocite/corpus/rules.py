@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cocite.corpus.fields import suggest
 from cocite.errors import InputError
 
 
@@ -30,6 +32,8 @@ class Rule:
 
 RULES: dict[str, Rule] = {
     "malformed": Rule("not a record of the source's format", "rejected", True),
+    "unknown_field": Rule("a field that the format does not have", "dropped", True),
+    "unread_file": Rule("a file of the folder that is not read", "dropped"),
     "unmatched_citation": Rule("a reference that its source could not match to a paper", "dropped"),
     "missing_id": Rule("no id", "rejected", True),
     "duplicate_id": Rule("an id that an earlier paper has", "rejected", True),
@@ -54,11 +58,14 @@ RULES: dict[str, Rule] = {
     "sentence_of_unknown_paper": Rule("a body sentence of a paper that the source does not hold", "rejected"),
     "sentence_of_old_paper": Rule("an appended sentence of a paper that was there before", "rejected"),
     "empty_sentence": Rule("a body sentence without text", "rejected"),
+    "abstract_of_unknown_paper": Rule("an abstract whose paper the source does not hold", "dropped"),
 }
 """Name -> rule. The order is that of the tables."""
 
 SAMPLES = 5
 """Hits of a rule kept in the manifest."""
+FIELDS = 200
+"""Names of unknown fields that are counted apart; those after them are counted together."""
 LISTED = 10_000
 """Hits of a rule about links that are written to the rejects file; all of them are counted."""
 
@@ -114,6 +121,7 @@ class Tally:
         self.strict = strict
         self.counts: Counter[str] = Counter()
         self.samples: dict[str, list[dict[str, Any]]] = {}
+        self.unknown_fields: dict[tuple[str, str], dict[str, Any]] = {}
         self.path = rejects
         self._file = None
         self._listed: Counter[str] = Counter()
@@ -149,6 +157,43 @@ class Tally:
             )
             raise InputError(reason, where=where or None, hint=f"rule {rule}; leave out --strict to go on")
         self.show(rule, entry)
+
+    def unknown(self, kind: str, names: Iterable[str], place: Place, count: int = 1) -> None:
+        """Count unknown fields of a record (or of ``count`` records), each under its name with its first place."""
+        for name in names:
+            known = self.unknown_fields.get((kind, name))
+            if known is not None:
+                known["count"] += count
+            if known is not None or len(self.unknown_fields) >= FIELDS:
+                self.add("unknown_field", count)
+                continue
+            suggestion = suggest(kind, name)
+            self.unknown_fields[kind, name] = {
+                "field": name[:80],
+                "record": kind,
+                "count": count,
+                "first": str(place),
+                "suggestion": suggestion,
+            }
+            meant = f"; did you mean {suggestion!r}?" if suggestion else ""
+            self.hit("unknown_field", f"a {kind} has no such field{meant}", place, field=name[:80])
+            self.add("unknown_field", count - 1)
+
+    def why_empty(self) -> str:
+        """Why nothing could be kept: the commonest rule that records were rejected by, with its first hit."""
+        rejects = {name: self.counts[name] for name, rule in RULES.items() if rule.action == "rejected"}
+        rule = max(rejects, key=lambda name: rejects[name])
+        if not rejects[rule]:
+            return "it holds none"
+        sample = next(iter(self.samples.get(rule, [])), {})
+        where = f"{sample['file']}:{sample['line']}: " if sample.get("line") else ""
+        first = f" (the first: {where}{sample['reason']})" if sample else ""
+        meant = [
+            f"; {entry['field']!r} may mean {entry['suggestion']!r}"
+            for entry in self.unknown_fields.values()
+            if entry["suggestion"] in ("id", "title")
+        ]
+        return f"{self.rejected:,} rejected, {rejects[rule]:,} by the rule {rule}{first}{''.join(meant)}"
 
     def add(self, rule: str, count: int) -> None:
         """Count hits that are told elsewhere, or not one by one."""

@@ -40,6 +40,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "in_degree": _spread(corpus.cited_by.degrees),
         "rules": counts.get("rules", {}),
         "samples": corpus.manifest.meta.get("samples", {}),
+        "unknown_fields": corpus.manifest.meta.get("unknown_fields", []),
     }
 
 

@@ -6,12 +6,13 @@ format             source
 ``jsonl``          cocite's own JSON lines: papers, contexts, sentences, citations
 ``parquet``        a folder of ``papers.parquet``, ``citations.parquet``, ``contexts.parquet``, ``sentences-*.parquet``
 ``s2``             Semantic Scholar: S2AG ``papers``, ``abstracts``, ``citations`` and S2ORC full texts
-``openalex``       OpenAlex works
+``openalex``       OpenAlex works, as JSON lines or pages of the API
 ``citeomatic``     Citeomatic's JSON lines
 ``bibtex``         BibTeX bibliographies
 =================  ==============================================================================================
 
-A source is a file or a folder of files; each may be gzipped.
+A source is a file or a folder of files; each may be compressed (gzip, xz, zstd, bzip2), and JSON may stand in lines, in
+an array or in documents over several lines.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from pathlib import Path
 
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.importers.citeomatic import Citeomatic
+from cocite.corpus.importers.detect import check_format, detect
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
 from cocite.corpus.importers.parquet import NativeParquet
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
-from cocite.corpus.importers.source import Source, data_files, first_object
+from cocite.corpus.importers.source import Source
 from cocite.errors import InputError, NotFoundError, nearest
+
+__all__ = ["FORMATS", "detect", "open_source"]
 
 FORMATS: dict[str, Callable[[Path], Source]] = {
     "jsonl": NativeJSONL,
@@ -39,42 +43,19 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
 
 
 def open_source(path: str | Path, format: str | None = None) -> Source:
-    """Open a source; its format is detected unless given."""
+    """Open a source; its format is detected unless given.
+
+    Raises:
+        InputError: there is no such source, its format cannot be told, or its records are clearly of another format
+            than the given one.
+    """
     path = Path(path)
     if not path.exists():
         raise NotFoundError("no such file or folder", where=str(path))
-    name = format or detect(path)
-    if name not in FORMATS:
-        raise InputError(f"unknown format {name!r}", where="--format", hint=nearest(name, FORMATS))
-    return FORMATS[name](path)
-
-
-def detect(path: Path) -> str:
-    """The format of a source, from its files' names and its first record."""
-    if path.suffix == ".parquet" or (path.is_dir() and (path / "papers.parquet").exists()):
-        return "parquet"
-    if not path.is_dir() and path.name.removesuffix(".gz").endswith(".bib"):
-        return "bibtex"
-    files = data_files(path)
-    if files and all(file.name.removesuffix(".gz").endswith(".bib") for file in files):
-        return "bibtex"
-    for file in files:
-        record = first_object(file)
-        if record is None:
-            continue
-        for name in ("s2", "openalex", "citeomatic", "jsonl"):
-            if _LOOKS_LIKE[name](record):
-                return name
-    raise InputError(
-        "the format cannot be told from the first record",
-        where=str(path),
-        hint="name it with --format: " + ", ".join(FORMATS),
-    )
-
-
-_LOOKS_LIKE: dict[str, Callable[[dict[str, object]], bool]] = {
-    "s2": SemanticScholar.recognises,
-    "openalex": OpenAlex.recognises,
-    "citeomatic": Citeomatic.recognises,
-    "jsonl": NativeJSONL.recognises,
-}
+    if format is not None and format not in FORMATS:
+        raise InputError(f"unknown format {format!r}", where="--format", hint=nearest(format, FORMATS))
+    if format is None:
+        format = detect(path)
+    else:
+        check_format(path, format)
+    return FORMATS[format](path)

@@ -5,15 +5,14 @@ The citation key is the id. BibTeX knows no citations, so such a corpus has cand
 
 from __future__ import annotations
 
-import gzip
 import io
 import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from cocite.corpus.importers.source import Source, data_files, is_gzip
+from cocite.corpus.importers.files import InputFile, data_files
+from cocite.corpus.importers.source import Source
 from cocite.corpus.records import Malformed, PaperRecord, Record
 from cocite.errors import InputError
 
@@ -41,14 +40,14 @@ class BibTeX(Source):
     def __iter__(self) -> Iterator[Record]:
         # The parser tells of broken blocks in its log as well; here they become rejects.
         logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
+        yield from self.unread(self.files)
         for file in self.files:
             yield from self._read(file)
 
     def _read(self, file: Path) -> Iterator[Record]:
         self.place.file = file.name
         before, strings = self.done, ""
-        with file.open("rb") as raw:
-            stream: Any = gzip.GzipFile(fileobj=raw) if is_gzip(file) else raw
+        with InputFile(file) as stream:
             lines = io.TextIOWrapper(stream, "utf-8", "surrogateescape")
             for first, chunk in _chunks(lines):
                 if len(chunk) > MAX_ENTRY:
@@ -57,7 +56,7 @@ class BibTeX(Source):
                     continue
                 yield from self._parse(chunk, first, strings)
                 strings += "".join(line for line in chunk.splitlines(True) if _STRING.match(line))
-                self.done = before + raw.tell()
+                self.done = before + stream.position
 
     def _parse(self, chunk: str, first: int, strings: str) -> Iterator[Record]:
         import bibtexparser

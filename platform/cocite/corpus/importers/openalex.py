@@ -1,4 +1,4 @@
-"""OpenAlex works, as JSON lines of its snapshot or API.
+"""OpenAlex works: JSON lines of its snapshot, or pages of its API (``{"meta": …, "results": […]}``).
 
 Abstracts come as an inverted index and are put together again. Keyphrases are the MeSH descriptors, major topics first;
 where a work has none, its keywords, or else its concepts from level 1 up by score.
@@ -6,16 +6,28 @@ where a work has none, its keywords, or else its concepts from level 1 up by sco
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from cocite.corpus.importers.source import FieldError, JSONLines, integer, mapping, objects, text, texts
-from cocite.corpus.records import PaperRecord, Record
+from cocite.corpus.importers.source import (
+    FieldError,
+    JSONLines,
+    excerpt,
+    integer,
+    mapping,
+    objects,
+    text,
+    texts,
+)
+from cocite.corpus.records import Malformed, PaperRecord, Record
 
 MAX_POSITION = 20_000
 """Words of the longest abstract put together."""
 MIN_CONCEPT_SCORE = 0.3
 """Concepts scored lower are guesses."""
+_OTHER = re.compile(r"https://openalex\.org/(?!W)")
+"""Ids of what is not a work: authors, sources, institutions."""
 
 
 class OpenAlex(JSONLines):
@@ -25,12 +37,32 @@ class OpenAlex(JSONLines):
 
     @staticmethod
     def recognises(value: dict[str, object]) -> bool:
-        """Whether a first record looks like a work."""
-        return "referenced_works" in value or "abstract_inverted_index" in value or "authorships" in value
+        """Whether a first record looks like a work, or like a page of the API."""
+        known = ("referenced_works", "abstract_inverted_index", "authorships")
+        return (
+            _is_page(value)
+            or any(name in value for name in known)
+            or str(value.get("id")).startswith("https://openalex.org/")
+        )
 
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
-        """The paper of one work."""
-        yield PaperRecord(
+        """The paper of one work, or those of one page."""
+        if not _is_page(value):
+            yield self._work(value)
+            return
+        for number, work in enumerate(value["results"]):
+            try:
+                if not isinstance(work, dict):
+                    raise FieldError("work", "an object", work)
+                yield self._work(work)
+            except FieldError as error:
+                yield Malformed(str(error), f"results[{number}].{error.field}", excerpt=excerpt(work))
+
+    @staticmethod
+    def _work(value: dict[str, Any]) -> PaperRecord:
+        if _OTHER.match(text(value, "id")):
+            raise FieldError("id", "that of a work", value["id"])
+        return PaperRecord(
             id=short_id(text(value, "id")),
             title=text(value, "title", "display_name"),
             abstract=abstract(mapping(value, "abstract_inverted_index")),
@@ -41,6 +73,10 @@ class OpenAlex(JSONLines):
             doi=text(value, "doi").removeprefix("https://doi.org/"),
             citations=tuple(short_id(id_) for id_ in texts(value, "referenced_works")),
         )
+
+
+def _is_page(value: dict[str, object]) -> bool:
+    return "meta" in value and isinstance(value.get("results"), list)
 
 
 def short_id(url: str) -> str:

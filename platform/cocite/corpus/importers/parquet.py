@@ -1,14 +1,16 @@
 """A folder of Parquet files.
 
-``papers.parquet`` (id, title, abstract, year, authors, venue; keyphrases, doi, split where there are any) is needed;
-``citations.parquet`` (citing, cited), ``contexts.parquet`` (id, citing, cited, context, sentence, group, section,
-n_unresolved, split) and ``sentences*.parquet`` (id, position, section, text) may be missing. Other columns are passed
-over. Where papers have no ``split`` of their own, a citing paper takes that of its contexts.
+``papers.parquet`` is needed; ``citations.parquet``, ``contexts.parquet`` and ``sentences*.parquet`` may be missing.
+Their columns are the fields of :mod:`cocite.corpus.fields`, but for ``n_unresolved`` and ``split`` of contexts and
+``id``, the paper, of sentences. Other columns are counted and otherwise passed over. Where papers have no ``split`` of
+their own, a citing paper takes that of its contexts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +18,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cocite.corpus.fields import CITATION, CONTEXT, PAPER, SENTENCE
 from cocite.corpus.idtable import IdTable
-from cocite.corpus.importers.source import FieldError, Source, integer, text, texts
+from cocite.corpus.importers.jsonl import context_record, read_fields
+from cocite.corpus.importers.source import FieldError, Source
 from cocite.corpus.records import (
     SPLITS,
-    TARGET_MARK,
     CitationRecord,
-    ContextRecord,
     Malformed,
     PaperRecord,
     Record,
     SentenceRecord,
+    UnknownFields,
 )
 from cocite.errors import InputError
 
@@ -41,15 +44,24 @@ class NativeParquet(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path if path.is_dir() else path.parent)
+        found = sorted(self.path.glob("*.parquet"))
         if not (self.path / "papers.parquet").exists():
-            raise InputError("holds no papers.parquet", where=str(self.path))
+            raise InputError(
+                "holds no papers.parquet",
+                where=str(self.path),
+                hint=f"there is {', '.join(file.name for file in found[:5])}" if found else None,
+            )
         names = ["papers.parquet", "citations.parquet", "contexts.parquet"]
         files = [self.path / name for name in names] + sorted(self.path.glob("sentences*.parquet"))
         self.files = [file for file in files if file.exists()]
+        self._others = [file for file in found if file not in self.files]
         self.total = sum(file.stat().st_size for file in self.files)
 
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
+        for file in self._others:
+            self.place.file, self.place.line = file.name, 0
+            yield Malformed("the file is not read", rule="unread_file")
         for file in self.files:
             kind = file.name.split(".")[0].split("-")[0].rstrip("_0123456789")
             yield from {
@@ -60,89 +72,111 @@ class NativeParquet(Source):
             }[kind](file)
 
     def _papers(self, file: Path) -> Iterator[Record]:
-        wanted = ["id", "title", "abstract", "year", "authors", "venue", "keyphrases", "doi", "split"]
         splits = _Splits(self.path / "contexts.parquet")
-        return self._records(file, ["id", "title"], wanted, lambda row: _paper(row, splits))
+        return self._records(file, "paper", ["id", "title"], _PAPERS, partial(_paper, splits))
 
     def _citations(self, file: Path) -> Iterator[Record]:
-        names = ["citing", "cited"]
-        return self._records(
-            file, names, names, lambda row: CitationRecord(text(row, "citing"), text(row, "cited"))
-        )
+        return self._records(file, "citation", list(CITATION), set(CITATION), _citation)
 
     def _contexts(self, file: Path) -> Iterator[Record]:
-        needed = ["id", "citing", "cited", "context"]
-        return self._records(
-            file, needed, [*needed, "sentence", "group", "section", "n_unresolved"], _context
-        )
+        return self._records(file, "context", ["id", "citing", "cited", "context"], _CONTEXTS, _context)
 
     def _sentences(self, file: Path) -> Iterator[Record]:
-        needed = ["id", "position", "text"]
-        for batch in self._batches(file, needed, [*needed, "section"]):
-            columns = [batch.column(name).to_pylist() for name in needed]
-            has_section = "section" in batch.schema.names
-            sections = batch.column("section").to_pylist() if has_section else [""] * batch.num_rows
-            for id_, position, sentence, section in zip(*columns, sections, strict=True):
+        yield from self._unknown(file, "sentence", _SENTENCES)
+        types = {"id": pa.string(), "position": pa.int32(), "text": pa.string(), "section": pa.string()}
+        for batch in self._batches(file, ["id", "position", "text"], _SENTENCES):
+            # By columns: a corpus has a hundred sentences a paper.
+            with _refused(file):
+                columns = [
+                    batch.column(name).cast(type_).to_pylist()
+                    if name in batch.schema.names
+                    else [""] * batch.num_rows
+                    for name, type_ in types.items()
+                ]
+            for id_, position, sentence, section in zip(*columns, strict=True):
                 self.place.line += 1
-                yield SentenceRecord(str(id_ or ""), position or 0, sentence or "", section or "")
+                yield SentenceRecord(id_ or "", position or 0, sentence or "", section or "")
 
     def _records(
-        self, file: Path, needed: list[str], wanted: list[str], make: Callable[[dict[str, Any]], Record]
+        self,
+        file: Path,
+        kind: str,
+        needed: list[str],
+        known: set[str],
+        make: Callable[[dict[str, Any], list[str]], Iterator[Record]],
     ) -> Iterator[Record]:
-        for batch in self._batches(file, needed, wanted):
+        yield from self._unknown(file, kind, known)
+        for batch in self._batches(file, needed, known):
             for row in batch.to_pylist():
                 self.place.line += 1
+                unknown: list[str] = []
                 try:
-                    yield make(row)
+                    yield from make(row, unknown)
                 except FieldError as error:
                     yield Malformed(str(error), error.field)
+                if unknown:
+                    yield UnknownFields(kind, tuple(unknown))
 
-    def _batches(self, file: Path, needed: list[str], wanted: list[str]) -> Iterator[pa.RecordBatch]:
+    def _unknown(self, file: Path, kind: str, known: set[str]) -> Iterator[UnknownFields]:
+        """The columns that are not read, each once for all rows."""
+        self.place.file, self.place.line = file.name, 0
+        with _opened(file) as reader:
+            names = [name for name in reader.schema_arrow.names if name not in known]
+            if names:
+                yield UnknownFields(kind, tuple(names), reader.metadata.num_rows)
+
+    def _batches(self, file: Path, needed: list[str], known: set[str]) -> Iterator[pa.RecordBatch]:
         before = self.done
         self.place.file, self.place.line = file.name, 0
-        try:
-            with pq.ParquetFile(file) as reader:
-                names = reader.schema_arrow.names
-                for name in needed:
-                    if name not in names:
-                        raise InputError(f"lacks the column {name!r}", where=str(file))
-                read, rows = 0, max(reader.metadata.num_rows, 1)
-                for batch in reader.iter_batches(ROWS, columns=[name for name in wanted if name in names]):
-                    yield batch
-                    read += batch.num_rows
-                    self.done = before + file.stat().st_size * read // rows
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file: {error}", where=str(file)) from error
+        with _opened(file) as reader:
+            names = reader.schema_arrow.names
+            for name in needed:
+                if name not in names:
+                    raise InputError(f"lacks the column {name!r}", where=str(file))
+            read, rows = 0, max(reader.metadata.num_rows, 1)
+            for batch in reader.iter_batches(ROWS, columns=[name for name in names if name in known]):
+                yield batch
+                read += batch.num_rows
+                self.done = before + file.stat().st_size * read // rows
 
 
-def _paper(row: dict[str, Any], splits: _Splits) -> PaperRecord:
-    split = text(row, "split") if "split" in row else splits.of(row["id"])
-    if split not in SPLITS:
-        raise FieldError("split", "train, dev or test", split)
-    return PaperRecord(
-        id=text(row, "id"),
-        title=text(row, "title"),
-        abstract=text(row, "abstract"),
-        year=integer(row, "year"),
-        venue=text(row, "venue"),
-        authors=texts(row, "authors"),
-        keyphrases=texts(row, "keyphrases"),
-        doi=text(row, "doi"),
-        split=split,
-    )
+_PAPERS = set(PAPER) - {"contexts", "sentences"}
+_CONTEXTS = set(CONTEXT) | {"n_unresolved", "split"}
+_SENTENCES = set(SENTENCE) - {"paper"} | {"id"}
 
 
-def _context(row: dict[str, Any]) -> ContextRecord:
-    return ContextRecord(
-        id=text(row, "id"),
-        citing=text(row, "citing"),
-        cited=texts(row, "cited"),
-        text=text(row, "context").replace("[CIT]", TARGET_MARK),
-        sentence=integer(row, "sentence", -1),
-        section=text(row, "section"),
-        group=integer(row, "group", -1),
-        unresolved=integer(row, "n_unresolved"),
-    )
+@contextmanager
+def _refused(file: Path) -> Iterator[None]:
+    """Names the file that Arrow cannot read."""
+    try:
+        yield
+    except (pa.lib.ArrowException, OSError) as error:
+        raise InputError(f"not a readable Parquet file: {error}", where=str(file)) from error
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[pq.ParquetFile]:
+    with _refused(file), pq.ParquetFile(file) as reader:
+        yield reader
+
+
+def _paper(splits: _Splits, row: dict[str, Any], unknown: list[str]) -> Iterator[Record]:
+    if "split" not in row:
+        row["split"] = splits.of(row["id"])
+    yield PaperRecord(**read_fields("paper", row, unknown))
+
+
+def _citation(row: dict[str, Any], unknown: list[str]) -> Iterator[Record]:
+    fields = read_fields("citation", row, unknown)
+    for cited in fields["cited"]:
+        yield CitationRecord(fields["citing"], cited)
+
+
+def _context(row: dict[str, Any], unknown: list[str]) -> Iterator[Record]:
+    row.pop("split", None)
+    if "n_unresolved" in row:
+        row["unresolved"] = row.pop("n_unresolved")
+    yield context_record({"id": ""} | read_fields("context", row, unknown))
 
 
 class _Splits:

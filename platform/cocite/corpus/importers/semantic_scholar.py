@@ -18,7 +18,8 @@ from cocite.corpus.importers.fulltext import Mention, parts
 from cocite.corpus.importers.source import (
     FieldError,
     JSONLines,
-    first_object,
+    excerpt,
+    first_objects,
     integer,
     mapping,
     objects,
@@ -26,6 +27,7 @@ from cocite.corpus.importers.source import (
     texts,
 )
 from cocite.corpus.records import TARGET_MARK, CitationRecord, ContextRecord, Malformed, PaperRecord, Record
+from cocite.errors import InputError
 
 KINDS = ("papers", "citations", "fulltext", "abstracts")
 _NAMES = {
@@ -43,11 +45,17 @@ class SemanticScholar(JSONLines):
 
     def __init__(self, path: Path, files: list[Path] | None = None) -> None:
         super().__init__(path, files)
-        self._kinds: dict[str, list[Path]] = {kind: [] for kind in KINDS}
+        self._kinds: dict[str, list[Path]] = {kind: [] for kind in (*KINDS, "")}
         for file in self.files:
-            record = first_object(file)
-            if record is not None:
-                self._kinds[kind_of(record) or "papers"].append(file)
+            record = next(iter(first_objects(file)), {})
+            self._kinds[kind_of(record) or ""].append(file)
+        found = [kind for kind in KINDS if self._kinds[kind]]
+        if found and not self._kinds["papers"] and not self._kinds["fulltext"]:
+            raise InputError(
+                f"holds {' and '.join(found)} but no papers",
+                where=str(path),
+                hint="put the files of the dataset `papers` beside them",
+            )
         self.total += sum(f.stat().st_size for f in self._joined())
         self._abstracts: sqlite3.Connection | None = None
         self._contexts = 0
@@ -70,33 +78,52 @@ class SemanticScholar(JSONLines):
                     str(Path(folder) / "abstracts.sqlite"), isolation_level=None
                 )
                 yield from self._store_abstracts(self._abstracts)
-            for file in kinds["papers"] + kinds["citations"] + kinds["fulltext"]:
+            yield from self.unread(self.files)
+            # A file whose first record is of no kind is read to say what is wrong with each of its lines.
+            for file in kinds["papers"] + kinds["citations"] + kinds["fulltext"] + kinds[""]:
                 yield from self.read(file)
             if self._abstracts is not None:
+                yield from self._unused_abstracts(self._abstracts)
                 self._abstracts.close()
                 self._abstracts = None
 
     def _store_abstracts(self, database: sqlite3.Connection) -> Iterator[Record]:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("PRAGMA synchronous = OFF")
-        database.execute("CREATE TABLE abstracts (id TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID")
+        database.execute(
+            "CREATE TABLE abstracts (id TEXT PRIMARY KEY, text TEXT, used INTEGER) WITHOUT ROWID"
+        )
         database.execute("BEGIN")
         for file in self._joined():
+            # A full text is read a second time, and what is wrong with it is counted then.
+            once = file in self._kinds["abstracts"]
             for value in self.objects(file):
                 if isinstance(value, Malformed):
-                    # A full text is read a second time, and told of then.
-                    if file in self._kinds["abstracts"]:
+                    if once:
                         yield value
+                    continue
+                if once and kind_of(value) != "abstracts":
+                    yield Malformed("not an abstract, as the first record is", excerpt=excerpt(value))
                     continue
                 try:
                     found = text(value, "abstract") if "abstract" in value else _Body(value).abstract
-                    entry = (text(value, "corpusid"), found.encode("utf-8", "replace").decode())
+                    entry = (text(value, "corpusid"), found.encode("utf-8", "replace").decode(), not once)
                     if found:
-                        database.execute("INSERT OR IGNORE INTO abstracts VALUES (?, ?)", entry)
+                        database.execute("INSERT OR IGNORE INTO abstracts VALUES (?, ?, ?)", entry)
                 except FieldError as error:
-                    if file in self._kinds["abstracts"]:
+                    if once:
                         yield Malformed(str(error), error.field)
         database.execute("COMMIT")
+
+    def _unused_abstracts(self, database: sqlite3.Connection) -> Iterator[Malformed]:
+        """One hit of a rule that stands for all abstracts that no paper was found for."""
+        unused = "FROM abstracts WHERE NOT used"
+        count = database.execute(f"SELECT COUNT(*) {unused}").fetchone()[0]
+        if count:
+            (first,) = database.execute(f"SELECT id {unused} LIMIT 1").fetchone()
+            self.place.file, self.place.line = self._kinds["abstracts"][0].name, 0
+            rule = "abstract_of_unknown_paper"
+            yield Malformed(f"no paper has the id {first}", "corpusid", rule, count=count)
 
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
         """The records of one line, whichever dataset it is of."""
@@ -107,19 +134,19 @@ class SemanticScholar(JSONLines):
             yield from self._citation(value)
         elif kind == "fulltext":
             yield from self._fulltext(value)
-        elif kind is None:
+        else:
             yield Malformed(
-                "neither a paper, nor a citation, nor a full text",
-                "corpusid",
-                excerpt=json.dumps(value)[:200],
+                "neither a paper, nor a citation, nor a full text", "corpusid", excerpt=excerpt(value)
             )
 
     def _paper(self, value: dict[str, Any]) -> PaperRecord:
         id_ = text(value, "corpusid", "corpusId")
         abstract = text(value, "abstract")
-        if not abstract and self._abstracts is not None:
+        if self._abstracts is not None:
             row = self._abstracts.execute("SELECT text FROM abstracts WHERE id = ?", (id_,)).fetchone()
-            abstract = row[0] if row else ""
+            if row:
+                self._abstracts.execute("UPDATE abstracts SET used = 1 WHERE id = ?", (id_,))
+                abstract = abstract or row[0]
         journal = mapping(value, "journal")
         return PaperRecord(
             id=id_,

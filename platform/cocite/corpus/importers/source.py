@@ -1,28 +1,32 @@
-"""What importers share: files, lines, and fields of JSON objects."""
+"""What importers share: a source with its place, files of JSON objects, and fields of JSON objects."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
+from cocite.corpus.importers.files import InputFile, data_files, unread_files
+from cocite.corpus.importers.json_values import json_values
 from cocite.corpus.records import Malformed, Record
 from cocite.corpus.rules import Place
 from cocite.errors import InputError
 
-MAX_LINE = 64 << 20
-"""Bytes of the longest line read; a full text takes a few millions."""
-SUFFIXES = (".jsonl", ".json", ".ndjson", ".bib")
+FIRST = 20
+"""Values at a file's beginning that its format is recognised by."""
+_WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
+_TYPES = {"NoneType": "absent", "bool": "true or false", "dict": "an object", "list": "a list"}
 
 
 class Source(ABC):
     """A stream of records that knows where it is.
 
     Attributes:
+        path: the file or folder.
         place: file and line of the record last yielded.
         total: bytes to read in all, 0 when unknown.
         done: bytes read so far.
@@ -40,17 +44,26 @@ class Source(ABC):
     def __iter__(self) -> Iterator[Record]:
         """The records, from the beginning."""
 
+    def unread(self, files: list[Path]) -> Iterator[Malformed]:
+        """One hit of a rule for each file of the folder that is not among those read."""
+        for file in unread_files(self.path, files):
+            self.place.file, self.place.line = str(file.relative_to(self.path)), 0
+            yield Malformed("the file is not read", rule="unread_file")
+
 
 class FieldError(ValueError):
     """A field that is not of the type its format gives it."""
 
     def __init__(self, field: str, expected: str, value: object) -> None:
-        super().__init__(f"{field} must be {expected}, not {type(value).__name__}")
+        shown = _TYPES.get(type(value).__name__) or (repr(value) if len(repr(value)) < 80 else "longer text")
+        super().__init__(f"{field} must be {expected}, not {shown}")
         self.field = field
 
 
 class JSONLines(Source):
-    """A source of JSON objects, one a line, in one or several files."""
+    """A source of JSON objects in one or several files: one a line, elements of arrays, or whole documents."""
+
+    decoder = json.JSONDecoder()
 
     def __init__(self, path: Path, files: list[Path] | None = None) -> None:
         super().__init__(path)
@@ -60,6 +73,8 @@ class JSONLines(Source):
         self.total = sum(file.stat().st_size for file in self.files)
 
     def __iter__(self) -> Iterator[Record]:
+        self.done = 0
+        yield from self.unread(self.files)
         for file in self.files:
             yield from self.read(file)
 
@@ -72,7 +87,7 @@ class JSONLines(Source):
             try:
                 yield from self.records(value)
             except FieldError as error:
-                yield Malformed(str(error), error.field, excerpt=_excerpt(value))
+                yield Malformed(str(error), error.field, excerpt=excerpt(value))
 
     @abstractmethod
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
@@ -80,77 +95,30 @@ class JSONLines(Source):
 
     def objects(self, file: Path) -> Iterator[dict[str, Any] | Malformed]:
         """The JSON objects of one file; empty lines are passed over."""
-        self.place.file = file.name
-        self.place.line = 0
+        self.place.file = str(file.relative_to(self.path)) if file != self.path else file.name
         before = self.done
-        with file.open("rb") as raw:
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if is_gzip(file) else cast(BinaryIO, raw)
-            while True:
-                self.place.line += 1
-                try:
-                    line = stream.readline(MAX_LINE)
-                except (EOFError, zlib.error, OSError) as error:
-                    yield Malformed(f"the compressed file is damaged or cut short: {error}")
-                    break
-                if not line:
-                    break
-                self.done = before + raw.tell()
-                if len(line) == MAX_LINE and not line.endswith(b"\n"):
-                    while len(line) == MAX_LINE and not line.endswith(b"\n"):
-                        line = stream.readline(MAX_LINE)
-                    yield Malformed(f"the line is longer than {MAX_LINE >> 20} MiB")
-                    continue
-                if line.strip():
-                    yield parse(line)
+        with InputFile(file) as stream:
+            for value in json_values(stream, self.place, self.decoder):
+                self.done = before + stream.position
+                yield value
+        self.done = before + file.stat().st_size
 
 
-def parse(line: bytes) -> dict[str, Any] | Malformed:
-    """One line of JSON. Bytes that are not UTF-8 become lone surrogates, which the Unicode rule finds later."""
-    text = line.decode("utf-8-sig", "surrogateescape")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return Malformed(f"not valid JSON: {error or 'too deep'}", excerpt=text[:200])
-    if not isinstance(value, dict):
-        return Malformed(f"a JSON object is expected, not {type(value).__name__}", excerpt=text[:200])
-    return value
+def first_objects(path: Path) -> list[dict[str, Any]]:
+    """The JSON objects among a file's first values."""
+    with InputFile(path) as stream:
+        return [value for value in islice(json_values(stream, Place()), FIRST) if isinstance(value, dict)]
 
 
-def is_gzip(path: Path) -> bool:
-    """Whether a file is gzipped, by its first bytes."""
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
-
-
-def data_files(path: Path) -> list[Path]:
-    """The files of a source: itself, or those in the folder and its subfolders whose names fit, in order."""
-    if not path.is_dir():
-        return [path]
-    found = (p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-    return sorted(p for p in found if p.name.removesuffix(".gz").endswith(SUFFIXES) or p.suffix == ".gz")
-
-
-def first_object(path: Path) -> dict[str, Any] | None:
-    """The first JSON object among a file's first lines, if there is one."""
-    with path.open("rb") as raw:
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if is_gzip(path) else cast(BinaryIO, raw)
-        for _ in range(20):
-            try:
-                line = stream.readline(MAX_LINE)
-            except (EOFError, zlib.error, OSError):
-                return None
-            if not line:
-                return None
-            value = parse(line)
-            if isinstance(value, dict):
-                return value
-    return None
+def excerpt(value: object) -> str:
+    """The beginning of an object, to recognise it by."""
+    return json.dumps(value)[:200]
 
 
 # -- fields -------------------------------------------------------------------------------------------------
 
 
-def text(value: dict[str, Any], *names: str) -> str:
+def text(value: Mapping[str, Any], *names: str) -> str:
     """The first of some fields that is given, as text; numbers are written out, ``null`` counts as not given."""
     for name in names:
         found = value.get(name)
@@ -164,10 +132,10 @@ def text(value: dict[str, Any], *names: str) -> str:
     return ""
 
 
-def integer(value: dict[str, Any], name: str, default: int = 0) -> int:
+def integer(value: Mapping[str, Any], name: str, default: int = 0) -> int:
     """A whole number, or text that holds one."""
     found = value.get(name)
-    if found is None or found == "":
+    if found is None:
         return default
     if isinstance(found, bool):
         raise FieldError(name, "a whole number", found)
@@ -175,7 +143,9 @@ def integer(value: dict[str, Any], name: str, default: int = 0) -> int:
         return max(-(1 << 31), min(found, (1 << 31) - 1))
     if isinstance(found, float) and found.is_integer():
         return max(-(1 << 31), min(int(found), (1 << 31) - 1))
-    if isinstance(found, str) and found.strip().lstrip("-").isdecimal() and len(found) < 20:
+    if isinstance(found, str) and not found.strip():
+        return default
+    if isinstance(found, str) and _WHOLE.fullmatch(found):
         return max(-(1 << 31), min(int(found), (1 << 31) - 1))
     raise FieldError(name, "a whole number", found)
 
@@ -217,7 +187,3 @@ def texts(value: dict[str, Any], name: str, key: str = "name") -> tuple[str, ...
             raise FieldError(name, "a list of texts", item)
         result.append(str(item))
     return tuple(result)
-
-
-def _excerpt(value: dict[str, Any]) -> str:
-    return json.dumps(value)[:200]

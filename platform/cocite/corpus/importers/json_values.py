@@ -1,0 +1,164 @@
+"""Reads JSON objects from a file: one a line, or the elements of an array, or documents over several lines.
+
+The form follows from the first line. Memory is bounded: by the longest line, element or document, never by the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from cocite.corpus.importers.files import InputFile
+from cocite.corpus.records import Malformed
+from cocite.corpus.rules import Place
+from cocite.errors import InputError
+
+MAX_LINE = 64 << 20
+"""Bytes of the longest line, element or document read; a full text takes a few millions."""
+CHUNK = 1 << 20
+"""Bytes of an array or a document read at a time, at least."""
+_SPACE = re.compile(r"[\s,]*")
+_BOM = codecs.BOM_UTF8
+
+
+def json_values(
+    stream: InputFile, place: Place, decoder: json.JSONDecoder | None = None
+) -> Iterator[dict[str, Any] | Malformed]:
+    """The objects of a file; ``place.line`` is the line that the last one begins in.
+
+    A line that is not a JSON object is :class:`Malformed`, and so is an element of an array that is not one.
+
+    Raises:
+        InputError: an array, or a document over several lines, is not valid JSON: what follows cannot be read.
+    """
+    decoder = decoder or json.JSONDecoder()
+    place.line = 0
+    begun = False
+    while head := stream.readline(CHUNK):
+        place.line += 1
+        if not begun and head.strip(_BOM + b" \t\r\n"):
+            begun = True
+            if _is_document(head, decoder):
+                yield from _documents(stream, head, place, decoder)
+                return
+        line = head
+        if len(head) == CHUNK and not head.endswith(b"\n"):
+            line += stream.readline(MAX_LINE - CHUNK)
+            if len(line) == MAX_LINE and not line.endswith(b"\n"):
+                while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
+                    pass
+                yield Malformed(f"the line is longer than {MAX_LINE >> 20} MiB")
+                continue
+        if line.strip():
+            yield parse(line, decoder)
+
+
+def parse(line: bytes, decoder: json.JSONDecoder) -> dict[str, Any] | Malformed:
+    """One line of JSON. Bytes that are not UTF-8 become lone surrogates, which the Unicode rule finds later."""
+    text = line.decode("utf-8-sig", "surrogateescape")
+    try:
+        value = decoder.decode(text)
+    except (ValueError, RecursionError) as error:
+        return Malformed(f"not valid JSON: {error or 'too deep'}", excerpt=text[:200])
+    return value if isinstance(value, dict) else _not_an_object(value)
+
+
+def _not_an_object(value: Any) -> Malformed:
+    return Malformed(
+        f"a JSON object is expected, not {type(value).__name__}", excerpt=json.dumps(value)[:200]
+    )
+
+
+def _is_document(line: bytes, decoder: json.JSONDecoder) -> bool:
+    """Whether a file's first line begins an array, or an object that ends in a later line."""
+    text = line.decode("utf-8-sig", "surrogateescape").strip()
+    if text.startswith("["):
+        return True
+    return (
+        text.startswith("{")
+        and text.endswith(("{", "[", ","))
+        and isinstance(parse(line, decoder), Malformed)
+    )
+
+
+def _documents(
+    stream: InputFile, head: bytes, place: Place, decoder: json.JSONDecoder
+) -> Iterator[dict[str, Any] | Malformed]:
+    """The objects of JSON documents that follow each other; those of an array are given one by one."""
+    text = _Window(stream, head)
+    first = place.line
+    in_array = False
+    while text.skip_space():
+        place.line = first + text.lines
+        character = text.ahead
+        if character == ("]" if in_array else "["):
+            in_array = not in_array
+            text.advance(1)
+            continue
+        value = _decode(text, decoder, f"{stream.path}:{place.line}")
+        yield value if isinstance(value, dict) else _not_an_object(value)
+    if in_array:
+        raise InputError("the JSON array has no end: the file is cut short", where=str(stream.path))
+
+
+def _decode(text: _Window, decoder: json.JSONDecoder, where: str) -> Any:
+    """The value that the window begins with; more is read until it is whole."""
+    while True:
+        try:
+            value, end = decoder.raw_decode(text.text, text.at)
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, ValueError) and text.size < MAX_LINE and text.read_more():
+                continue
+            reason = getattr(error, "msg", None) or str(error) or "too deep"
+            raise InputError(f"not valid JSON: {reason}", where=where) from error
+        # A number at the end of what is read may go on.
+        if end < len(text.text) or isinstance(value, dict | list) or not text.read_more():
+            text.advance(end - text.at)
+            return value
+
+
+class _Window:
+    """A part of a file's text, from ``at``; what is before it is forgotten."""
+
+    def __init__(self, stream: InputFile, head: bytes) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
+        self.text = self._decode(head)
+        self.at = 0
+        self.lines = 0
+        """Ends of lines before ``at``."""
+
+    @property
+    def ahead(self) -> str:
+        """The character at the window's beginning."""
+        return self.text[self.at]
+
+    @property
+    def size(self) -> int:
+        """Characters in the window."""
+        return len(self.text) - self.at
+
+    def advance(self, count: int) -> None:
+        """Move the beginning."""
+        self.lines += self.text.count("\n", self.at, self.at + count)
+        self.at += count
+
+    def read_more(self) -> bool:
+        """Make the window twice as large, or at least by a chunk; False at the end of the file."""
+        piece = self._stream.read(max(CHUNK, self.size))
+        self.text, self.at = self.text[self.at :] + self._decode(piece, not piece), 0
+        return bool(piece)
+
+    def skip_space(self) -> bool:
+        """Go past white space and commas; False at the end of the file."""
+        while True:
+            found = _SPACE.match(self.text, self.at)
+            assert found is not None
+            self.advance(found.end() - self.at)
+            if self.size:
+                return True
+            if not self.read_more():
+                return False
