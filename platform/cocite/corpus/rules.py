@@ -31,6 +31,10 @@ class Rule:
 RULES: dict[str, Rule] = {
     "malformed": Rule("not a record of the source's format", "rejected", True),
     "unmatched_citation": Rule("a reference that its source could not match to a paper", "dropped"),
+    "not_utf8": Rule("an entry with bytes that are not UTF-8; they are read as Windows-1252", "repaired"),
+    "repeated_field": Rule("a field that an entry gives twice; the first is kept", "dropped"),
+    "undefined_string": Rule("a BibTeX abbreviation that is not defined; its name is kept", "kept"),
+    "unknown_crossref": Rule("a crossref to an entry that the file does not hold", "dropped"),
     "missing_id": Rule("no id", "rejected", True),
     "duplicate_id": Rule("an id that an earlier paper has", "rejected", True),
     "empty_title": Rule("no title", "rejected", True),
