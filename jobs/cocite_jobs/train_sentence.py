@@ -36,6 +36,7 @@ def train_sentence(
         raise InputError("its vectors are not numbers", where=recipe.encoder)
     details = {
         "dimension": encoder.dimension,
+        **encoder.settings.model_dump(),
         "precision": str(encoder.dtype).removeprefix("torch."),
         "seconds": time.monotonic() - began,
     }

@@ -12,10 +12,11 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import PlainTextResponse
 
 import cocite
+from cocite.corpus import bibtex
 from cocite.errors import InputError
 from cocite.pipeline.options import Options, Recommendation
 from cocite.protocols import Query as Search
-from cocite_serve import answers, bibtex, manuscript, problems
+from cocite_serve import answers, manuscript, problems
 from cocite_serve.papers import Papers
 from cocite_serve.registry import Registered
 from cocite_serve.schemas import (

@@ -270,42 +270,6 @@ def test_citeomatic_lines(tmp_path: Path) -> None:
     ]
 
 
-BIB = r"""% a comment
-@string{acl = "Annual Meeting of the ACL"}
-@inproceedings{devlin, title = {{BERT}: G{\"o}del}, author = {Devlin, Jacob and Toutanova, Kristina and {Some Group}},
-  year = 2019, booktitle = acl, keywords = {x, y; z}, doi = {10.1/a}}
-@article{devlin, title = {again}}
-@article{broken, title = {no end
-@misc{late, title = {After the break}, date = {2020-05-01}, journal = {J}}
-"""
-
-
-def test_bibtex(tmp_path: Path) -> None:
-    (tmp_path / "x.bib").write_text(BIB)
-    assert detect(tmp_path / "x.bib") == "bibtex"
-    source = open_source(tmp_path)
-    found = [(record, source.place.line) for record in source]
-    entries = [record for record, _ in found if isinstance(record, PaperRecord)]
-    authors = ("Jacob Devlin", "Kristina Toutanova", "Some Group")
-    acl = "Annual Meeting of the ACL"
-    assert entries[0] == PaperRecord(
-        "devlin", "BERT: Gödel", "", 2019, acl, authors, ("x", "y", "z"), "10.1/a"
-    )
-    assert (entries[1].id, entries[1].year, entries[1].venue) == ("late", 2020, "J")
-    broken = [(record.rule, line) for record, line in found if isinstance(record, Malformed)]
-    assert broken == [("duplicate_id", 5), ("malformed", 6)]
-
-
-def test_bibtex_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cocite.corpus.importers.bibtex.CHUNK", 10)
-    entries = "".join(f"@article{{k{i},\n title = {{T {i}}}, journal = abc}}\n" for i in range(20))
-    with gzip.open(tmp_path / "x.bib.gz", "wt") as file:
-        file.write('@string{abc = "Alphabet"}\n' + entries)
-    source = open_source(tmp_path / "x.bib.gz")
-    found = [(r.id, r.venue, source.place.line) for r in source if isinstance(r, PaperRecord)]
-    assert found == [(f"k{i}", "Alphabet", 2 + 2 * i) for i in range(20)]
-
-
 # -- Semantic Scholar ---------------------------------------------------------------------------------------
 
 BODY = "A title\nWe sum up.\nIntro\nAs shown [1, 2], e.g. by Wu (2000), it works. Others [9] differ.\nEnd"

@@ -11,6 +11,9 @@ TARGET_MARK = "TARGETCIT"
 OTHER_MARK = "OTHERCIT"
 """Where, in a context, another citation stood."""
 
+ARXIV_DOI = "10.48550/arXiv."
+"""What the DOI of a preprint on arXiv begins with; its arXiv number follows."""
+
 SPLITS = ("", "train", "dev", "test")
 """Names of the int8 codes in the ``split`` column; 0 means that the source gave none."""
 

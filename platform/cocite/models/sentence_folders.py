@@ -1,0 +1,154 @@
+"""What a sentence-transformers folder says of how its vectors are made: ``modules.json`` and the files it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+from cocite.artifacts import read_json
+from cocite.errors import InputError, IntegrityError, NotFoundError
+
+Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
+"""How the states of a text's tokens become one vector, by sentence-transformers' names."""
+_OLD_NAMES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+_MODULES = ("Transformer", "Pooling", "Normalize")
+_READING = tuple(
+    f"sentence_{name}_config.json"
+    for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+_TEXT = {"method": "forward", "method_output_name": "last_hidden_state"}
+
+
+@dataclass(frozen=True)
+class FolderSettings:
+    """How a sentence-transformers folder makes vectors.
+
+    Attributes:
+        transformer: subfolder of the encoder's weights and tokenizer; empty for the folder itself.
+        pooling: see :data:`Pooling`.
+        include_prompt: whether the tokens of a prompt are pooled too.
+        normalize: whether its vectors are unit vectors.
+        similarity: what it compares them by: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
+        max_tokens: tokens of a text that it reads; None: as many as its tokenizer says.
+        lower_case: whether it lowers the case of texts, whatever its tokenizer does.
+        query_prompt: what stands before a query.
+        document_prompt: what stands before a paper.
+    """
+
+    transformer: str
+    pooling: Pooling
+    include_prompt: bool
+    normalize: bool
+    similarity: str
+    max_tokens: int | None
+    lower_case: bool
+    query_prompt: str
+    document_prompt: str
+
+
+def read_folder(name_or_folder: str) -> FolderSettings | None:
+    """The settings of a folder or of a name on the hub; None where there is no ``modules.json``.
+
+    Raises:
+        InputError: a module, or a setting of one, that cocite does not compute.
+        IntegrityError: a file that is not valid JSON.
+        NotFoundError: the hub cannot be reached.
+    """
+    modules = _read(name_or_folder, "modules.json")
+    if modules is None:
+        return None
+    transformer, pooling = _paths(modules, name_or_folder)[:2]
+    files = (_read(name_or_folder, _within(transformer, name)) for name in _READING)
+    reading: dict[str, Any] = next(filter(None, files), {})
+    if (
+        reading.get("modality_config", {}).get("text", _TEXT) != _TEXT
+        or reading.get("transformer_task", "feature-extraction") != "feature-extraction"
+    ):
+        raise InputError("its module Transformer does more than to encode texts", where=name_or_folder)
+    pooled = _read(name_or_folder, _within(pooling, "config.json")) or {}
+    general = _read(name_or_folder, "config_sentence_transformers.json") or {}
+    query, document = _prompts(general.get("prompts") or {}, general.get("default_prompt_name"))
+    return FolderSettings(
+        transformer=transformer,
+        pooling=_pooling(pooled, name_or_folder),
+        include_prompt=pooled.get("include_prompt", True),
+        normalize=len(modules) == len(_MODULES),
+        similarity=general.get("similarity_fn_name") or "cosine",
+        max_tokens=reading.get("max_seq_length"),
+        lower_case=bool(reading.get("do_lower_case")),
+        query_prompt=query,
+        document_prompt=document,
+    )
+
+
+def _paths(modules: Any, where: str) -> list[str]:
+    """The modules' subfolders; refuses other modules than those that are computed."""
+    try:
+        found = [(str(module["type"]), str(module["path"])) for module in modules]
+    except (KeyError, TypeError) as error:
+        raise IntegrityError("modules.json is no list of modules with type and path", where=where) from error
+    for i, (type_, _) in enumerate(found):
+        package, _, name = type_.rpartition(".")
+        if i >= len(_MODULES) or name != _MODULES[i] or not package.startswith("sentence_transformers"):
+            raise InputError(
+                f"its module {type_} is not supported",
+                where=where,
+                hint="an encoder of Transformer, Pooling and perhaps Normalize, in this order, is",
+            )
+    if len(found) < 2:
+        raise InputError("it has no module Pooling, which makes one vector of a text", where=where)
+    return [path for _, path in found]
+
+
+def _pooling(config: dict[str, Any], where: str) -> Pooling:
+    asked = config.get("pooling_mode") or [name for key, name in _OLD_NAMES.items() if config.get(key)]
+    modes = [asked] if isinstance(asked, str) else asked or ["mean"]
+    for name in get_args(Pooling):
+        if modes == [name]:
+            mode: Pooling = name
+            return mode
+    raise InputError(
+        f"its module Pooling asks for {' and '.join(modes)}, which is not supported", where=where
+    )
+
+
+def _prompts(prompts: dict[str, str], default: str | None) -> tuple[str, str]:
+    """The prompts of queries and papers, by the names that sentence-transformers gives them, else the default one."""
+    asked = [("query",), ("document", "passage", "corpus")]
+    chosen = [next((name for name in names if name in prompts), default) for names in asked]
+    if chosen[1] == "query":
+        chosen[1] = None
+    query, document = (prompts.get(name or "") or "" for name in chosen)
+    return query, document
+
+
+def _within(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _read(name_or_folder: str, file: str) -> Any:
+    """A JSON file's content; None where there is no such file."""
+    folder = Path(name_or_folder)
+    if folder.is_dir():
+        return read_json(folder / file) if (folder / file).is_file() else None
+    try:
+        return read_json(Path(hf_hub_download(name_or_folder, file)))
+    except LocalEntryNotFoundError as error:
+        raise NotFoundError(
+            f"{file} is not in the cache, and no model hub can be reached that tells whether there is one",
+            where=name_or_folder,
+            hint="copy the model here and name its folder",
+        ) from error
+    except EntryNotFoundError:
+        return None
