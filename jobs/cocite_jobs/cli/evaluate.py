@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, progress
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
@@ -90,6 +90,7 @@ def pipeline(
         ),
     ] = None,
     metrics: MetricsOption = None,
+    candidates: CandidatesOption = "all",
     k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
     batch: Annotated[
         int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
@@ -116,6 +117,7 @@ def pipeline(
         "sample": sample or "all",
         "seed": seed,
         "k": k,
+        "candidates": candidates,
         "stages": stages or "all",
     }
     opened = Corpus.open(corpus)
@@ -136,6 +138,7 @@ def pipeline(
             k=k,
             batch=batch,
             rerank=rerank,
+            candidates=candidates,
             saved=index,
             to=to,
             bar=progress,

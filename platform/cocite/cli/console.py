@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -33,6 +33,15 @@ err = Console(stderr=True, markup=False, highlight=False)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 """The ``--json`` option of a command."""
+
+CandidatesOption = Annotated[
+    Literal["all", "older"],
+    typer.Option(
+        help="Papers that may be ranked: all, or older: of a query with a year, those of that year or earlier and "
+        "those of unknown year."
+    ),
+]
+"""The ``--candidates`` option of the commands that rank."""
 
 
 def emit(value: Any) -> None:
