@@ -20,6 +20,7 @@ from cocite_jobs.cli.reports import (
     TrackingOption,
     TrackOption,
     keep,
+    open_corpus,
     tell,
 )
 
@@ -107,7 +108,6 @@ def pipeline(
     json: JsonFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
-    from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
@@ -120,7 +120,7 @@ def pipeline(
         "candidates": candidates,
         "stages": stages or "all",
     }
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     tags = {"corpus": opened.version, "model": str(model), "runs": str(to)}
     with mlflow.run(
@@ -161,11 +161,10 @@ def tables(
     json: JsonFlag = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
-    from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables import citeomatic_tables
 
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
     with mlflow.run(
@@ -211,11 +210,10 @@ def reranking(
     json: JsonFlag = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
-    from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.reranking_tables import reranking_tables
 
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {
         "tables": only or "all",

@@ -24,6 +24,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from cocite.errors import CociteError
+
 # Titles and sentences may hold "[CIT]": that is text, not markup.
 # A table that goes to a file is not cut to the 80 columns that no terminal is taken for.
 out = Console(
@@ -47,6 +49,12 @@ CandidatesOption = Annotated[
 def emit(value: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def warn(error: CociteError | None) -> None:
+    """Print an error that does not end the command as a warning on standard error; None prints nothing."""
+    if error is not None:
+        err.print(f"cocite: warning: {error}", soft_wrap=True)
 
 
 def plain(value: Any) -> Any:
