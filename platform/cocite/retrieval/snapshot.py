@@ -149,11 +149,11 @@ class IndexSnapshot(Index):
         """
         _refuse_foreign(Path(root))
         step = advance or (lambda _: None)
-        known: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
-        citing = known_history(corpus, **known).citing
+        limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
+        citing = known_history(corpus, **limits).citing
         ids = {encoder.name: encoder.id for encoder in encoders}
         changed = (bm25 or Bm25Fields()).changed()
-        meta: dict[str, Any] = {**known, "encoder_ids": ids, "bm25": changed}
+        meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": changed}
         with _new_version(Path(root), meta, keep) as folder:
             _link(corpus.path, folder / "corpus")
             # One at a time, saved and let go: the largest of them bounds the memory.

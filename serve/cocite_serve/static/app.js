@@ -103,7 +103,7 @@ function show(answer) {
   $("toolbar").hidden = false;
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(el("b", {}, count), ` in ${Math.max(1, Math.round(answer.took_ms.total))} ms`);
-  years();
+  yearLimits();
   gaps(answer);
   leftOut(answer.unknown);
   if (!papers.length) {
@@ -113,7 +113,7 @@ function show(answer) {
 }
 
 // A manuscript's year limits the answer as a year typed beside the results does.
-function years() {
+function yearLimits() {
   const { year, year_from, year_to, candidates } = state.request ?? {};
   const limited = year && candidates === "older";
   $("year_to").placeholder = limited ? year : state.newest;
@@ -250,7 +250,7 @@ version().then((one) => {
   $("corpus").title = `model ${one.model_version}, index ${one.index_version}`;
   state.newest = one.year_to ?? "";
   $("year_from").placeholder = one.year_from ?? "";
-  years();
+  yearLimits();
   $("top_k").placeholder = String(one.top_k);
   $("depth").placeholder = String(one.depth);
 }, () => { $("corpus").textContent = ""; });
