@@ -22,7 +22,6 @@ from cocite.artifacts import MANIFEST, read_manifest
 from cocite.corpus.records import SPLITS
 from cocite.corpus.store import KIND, Corpus
 from cocite.errors import CociteError, InputError
-from cocite.evaluation import tasks
 
 STARTUP_SECONDS = 180
 """How long the endpoint may take to answer that it is ready."""
@@ -67,12 +66,6 @@ def split_years(corpus: Corpus) -> tuple[int, int] | None:
     dev = min(int(dev), int(distinct[-2]))
     train = min(int(train), int(distinct[distinct < dev][-1]))
     return train, dev
-
-
-def known_until(corpus: Corpus) -> int | None:
-    """The last year before the test split; None when its papers' years are not known."""
-    year = tasks.first_year(corpus, "test")
-    return year - 1 if year else None
 
 
 def manuscript(corpus: Corpus) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.pipeline.options import CandidateScope
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot
@@ -142,6 +143,7 @@ def evaluate_pipeline(
     k: int = 2000,
     batch: int = 64,
     rerank: int | None = None,
+    candidates: CandidateScope = "all",
     saved: Path | None = None,
     to: Path | None = None,
     bar: Callable[[str, int | None], Any] | None = None,
@@ -160,6 +162,8 @@ def evaluate_pipeline(
         k: depth of the rankings.
         batch: queries ranked at a time.
         rerank: candidates that the cross-encoder reads, where one does; the usual number by default.
+        candidates: ``all`` papers, as the tasks' protocol says; ``older``: those of a query's year and earlier. A
+            relevant paper that is later stays relevant, and is then never found.
         saved: an index folder of the same corpus, whose vectors and word statistics are taken.
         to: folder for ``qrels.trec``, a run for each system, ``report.json`` and ``report.md``.
         bar: makes a progress bar from a description and a total: a context manager that yields ``advance(n)``.
@@ -179,7 +183,7 @@ def evaluate_pipeline(
         experiment.write_task(queries, to / "qrels.trec")
     outcomes: dict[str, Outcome] = {}
     for name in names:
-        rank = systems.open_system(name, model, index, rerank=rerank)
+        rank = systems.open_system(name, model, index, rerank=rerank, candidates=candidates)
         path = to / f"{name}.trec" if to is not None else None
         with progress(f"ranking with {name}", len(queries)) as advance:
             outcomes[name] = experiment.run(
@@ -188,7 +192,13 @@ def evaluate_pipeline(
     report = _pipeline_report(
         queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
     )
-    report.facts |= {"sample": sample or "all", "seed": seed, "depth": k, "model": _versions(model)}
+    report.facts |= {
+        "sample": sample or "all",
+        "seed": seed,
+        "depth": k,
+        "candidates": candidates,
+        "model": _versions(model),
+    }
     if to is not None:
         save(report, to)
     return report

@@ -6,7 +6,7 @@ Papers are named by their *row* in the corpus store (int32); ids appear only at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -24,7 +24,8 @@ class Query:
 
     A *local* query has a ``context`` (text around a gap that reads ``TARGETCIT`` or ``[CIT]``); a *global* one has
     only a title and abstract. ``paper`` is the manuscript's row when it is in the corpus: it is never a candidate
-    for itself and its own links and contexts never vote.
+    for itself and its own links and contexts never vote. ``candidates_until`` is the latest year of a candidate, None
+    for any; a paper of unknown year stays a candidate, for nobody knows that it is later.
     """
 
     id: str
@@ -38,11 +39,16 @@ class Query:
     paper: int = NO_ROW
     sentence: int = NO_ROW
     exclude: tuple[int, ...] = ()
+    candidates_until: int | None = None
 
     @property
     def is_local(self) -> bool:
         """Whether the query is a gap in a text."""
         return bool(self.context)
+
+    def older_candidates(self) -> Query:
+        """The same query with candidates of its own year and earlier; of an undated query, the query itself."""
+        return replace(self, candidates_until=self.year) if self.year else self
 
 
 @dataclass(slots=True)
@@ -126,7 +132,7 @@ class Retriever(Protocol):
         ...
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """The ``k`` best papers of each query, never the query's own paper nor an excluded one."""
+        """The ``k`` best papers of each query: never its own paper, an excluded one, or one too late for it."""
         ...
 
 

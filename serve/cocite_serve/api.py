@@ -113,6 +113,7 @@ def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAP
             cross_weight=settings.cross_weight,
             year_from=request.year_from,
             year_to=request.year_to,
+            candidates=request.candidates,
             exclude=tuple(int(row) for row in rows if row >= 0),
             exclude_authors=tuple(request.exclude_authors),
             evidence=request.evidence,

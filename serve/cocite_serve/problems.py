@@ -59,6 +59,13 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
             raise InputError(f"at most {most:,} is allowed, got {value:,}", where=name)
     if request.year_from and request.year_to and request.year_from > request.year_to:
         raise InputError(f"{request.year_from} is later than year_to, {request.year_to}", where="year_from")
+    limited = request.candidates == "older" and request.year_to is None
+    if limited and request.year_from and request.year and request.year_from > request.year:
+        raise InputError(
+            f"{request.year_from} is later than the manuscript's year, {request.year}; "
+            "give year_to, or candidates: all",
+            where="year_from",
+        )
 
 
 def add_handlers(app: FastAPI, settings: ServeSettings) -> None:

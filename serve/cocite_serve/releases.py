@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cocite.artifacts import read_manifest
+from cocite.artifacts import load_array, read_manifest
+from cocite.corpus.cold_history import cold_history
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.retrieval.versions import Pin, Versions
 from cocite_serve.registry import Reference, Registered, Registry
@@ -40,6 +43,13 @@ class Release:
     def lacking(self) -> list[str]:
         """The model's encoders that the index holds no vectors of: they do nothing."""
         return sorted(_encoders(self.model).keys() - _vectors(self).keys())
+
+    def cold(self) -> InputError | None:
+        """That the snapshot knows of no citation, if so: recommendations then rest on texts alone."""
+        folder = Versions(self.index).folder(self.index_version)
+        history = History(Corpus.open(folder / "corpus"), load_array(folder / "history.npy"))
+        hint = "build the index again without --known-until and --before-split, or with a later year or split"
+        return cold_history(history, "whose links the index knows", hint)
 
     def check(self, before: Release | None = None) -> None:
         """Look whether the index holds the vectors of the model's encoders, without loading either.

@@ -94,7 +94,8 @@ def start(
         settings: what to serve, and how.
         address: a Ray cluster to run on; a private one on this machine when None, which ends with the endpoint.
         quiet: keep the replicas' log lines out of this process' output; they are in Ray's log folder all the same.
-        tell: takes the one line that is said when something newer is served, or cannot be.
+        tell: takes the one line that is said when something newer is served, or cannot be, or when what is served
+            knows of no citation.
 
     Raises:
         InputError: the port is taken, or model and index do not fit.
@@ -104,6 +105,8 @@ def start(
     source = Source(settings)
     held = source.take(source.look())  # what is missing is found before Ray is started
     held.release.check()
+    if (cold := held.release.cold()) is not None:
+        tell(f"cocite: warning: {cold}")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray

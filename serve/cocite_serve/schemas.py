@@ -52,7 +52,11 @@ class RecommendRequest(BaseModel):
         ge=0,
         description="Which `[CIT]` to fill when there are several: 0 is the first of the text.",
     )
-    year: Year | None = Field(default=None, description="Year of the manuscript; weighs how old papers are.")
+    year: Year | None = Field(
+        default=None,
+        description="Year of the manuscript; weighs how old papers are. Later papers are not returned, unless "
+        "`candidates` or `year_to` says otherwise.",
+    )
     authors: list[Text] = Field(
         default=[], description="Authors of the manuscript, as the corpus writes names."
     )
@@ -72,7 +76,16 @@ class RecommendRequest(BaseModel):
         description="The best of those, which the cross-encoder reads, where one is served. 0: none, which is fastest.",
     )
     year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
-    year_to: Year | None = Field(default=None, description="Only papers of this year or earlier.")
+    year_to: Year | None = Field(
+        default=None,
+        description="Only papers of this year or earlier, whatever the manuscript's year. With `year_from` or "
+        "`year_to`, papers of unknown year are left out.",
+    )
+    candidates: Literal["older", "all"] = Field(
+        default="older",
+        description="`older`: where `year` is given, only papers of that year or earlier, and papers of unknown year; "
+        "`all`: later papers too. A request without a `year` gets papers of every year.",
+    )
     exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
     exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
     evidence: bool = Field(default=True, description="Whether to say why each paper is recommended.")

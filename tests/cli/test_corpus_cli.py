@@ -56,10 +56,17 @@ def test_import_stats_show_verify(source: Path, tmp_path: Path, capsys: pytest.C
     }
     stats = data(capsys, "corpus", "stats", store)
     assert stats["splits"] == {"none": 0, "train": 1, "dev": 1, "test": 1}
+    assert stats["by_split"] == {
+        "links": {"none": 0, "train": 0, "dev": 1, "test": 0},
+        "contexts": {"none": 0, "train": 0, "dev": 0, "test": 1},
+    }
     assert stats["years"] == {"2000": 1, "2001": 1, "2002": 1}
     assert (stats["source"], stats["format"]) == ("papers.jsonl", "jsonl")
     out, _ = run(capsys, "corpus", "stats", store)
     assert "duplicate_id" in out
+    assert [line.split() for line in out.splitlines() if line.startswith("│ test")] == [
+        ["│", "test", "│", "1", "│", "0", "│", "1", "│"]
+    ]
     assert "2001" in out
     shown = data(capsys, "corpus", "show", store, "a")
     assert shown["cited_by"] == {"total": 1, "papers": [["b", "Second"]]}

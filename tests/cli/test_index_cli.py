@@ -59,6 +59,131 @@ def test_build_add_remove_list_verify(
     assert json.loads(out)["ok"] is True
 
 
+def test_an_index_before_a_split(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mixed, index = tmp_path / "mixed", tmp_path / "index"
+    assert call(capsys, "corpus", "split", store, "--random", "0.2,0.2", "--to", mixed)[0] == 0
+    build = ("index", "build", mixed, "--to", index)
+    code, out, err = call(capsys, *build, "--before-split", "test", "--json")
+    built = json.loads(out)
+    assert (code, built["before_split"], built["known_until"]) == (0, "test", None)
+    assert "warning" not in err
+    code, out, _ = call(capsys, "corpus", "stats", mixed, "--json")
+    contexts = json.loads(out)["by_split"]["contexts"]
+    assert built["contexts"] == contexts["train"] + contexts["dev"] < sum(contexts.values())
+    code, out, _ = call(capsys, "index", "list", index)
+    assert "before test" in out
+    evaluate = (
+        "evaluate",
+        "pipeline",
+        "--corpus",
+        mixed,
+        "--task",
+        "global",
+        "--k",
+        20,
+        "--no-track",
+        "--json",
+    )
+    tables = []
+    for options in ((), ("--index", index)):
+        code, out, err = call(capsys, *evaluate, "--stages", "first", *options)
+        assert code == 0, err
+        tables.append(json.loads(out)["tables"]["metrics"])
+    assert tables[0] == tables[1]
+    call(capsys, *build, "--before-split", "dev")
+    code, _, err = call(capsys, *evaluate, "--index", index)
+    assert (
+        code,
+        "build it without --known-until and --before-split, or with a later year or split" in err,
+    ) == (2, True)
+    code, _, err = call(capsys, *build, "--before-split", "dev", "--known-until", "2010")
+    assert (code, "the year 2010 and the split 'dev' both say what is known (give one of them)" in err) == (
+        2,
+        True,
+    )
+    code, _, err = call(capsys, *build, "--before-split", "tset")
+    assert (code, "did you mean 'test'" in err) == (2, True)
+    assert call(capsys, "corpus", "split", store, "--random", "0,0", "--to", tmp_path / "unsplit")[0] == 0
+    code, _, err = call(
+        capsys, "index", "build", tmp_path / "unsplit", "--to", index, "--before-split", "test"
+    )
+    assert (code, "no paper belongs to the test split (import the corpus with a split)" in err) == (2, True)
+
+
+def test_a_cold_history_is_a_warning_where_work_can_go_on_and_an_error_where_not(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cold, index = tmp_path / "cold", tmp_path / "index"
+    code, _, err = call(capsys, "corpus", "split", store, "--years", "1500,1501", "--to", cold)
+    sentence = "before the test split cites another one, so nothing is known of who cites whom"
+    assert (code, err.count("cocite: warning:"), sentence in err) == (0, 1, True)
+    source = tmp_path / "papers.jsonl"
+    papers = [
+        {"id": "a", "title": "A", "year": 2011},
+        {"id": "b", "title": "B", "year": 2011, "citations": ["a"]},
+    ]
+    source.write_text("".join(json.dumps(paper) + "\n" for paper in papers))
+    imported = ("corpus", "import", source, "--to", tmp_path / "one", "--split-years", "2009,2010")
+    code, out, err = call(capsys, *imported, "--json")
+    assert (code, json.loads(out)["citations"], sentence in err) == (0, 1, True)
+    assert "cocite corpus split STORE --random 0.1,0.1 --to NEW" in err
+    code, _, err = call(capsys, "index", "build", cold, "--to", index, "--before-split", "test")
+    assert (code, "warning" in err, "no paper whose links this index may know cites another one" in err) == (
+        0,
+        True,
+        True,
+    )
+    code, out, err = call(
+        capsys,
+        "evaluate",
+        "pipeline",
+        "--corpus",
+        cold,
+        "--task",
+        "global",
+        "--stages",
+        "bm25",
+        "--no-track",
+        "--json",
+    )
+    assert (code, "warning" in err, sentence in err) == (0, True, True)
+    assert json.loads(out)["queries"] > 0
+    train = (
+        "train",
+        "nnselect",
+        "--corpus",
+        cold,
+        "--to",
+        tmp_path / "model",
+        "period.train_until=1600",
+        "--no-track",
+    )
+    code, _, err = call(capsys, *train)
+    assert (code, "no paper of the training period cites another one" in err, "warning" in err) == (
+        2,
+        True,
+        False,
+    )
+    dev_only = tmp_path / "dev"
+    call(capsys, "corpus", "split", store, "--years", "1500,2015", "--to", dev_only)
+    train = (
+        "train",
+        "fusion",
+        "--corpus",
+        dev_only,
+        "--to",
+        tmp_path / "model",
+        "--no-track",
+        "tasks=[global]",
+    )
+    code, _, err = call(capsys, *train, "trees.trees=2", "queries=10")
+    assert (code, "warning" in err, "no paper before the dev split cites another one" in err) == (
+        0,
+        True,
+        True,
+    )
+
+
 def test_mistakes_are_told_in_a_sentence(
     store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,49 @@ def test_batches_do_not_change_a_run(corpus, index, tmp_path, capsys, pipeline):
     assert (tmp_path / "2").read_text().split("\n")[0].endswith(f" {pipeline}")
 
 
+@pytest.mark.parametrize("pipeline", ["full", "bm25"])
+def test_candidates_are_all_papers_unless_older_ones_are_asked_for(corpus, index, tmp_path, capsys, pipeline):
+    years = np.asarray(corpus.years)
+    middle = int(np.median(years))
+    text = {"title": corpus.paper(250).title, "abstract": corpus.paper(250).abstract}
+    first_words = corpus.paper(0).title
+    queries = write(
+        tmp_path / "q.jsonl",
+        {"id": "dated", "year": middle, **text},
+        {"id": "undated", **text},
+        {"id": "before-all", "year": int(years.min()) - 1, "title": first_words},
+    )
+    found = {}
+    for options in ((), ("--candidates", "all"), ("--candidates", "older")):
+        to = tmp_path / "-".join(("run", *options))
+        args = [
+            "--queries",
+            queries,
+            "--to",
+            to,
+            "--index",
+            index,
+            "--k",
+            300,
+            "--pipeline",
+            pipeline,
+            *options,
+        ]
+        code, out, err = call(capsys, "rank", *args, "--json")
+        assert code == 0, err
+        assert json.loads(out)["candidates"] == (options[-1] if options else "all")
+        found[options] = ranked(corpus, to), json.loads(out)["queries_without_candidates"]
+    every, older = found["--candidates", "all"][0], found["--candidates", "older"][0]
+    assert every == found[()][0]
+    assert (years[every["dated"]] > middle).any()
+    assert (years[older["dated"]] <= middle).all()
+    if pipeline == "bm25":
+        assert older["dated"] == [row for row in every["dated"] if years[row] <= middle]
+    assert older["undated"] == every["undated"]
+    assert "before-all" not in older
+    assert found["--candidates", "older"][1] == 1
+
+
 def test_bm25_needs_no_index(corpus, index, tmp_path, capsys):
     queries = write(tmp_path / "q.jsonl", *({"id": i, "title": corpus.paper(i).title} for i in range(5)))
     for source in (("--corpus", corpus.path), ("--index", index)):

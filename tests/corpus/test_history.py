@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cocite.corpus.builder import build
-from cocite.corpus.history import History
+from cocite.corpus.history import History, history_before, known_history
+from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
+from cocite.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +49,26 @@ def test_counts_of_citations(corpus: Corpus) -> None:
     assert np.array_equal(known.in_citations, np.bincount(cited[inside], minlength=len(corpus)))
     recent = inside & (corpus.years[rows] > 2003)
     assert np.array_equal(known.recent_in_citations(2), np.bincount(cited[recent], minlength=len(corpus)))
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_before_a_random_split_the_earlier_splits_are_known_whatever_their_years(
+    corpus: Corpus, tmp_path: Path, split: str
+) -> None:
+    mixed = with_split(corpus, Split.random(len(corpus), 0.2, 0.2, seed=1), tmp_path / "mixed")
+    known = history_before(mixed, split)
+    earlier = [1] if split == "dev" else [1, 2]
+    assert np.array_equal(known.citing, np.isin(mixed.split, earlier))
+    assert np.array_equal(known_history(mixed, before_split=split).citing, known.citing)
+
+
+def test_what_an_index_is_to_know_is_said_once(corpus: Corpus, tmp_path: Path) -> None:
+    assert known_history(corpus).citing.all()
+    assert np.array_equal(known_history(corpus, known_until=2005).citing, History.until(corpus, 2005).citing)
+    with pytest.raises(InputError, match="the year 2005 and the split 'dev' both say"):
+        known_history(corpus, known_until=2005, before_split="dev")
+    with pytest.raises(InputError, match="did you mean 'test'"):
+        known_history(corpus, before_split="tset")
+    unsplit = with_split(corpus, Split.random(len(corpus), 0, 0), tmp_path / "unsplit")
+    with pytest.raises(InputError, match="no paper belongs to the dev split"):
+        known_history(unsplit, before_split="dev")

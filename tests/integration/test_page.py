@@ -111,6 +111,33 @@ def test_years_and_leaving_a_paper_out(page: object) -> None:
     expect(page.locator(".card h3").first).to_have_text(before[0])
 
 
+def newest(page: object) -> int:
+    shown = page.locator(".card .where").all_inner_texts()  # type: ignore[attr-defined]
+    return max(int(next(word for word in text.split() if word.isdigit())) for text in shown)
+
+
+def test_a_manuscripts_year_leaves_later_papers_out_until_told_otherwise(page: object) -> None:
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("Year of your manuscript").fill("2012")
+    search(page, PASSAGE)
+    assert newest(page) <= 2012
+    before = titles(page)
+    limit = page.get_by_label("to", exact=True)
+    expect(limit).to_have_attribute("placeholder", "2012")
+    page.get_by_role("button", name="All years").click()
+    expect(page.get_by_label("Also papers later than that year")).to_be_checked()
+    expect(limit).not_to_have_attribute("placeholder", "2012")
+    settled(page)
+    assert newest(page) > 2012
+    page.get_by_label("Also papers later than that year").uncheck()
+    expect(limit).to_have_attribute("placeholder", "2012")
+    assert titles(page) == before
+    limit.fill("2016")
+    expect(page.locator(".card h3")).not_to_have_text(before)
+    settled(page)
+    assert 2012 < newest(page) <= 2016
+
+
 def test_select_and_copy_bibtex(page: object) -> None:
     search(page, PASSAGE)
     page.locator(".pick input").nth(0).check()

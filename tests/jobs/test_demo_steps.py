@@ -31,7 +31,6 @@ def test_a_corpus_without_a_split_gets_years_that_leave_dev_and_test(tmp_path: P
 def test_a_given_split_is_kept_and_the_question_is_of_the_test_split(tmp_path: Path) -> None:
     corpus = build_starter(tmp_path / "c")
     assert demo.split_years(corpus) is None
-    assert demo.known_until(corpus) == 2019
     asked = demo.manuscript(corpus)
     assert asked["paper"].year >= 2020
     assert asked["request"]["exclude"] == [asked["paper"].id]

@@ -13,7 +13,9 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation.metrics import Metric
+from cocite.evaluation.trec import Vocabulary, read_run
 from cocite.pipeline.members import load_encoders
+from cocite.protocols import NO_ROW
 from cocite.retrieval.snapshot import IndexSnapshot
 from cocite.training.nnrank import NNRankRecipe
 from cocite.training.nnselect import NNSelectRecipe
@@ -139,6 +141,24 @@ def test_a_model_is_measured_with_what_came_before_the_split_only(corpus, model,
         corpus, model, task="global", split="dev", stages=["first"], k=50, saved=tmp_path / "index"
     )
     assert again.tables[0].rows == report.tables[0].rows
+
+
+def test_candidates_are_all_papers_unless_older_ones_are_asked_for(corpus, tmp_path):
+    def measured(**options):
+        to = tmp_path / "-".join(options) / "runs"
+        report = evaluate_pipeline(
+            corpus, None, task="global", split="dev", stages=["bm25"], k=400, to=to, **options
+        )
+        ids = Vocabulary(corpus.ids(range(len(corpus))))
+        [(names, ranking)] = read_run(to / "bm25.trec", ids.rows)
+        own = corpus.years[corpus.find(names)]
+        later = (ranking.rows != NO_ROW) & (corpus.years[ranking.rows] > own[:, None])
+        return report.facts["candidates"], int(later.sum())
+
+    scope, later = measured()
+    assert scope == "all"
+    assert later > 0
+    assert measured(candidates="older") == ("older", 0)
 
 
 def test_the_tables_train_what_is_missing_and_only_once(corpus, model):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cocite.corpus.builder import build
 from cocite.corpus.history import History
+from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.protocols import NO_ROW, Query, Ranking, Retriever
 from cocite.retrieval import dense
 from cocite.retrieval.citing_sentences import CitingSentences
@@ -19,7 +23,7 @@ from cocite.retrieval.lexical import Bm25Retriever
 from cocite.retrieval.neighbours import Neighbours, expand
 from cocite.retrieval.query_forms import QueryForm, query_texts, sentence_texts
 
-from .conftest import HashEncoder, queries_of
+from .conftest import HashEncoder, make_records, queries_of
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +61,32 @@ def test_no_retriever_finds_the_query_or_what_it_excludes(corpus: Corpus, index:
             assert not np.isin([query.paper, *query.exclude], rows).any(), retriever.name
             found = rows[rows != NO_ROW]
             assert len(set(found.tolist())) == len(found) > 0
+
+
+def test_no_retriever_finds_a_paper_later_than_the_query_allows(tmp_path: Path) -> None:
+    """Each query of a batch has its own limit; papers of unknown year stay."""
+    records = [
+        dataclasses.replace(record, year=0) if isinstance(record, PaperRecord) and i % 9 == 0 else record
+        for i, record in enumerate(make_records(80))
+    ]
+    corpus = build(records, tmp_path / "store")
+    years = np.asarray(corpus.years)
+    assert (years == 0).any()
+    index = Index.build(corpus, History.all(corpus), encoders=[HashEncoder()])
+    limits = [1990, 2003, None, 2005, 2003, 2009]
+    free = queries_of(corpus, range(100, 106))
+    limited = [
+        dataclasses.replace(query, candidates_until=limit) for query, limit in zip(free, limits, strict=True)
+    ]
+    ranker = CiteomaticRanker(index, HashEncoder(), neighbours=5)
+    for name, search in [*((r.name, r.search) for r in every(index)), ("citeomatic", ranker.rank)]:
+        for query, limit, rows in zip(limited, limits, search(limited, len(corpus)).rows, strict=True):
+            found = rows[rows != NO_ROW]
+            assert limit is None or (years[found] <= limit).all(), name
+            if name.startswith(("bm25", "hash")):
+                whole = search([dataclasses.replace(query, candidates_until=None)], len(corpus)).rows[0]
+                allowed = (whole != NO_ROW) & (years[whole] <= (limit or 3000))
+                np.testing.assert_array_equal(found, whole[allowed], err_msg=name)
 
 
 def test_query_forms() -> None:

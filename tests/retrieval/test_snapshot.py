@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import multiprocessing
 import shutil
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 from cocite.corpus.builder import build
-from cocite.corpus.history import History
-from cocite.corpus.records import ContextRecord
+from cocite.corpus.history import History, history_before
+from cocite.corpus.records import ContextRecord, PaperRecord
+from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.protocols import Query
@@ -123,6 +125,42 @@ def test_additions_keep_to_the_known_years(corpus: Corpus, root: Path) -> None:
     new = IndexSnapshot.add(root, make_records(6, start=80))
     assert not new.history.citing[80:].any()
     assert len(new.contexts) == len(History.until(new.corpus, 2005).contexts)
+
+
+def test_an_index_before_a_split_knows_the_earlier_splits_and_additions_keep_to_it(
+    corpus: Corpus, root: Path, tmp_path: Path
+) -> None:
+    mixed = with_split(corpus, Split.random(len(corpus), 0.2, 0.3, seed=1), tmp_path / "mixed")
+    known = IndexSnapshot.create(mixed, root, before_split="test")
+    np.testing.assert_array_equal(known.history.citing, np.isin(mixed.split, [1, 2]))
+    [entry] = list_versions(root)
+    assert (entry["known_until"], entry["before_split"]) == (None, "test")
+    same(known, Index.build(mixed, history_before(mixed, "test")), queries_of(corpus, range(100, 120)))
+    splits = ["train", "test", "dev", ""]
+    records = [
+        dataclasses.replace(record, split=splits[number % 4]) if isinstance(record, PaperRecord) else record
+        for number, record in enumerate(r for r in make_records(8, start=80) if isinstance(r, PaperRecord))
+    ]
+    new = IndexSnapshot.add(root, records)
+    np.testing.assert_array_equal(new.history.citing[:80], known.history.citing)
+    np.testing.assert_array_equal(new.history.citing[80:], [True, False, True, False] * 2)
+    gone = IndexSnapshot.remove(root, ["p80"])
+    again = IndexSnapshot.add(root, make_records(1, start=88))
+    assert gone.manifest.meta["before_split"] == again.manifest.meta["before_split"] == "test"
+    np.testing.assert_array_equal(again.history.citing[:88], gone.history.citing)
+    assert not again.history.citing[[80, 88]].any()
+
+
+def test_additions_do_not_change_what_is_known_of_a_corpus_split_by_year(corpus: Corpus, root: Path) -> None:
+    """A new test paper of an early year makes the years overlap; what the index knows of the old papers stays."""
+    split = Split.by_year(corpus, 2005, 2007).without(np.arange(len(corpus)) % 5 == 0)
+    by_year = with_split(corpus, split, root.parent / "by-year")
+    old = IndexSnapshot.create(by_year, root, before_split="test")
+    assert old.history.citing.sum() == (by_year.years <= 2007).sum()
+    late = PaperRecord("late", "An early test paper", year=2001, citations=("p1",), split="test")
+    new = IndexSnapshot.add(root, [late])
+    np.testing.assert_array_equal(new.history.citing, [*old.history.citing, False])
+    assert len(new.contexts) == len(old.contexts)
 
 
 def test_removed_papers_are_not_found_and_do_not_speak(

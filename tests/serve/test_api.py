@@ -80,6 +80,9 @@ def client(backend: InProcess, **changes: Any) -> TestClient:
         ({"title": "x", "year_from": 2010, "venue": 2}, "venue: input should be a valid string.", "venue"),
         ({"title": "x", "year_from": 2010, "year_to": 2009}, "year_from: 2010 is later than year_to, 2009.",
          "year_from"),
+        ({"title": "x", "year": 2009, "year_from": 2010},
+         "year_from: 2010 is later than the manuscript's year, 2009; give year_to, or candidates: all.", "year_from"),
+        ({"title": "x", "candidates": "newer"}, "candidates: input should be 'older' or 'all'.", "candidates"),
         ({"titel": "x"}, "titel: there is no such field (did you mean 'title'?).", "titel"),
         ({"title": 3}, "title: input should be a valid string.", "title"),
         ([], "The body must be a JSON object, sent as Content-Type: application/json.", None),
@@ -151,6 +154,30 @@ def test_what_the_cross_encoder_reads_is_the_requests_or_the_servers(backend: In
     assert client(told, rerank=8).get("/v1/version").json()["rerank"] == 8
     client(told, cross_weight=0.25).post("/v1/recommend", json={"title": "Translation"})
     assert asked.pop().cross_weight == 0.25
+
+
+def test_a_manuscripts_year_limits_what_is_recommended(backend: InProcess) -> None:
+    def years(**fields: Any) -> set[int]:
+        request = {"title": "Neural machine translation", "top_k": 30, **fields}
+        answer = client(backend).post("/v1/recommend", json=request)
+        assert answer.status_code == 200, answer.json()
+        return {paper["year"] for paper in answer.json()["papers"]}
+
+    assert max(years()) > 2016
+    assert max(years(year=2016)) <= 2016
+    assert years(year=2016, candidates="older") == years(year=2016)
+    assert max(years(year=2016, candidates="all")) > 2016
+    assert 2016 < max(years(year=2016, year_to=2018)) <= 2018
+    assert min(years(year=2016, year_from=2017, candidates="all")) >= 2017
+    assert years(year=1950) == set()
+
+
+def test_the_schema_says_what_a_manuscripts_year_does(backend: InProcess) -> None:
+    schema = client(backend).get("/openapi.json").json()["components"]["schemas"]["RecommendRequest"]
+    field = schema["properties"]["candidates"]
+    assert (field["enum"], field["default"]) == (["older", "all"], "older")
+    assert "only papers of that year or earlier" in field["description"]
+    assert "`candidates` or `year_to`" in schema["properties"]["year"]["description"]
 
 
 def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from serve.folders import index, model
 
+from cocite.corpus.starter import build_starter
 from cocite.errors import InputError
+from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_serve.registry import Registered
 from cocite_serve.releases import Release, Source, Target
 from cocite_serve.settings import ServeSettings
@@ -59,3 +61,14 @@ def test_a_release_in_words() -> None:
     release = Release(Path("m"), Path("i"), "000001", Registered("citeomatic", 2, "champion"))
     assert str(release) == "citeomatic version 2 (@champion) over index 000001"
     assert str(Release(None, Path("i"), "000001")) == "no model over index 000001"
+
+
+def test_an_index_that_knows_no_citation_is_told(tmp_path: Path) -> None:
+    corpus = build_starter(tmp_path / "corpus")
+    first = int(corpus.years[corpus.years > 0].min())
+    IndexSnapshot.create(corpus, tmp_path / "index", known_until=first)
+    IndexSnapshot.create(corpus, tmp_path / "index")
+    cold = Release(None, tmp_path / "index", "000001").cold()
+    assert "no paper whose links the index knows cites another one" in str(cold)
+    assert "without --known-until and --before-split" in str(cold)
+    assert Release(None, tmp_path / "index", "000002").cold() is None

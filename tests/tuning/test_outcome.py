@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 from calling import call
 
 from cocite.errors import IntegrityError
-from cocite.evaluation.significance import compare
-from cocite_tuning.outcome import Outcome, confirmed
+from cocite.evaluation.significance import Comparison, compare
+from cocite_tuning.champion import Verdict
+from cocite_tuning.outcome import LEVEL, Outcome, confirmed, is_better
+from cocite_tuning.report.command import show_outcome
 from cocite_tuning.report.page import SweepReport
+from cocite_tuning.sweep import ChampionSettings
 from cocite_tuning.trials import Trial, Trials
 
 TRIALS = Trials(
@@ -72,7 +76,7 @@ def test_the_page_tells_it_of_its_own_trial_alone(tmp_path: Path, capsys: pytest
     assert other.outcome is None
     assert "The sweep ended with trial 3 as its best" in other.html()
     assert "cocite &lt;x&gt;" not in other.html()
-    assert "To use it" not in SweepReport(TRIALS).html()
+    assert "<h2>To use" not in SweepReport(TRIALS).html()
     unknown = best.model_copy(update={"confirmation": None, "why_not": "Not compared: nothing was kept."})
     assert "Not compared: nothing was kept." in SweepReport(TRIALS, outcome=unknown).html()
     TRIALS.write(tmp_path / "trials.json")
@@ -81,7 +85,55 @@ def test_the_page_tells_it_of_its_own_trial_alone(tmp_path: Path, capsys: pytest
     answer = json.loads(out)
     assert (code, answer["confirmation"]["queries"]) == (0, 3)
     assert answer["use"] == {"commands": ["cocite <x> & y"], "notes": ["So."]}
-    code, out, _ = call(capsys, "tune", "report", tmp_path)
-    assert "To use it:\n  cocite <x> & y\nSo." in out
     code, out, _ = call(capsys, "tune", "report", tmp_path, "--max-latency-ms", "2", "--json")
     assert json.loads(out)["confirmation"] is None
+
+
+BASE = np.random.default_rng(1).uniform(0, 1, 300)
+NOISE = np.random.default_rng(2).normal(size=300)
+BETTER, WORSE = (compare(BASE + shift + 0.1 * NOISE, BASE) for shift in (0.1, -0.1))
+CHANCE = compare(BASE + 0.001 + 0.3 * (NOISE - NOISE.mean()), BASE)
+
+
+@pytest.mark.parametrize(
+    ("comparison", "stays"), [(BETTER, False), (CHANCE, True), (WORSE, True), (None, None)]
+)
+def test_the_default_stays_unless_the_trial_is_shown_to_be_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], comparison: Comparison | None, stays: bool | None
+) -> None:
+    best = Outcome(
+        **TRIALS.best().model_dump(), confirmation=comparison, commands=("cocite x",), notes=("So.",)
+    )
+    assert best.default_stays("max") is stays
+    TRIALS.write(tmp_path / "trials.json")
+    best.write(tmp_path)
+    code, out, _ = call(capsys, "tune", "report", tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    advised, heading = ("To use the trial all the same", "To use it")[:: 1 if stays else -1]
+    assert code == 0
+    assert f"{advised}:\n  cocite x\nSo." in out
+    assert f"<h2>{advised}</h2>" in page
+    assert all(f"{heading}:" not in text and f"<h2>{heading}" not in text for text in (out, page))
+    assert ("The default stays." in out) == ("The default stays." in page) == bool(stays)
+    answer = json.loads(call(capsys, "tune", "report", tmp_path, "--json")[1])
+    assert answer["default_stays"] is stays
+    assert answer["use"]["commands"] == ["cocite x"]
+
+
+def test_the_threshold_is_the_champions() -> None:
+    assert ChampionSettings.model_fields["level"].default == LEVEL
+    at_level = replace(CHANCE, p=LEVEL)
+    assert (CHANCE.difference > 0, is_better(at_level), is_better(CHANCE)) == (True, True, False)
+    assert is_better(replace(WORSE, p=0.01), "min")
+    assert not is_better(at_level, "max", level=0.01)
+
+
+@pytest.mark.parametrize("won", [True, False])
+def test_commands_are_no_recommendation_where_the_champion_stays(
+    capsys: pytest.CaptureFixture[str], won: bool
+) -> None:
+    best = Outcome(**TRIALS.best().model_dump(), commands=("cocite serve",))
+    show_outcome(best, TRIALS, Verdict("ours", "champion", won, 2, CHANCE))
+    verdict, heading, _ = capsys.readouterr().out.splitlines()
+    assert ("stays version 2" in verdict) == (not won)
+    assert heading == ("To use it:" if won else "To use the trial all the same:")

@@ -18,6 +18,7 @@ from cocite.evaluation.metrics import Metric
 from cocite.evaluation.significance import Comparison, compare
 from cocite.retrieval.index import Index
 from cocite_jobs import tracking
+from cocite_tuning.outcome import is_better
 from cocite_tuning.sweep import ChampionSettings
 
 SPLIT = "dev"
@@ -80,7 +81,7 @@ def contend(
             holder = tracking.fetch(name, alias, folder, tracking=store)
             comparison = compare(_judged(settings, model, corpus), _judged(settings, holder, corpus))
         run.log({"champion.difference": comparison.difference, "champion.p": comparison.p})
-        if not (comparison.difference > 0 and comparison.p <= settings.level):
+        if not is_better(comparison, level=settings.level):
             run.tag("champion", "stays")
             return Verdict(name, alias, False, present, comparison)
     version = tracking.register(model, name, alias, tracking=store, run=run)

@@ -174,9 +174,7 @@ def _show(swept: Swept) -> None:
         f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})"
     )
     table("", ["", "value"], rows)
-    show_outcome(best, trials)
-    if swept.verdict is not None:
-        out.print(swept.verdict.sentence())
+    show_outcome(best, trials, swept.verdict)
     where = f"model: {swept.model}   " if swept.model else ""
     err.print(f"{where}report: {swept.report}", highlight=False, soft_wrap=True)
 
@@ -192,6 +190,7 @@ def _document(swept: Swept) -> dict[str, Any]:
         "trials": {state: states.count(state) for state in ("finished", "stopped", "failed")},
         "best": swept.best.model_dump(mode="json", include=set(Trial.model_fields)),
         "confirmation": swept.best.confirmation,
+        "default_stays": swept.best.default_stays(swept.trials.mode),
         "use": {"commands": swept.best.commands, "notes": swept.best.notes},
         "model": swept.model,
         "verdict": swept.verdict,

@@ -14,7 +14,9 @@ from cocite_tuning.trials import Trial
 
 FILE = "best.json"
 LEVEL = 0.05
-"""Greatest p of a difference that is called one."""
+"""Greatest p of a difference that is called one; a champion's is the same unless its sweep says otherwise."""
+Mode = Literal["max", "min"]
+"""Whether the greater or the smaller value of a metric is better."""
 
 
 class Outcome(Trial):
@@ -25,7 +27,7 @@ class Outcome(Trial):
     why_not: str = ""
     """Why there is no confirmation, in a sentence; empty where nothing is kept from the trials by design."""
     commands: tuple[str, ...] = ()
-    """To use it, in this order."""
+    """What uses the trial's settings, in this order; recommended unless the default stays."""
     notes: tuple[str, ...] = ()
     """What the commands do not say."""
 
@@ -56,22 +58,37 @@ class Outcome(Trial):
         """As the file holds it."""
         return self.model_dump_json(indent=1) + "\n"
 
+    def default_stays(self, mode: Mode) -> bool | None:
+        """Whether the trial was not shown to be better than the default; None where the two were not compared."""
+        return None if self.confirmation is None else not is_better(self.confirmation, mode)
+
     def of(self, best: Trial | None) -> bool:
         """Whether a trial is the one that this was made of."""
         return best is not None and (best.number, best.params) == (self.number, self.params)
 
 
-def confirmed(comparison: Comparison, metric: str, mode: Literal["max", "min"]) -> str:
-    """A confirmation in words; for ``mode`` see :class:`~cocite_tuning.trials.Trials`."""
-    c = comparison
-    if c.p > LEVEL:
-        verdict = "no difference to speak of"
-    else:
-        verdict = "better, and not by chance" if (c.difference > 0) == (mode == "max") else "worse"
+def is_better(comparison: Comparison, mode: Mode = "max", level: float = LEVEL) -> bool:
+    """Whether the first of two is better than the second, significantly so: p is at most ``level``."""
+    gain = comparison.difference if mode == "max" else -comparison.difference
+    return gain > 0 and comparison.p <= level
+
+
+def confirmed(comparison: Comparison, metric: str, mode: Mode) -> str:
+    """A confirmation in words, and whether the default stays."""
+    c, better = comparison, is_better(comparison, mode)
+    verdict = (
+        "better, and not by chance" if better else "worse" if c.p <= LEVEL else "no difference to speak of"
+    )
     return (
         f"On {c.queries:,} queries that no trial saw: {metric} {c.mean:.4f} against the default's {c.other:.4f}, "
         f"{_p(c.p)}: {verdict}. The difference lies between {c.low:+.4f} and {c.high:+.4f} with 95 % confidence."
+        + ("" if better else " The default stays.")
     )
+
+
+def use_heading(recommended: bool) -> str:
+    """What stands above the commands that use a trial's settings."""
+    return "To use it" if recommended else "To use the trial all the same"
 
 
 def _p(p: float) -> str:

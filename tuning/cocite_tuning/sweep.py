@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter, Valida
 
 from cocite.config import Settings, read_yaml, with_overrides
 from cocite.errors import ConfigError, NotFoundError, nearest
+from cocite_tuning.outcome import LEVEL
 from cocite_tuning.sampler import Search, draws
 from cocite_tuning.spaces import Space
 from cocite_tuning.study import Study
@@ -133,7 +134,7 @@ class ChampionSettings(Settings):
     """Of each query; the test is paired."""
     sample: int | None = Field(2000, ge=2)
     """So many of the dev queries; null: all."""
-    level: float = Field(0.05, gt=0, lt=1)
+    level: float = Field(LEVEL, gt=0, lt=1)
     """Greatest p of the two-sided paired t-test."""
 
     def check(self) -> None:

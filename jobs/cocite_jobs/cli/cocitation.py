@@ -19,6 +19,7 @@ from cocite_jobs.cli.reports import (
     TrackingOption,
     TrackOption,
     keep,
+    open_corpus,
     tell,
 )
 
@@ -73,14 +74,13 @@ def cocitation(
     json: JsonFlag = False,
 ) -> None:
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
-    from cocite.corpus.store import Corpus
     from cocite.errors import InputError
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.cocitation_tables import Model, cocitation_tables, named
     from cocite_jobs.cocitation_variants import variants
     from cocite_jobs.evaluate import save
 
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     models = [Model.parse(text) for text in model or []]
     wanted = named(baselines)
     if train:

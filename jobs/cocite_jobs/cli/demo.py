@@ -61,10 +61,9 @@ def demo(
             *("--sample", sample, "--to", folders.report / kind, "--brief"),
         )
     # What test papers cite is kept from the index, so that the answer below is a prediction and not a memory.
-    known = steps.known_until(store)
     _cocite(
         *("index", "build", source, "--to", folders.index, "--model", folders.model),
-        *(("--known-until", known) if known else ()),
+        *("--before-split", "test"),
     )
     _say(*steps.serve_arguments(folders, port))
     with steps.endpoint(folders, port) as url:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, progress
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
@@ -20,6 +20,7 @@ from cocite_jobs.cli.reports import (
     TrackingOption,
     TrackOption,
     keep,
+    open_corpus,
     tell,
 )
 
@@ -90,6 +91,7 @@ def pipeline(
         ),
     ] = None,
     metrics: MetricsOption = None,
+    candidates: CandidatesOption = "all",
     k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
     batch: Annotated[
         int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
@@ -106,7 +108,6 @@ def pipeline(
     json: JsonFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
-    from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
@@ -116,9 +117,10 @@ def pipeline(
         "sample": sample or "all",
         "seed": seed,
         "k": k,
+        "candidates": candidates,
         "stages": stages or "all",
     }
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     tags = {"corpus": opened.version, "model": str(model), "runs": str(to)}
     with mlflow.run(
@@ -136,6 +138,7 @@ def pipeline(
             k=k,
             batch=batch,
             rerank=rerank,
+            candidates=candidates,
             saved=index,
             to=to,
             bar=progress,
@@ -158,11 +161,10 @@ def tables(
     json: JsonFlag = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
-    from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables import citeomatic_tables
 
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
     with mlflow.run(
@@ -208,11 +210,10 @@ def reranking(
     json: JsonFlag = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
-    from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.reranking_tables import reranking_tables
 
-    opened = Corpus.open(corpus)
+    opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {
         "tables": only or "all",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import emit, err, out, table
+from cocite.cli.console import emit, err, out, table, warn
 from cocite.evaluation.report import Report, shown
+
+if TYPE_CHECKING:
+    from cocite.corpus.store import Corpus
 
 CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
 SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
@@ -16,7 +19,10 @@ SampleOption = Annotated[int | None, typer.Option(min=1, help="So many of the qu
 SeedOption = Annotated[int, typer.Option(help="Draws the sample.")]
 IndexOption = Annotated[
     Path | None,
-    typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
+    typer.Option(
+        help="Index folder of the corpus that knows all links, or those before the split: its vectors are not made "
+        "again."
+    ),
 ]
 RunsOption = Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")]
 MarkdownOption = Annotated[Path | None, typer.Option(help="File to write the tables to in Markdown.")]
@@ -24,6 +30,16 @@ TrackingOption = Annotated[
     Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
 ]
 TrackOption = Annotated[bool, typer.Option(help="Whether to keep the result in MLflow.")]
+
+
+def open_corpus(path: Path, split: str) -> Corpus:
+    """The corpus store whose split asks; warns where nothing is known of citations before that split."""
+    from cocite.corpus.cold_history import cold_before
+    from cocite.corpus.store import Corpus
+
+    corpus = Corpus.open(path)
+    warn(cold_before(corpus, split))
+    return corpus
 
 
 def keep(kept: Any, report: Report) -> None:

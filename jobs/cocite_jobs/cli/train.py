@@ -9,13 +9,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, stages, table
+from cocite.cli.console import JsonFlag, emit, err, stages, table, warn
 from cocite.errors import InputError
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
 
 ALIAS = "candidate"
 """What a registered model is called where nothing else is said."""
+COUNTING = ("fusion", "final")
+"""Kinds that weigh counts of the history before dev: without links they can be trained, and those counts are zero. The
+other kinds that read links cannot (:meth:`cocite.training.periods.Periods.of`)."""
 
 
 @app.command()
@@ -66,6 +69,7 @@ def train(
     A training that was stopped leaves checkpoints. Kinds that take minutes (nnselect, nnrank) go on from them by
     themselves, and start over with --fresh; neural kinds (hatten, cross-encoder, masked-lm) ask: --resume or --fresh.
     """
+    from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking
     from cocite_jobs.places import at_hand
@@ -77,6 +81,8 @@ def train(
     settings: Any = load_recipe(recipe, overrides or [])
     kind, neural = str(settings.kind), is_neural(settings.kind)
     store = Corpus.open(at_hand(corpus))
+    if kind in COUNTING:
+        warn(cold_before(store, "dev"))
     start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
     manner = Manner(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     params = {"recipe": recipe, **settings.model_dump(mode="json")}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -24,6 +24,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from cocite.errors import CociteError
+
 # Titles and sentences may hold "[CIT]": that is text, not markup.
 # A table that goes to a file is not cut to the 80 columns that no terminal is taken for.
 out = Console(
@@ -34,10 +36,25 @@ err = Console(stderr=True, markup=False, highlight=False)
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 """The ``--json`` option of a command."""
 
+CandidatesOption = Annotated[
+    Literal["all", "older"],
+    typer.Option(
+        help="Papers that may be ranked: all, or older: of a query with a year, those of that year or earlier and "
+        "those of unknown year."
+    ),
+]
+"""The ``--candidates`` option of the commands that rank."""
+
 
 def emit(value: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def warn(error: CociteError | None) -> None:
+    """Print an error that does not end the command as a warning on standard error; None prints nothing."""
+    if error is not None:
+        err.print(f"cocite: warning: {error}", soft_wrap=True)
 
 
 def plain(value: Any) -> Any:

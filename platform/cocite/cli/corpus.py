@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out, progress, table
+from cocite.cli.console import JsonFlag, emit, err, out, progress, table, warn
 from cocite.errors import InputError
 
 app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=True)
@@ -57,6 +57,7 @@ def import_(
     API, Citeomatic's JSON lines and BibTeX; each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
     """
     from cocite.corpus.builder import build
+    from cocite.corpus.cold_history import cold_corpus
     from cocite.corpus.importers import open_source
     from cocite.corpus.rules import Limits
     from cocite.corpus.splits import by_year_name, parse_years
@@ -78,6 +79,7 @@ def import_(
             on_step=lambda step: err.print(f"{step} …") if err.is_terminal else None,
         )
     _report(corpus, rejects if rejects.exists() else None, as_json)
+    warn(cold_corpus(corpus))
 
 
 @app.command()
@@ -99,17 +101,19 @@ def stats(store: Store, as_json: JsonFlag = False) -> None:
         emit(facts)
         return
     table(str(store), ["", "count"], [(name, f"{n:,}") for name, n in facts["counts"].items()])
-    table("splits", ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
+    columns = [facts["splits"], *facts["by_split"].values()]
+    rows = [(name, *(f"{column[name]:,}" for column in columns)) for name in facts["splits"]]
+    table("splits", ["split", "papers", *facts["by_split"]], rows)
     for name, title in (("out_degree", "citations of a paper"), ("in_degree", "citations to a paper")):
         table(title, list(facts[name]), [[f"{value:g}" for value in facts[name].values()]])
     top = max(facts["years"].values(), default=1)
-    rows = [(year, f"{n:,}", "█" * max(round(40 * n / top), 1)) for year, n in facts["years"].items()]
+    bars = [(year, f"{n:,}", "█" * max(round(40 * n / top), 1)) for year, n in facts["years"].items()]
     from rich.table import Table
 
     grid = Table(title="papers by year", title_justify="left")
     for column, justify in (("year", "left"), ("papers", "right"), ("", "left")):
         grid.add_column(column, justify=justify)  # type: ignore[arg-type]
-    for row in rows:
+    for row in bars:
         grid.add_row(*map(str, row))
     out.print(grid)
     _rules(facts["rules"], facts["samples"], facts["unknown_fields"])
@@ -212,6 +216,7 @@ def split(
     as_json: JsonFlag = False,
 ) -> None:
     """Write a copy of a store with another split."""
+    from cocite.corpus.cold_history import cold_corpus
     from cocite.corpus.splits import Split, leaked, parse_shares, parse_years, with_split
     from cocite.corpus.store import Corpus
 
@@ -242,6 +247,7 @@ def split(
         table(str(to), ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
         if without is not None:
             out.print(f"{removed:,} papers left out of train: their titles are in {without}")
+    warn(cold_corpus(result))
 
 
 class _Watched:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out, progress, table
+from cocite.cli.console import JsonFlag, emit, err, out, progress, table, warn
 from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ def build(
             metavar="YEAR", help="Links and contexts of later papers do not count [default: all count]."
         ),
     ] = None,
+    before_split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPLIT",
+            help="Only links and contexts count that may be known when a split is judged: test, those of train and "
+            "dev; dev, those of train. Of a corpus split by year, those of all earlier papers.",
+        ),
+    ] = None,
     vectors: Annotated[str, typer.Option(help="auto, flat, ivf, ivfpq or hnsw.")] = "auto",
     bm25: Annotated[
         list[str] | None,
@@ -48,7 +56,8 @@ def build(
     as_json: JsonFlag = False,
 ) -> None:
     """Index a corpus: BM25 of papers and citation contexts, and vectors when a model is given."""
-    from cocite.corpus.history import History
+    from cocite.corpus.cold_history import cold_history
+    from cocite.corpus.history import known_history
     from cocite.corpus.store import Corpus
     from cocite.retrieval.bm25_fields import Bm25Fields
     from cocite.retrieval.index import FIELDS
@@ -57,13 +66,15 @@ def build(
     parameters = Bm25Fields.given(bm25 or [], where="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
     before = _bm25(to)
-    known = History.all(store) if known_until is None else History.until(store, known_until)
+    known = known_history(store, known_until=known_until, before_split=before_split)
+    warn(cold_history(known, "whose links this index may know", "give a later year or split"))
     texts = len(store) * (len(FIELDS) + len(encoders)) + len(known.contexts)
     with progress("indexing texts", total=texts) as advance:
         index = IndexSnapshot.create(
             store,
             to,
             known_until=known_until,
+            before_split=before_split,
             encoders=encoders,
             bm25=parameters,
             vector_kind=vectors,
@@ -163,7 +174,7 @@ def list_(index: Root, as_json: JsonFlag = False) -> None:
             entry["created"],
             f"{entry['alive']:,} of {entry['papers']:,}",
             f"{entry['contexts']:,}",
-            entry["known_until"] or "all",
+            entry["known_until"] or _before(entry) or "all",
             _vectors(entry) or "none",
             f"{entry['bytes'] / 1e6:,.1f}",
         )
@@ -186,6 +197,12 @@ def _encoders(model: Path | None) -> list[Encoder]:
             hint="leave out --model",
         )
     return encoders
+
+
+def _before(facts: dict[str, Any]) -> str:
+    """The split that a version knows nothing of, as ``before test``; empty where it is made for none."""
+    split = facts.get("before_split")
+    return f"before {split}" if split else ""
 
 
 def _bm25(root: Path) -> dict[str, float]:

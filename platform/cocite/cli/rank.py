@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, emit, err, progress
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Query, Ranking
@@ -54,6 +54,7 @@ def rank(
     rerank: Annotated[
         int | None, typer.Option(min=0, help="Candidates that the cross-encoder reads [default: 50].")
     ] = None,
+    candidates: CandidatesOption = "all",
     k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
     batch: Annotated[
         int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
@@ -68,7 +69,7 @@ def rank(
 
     if to.is_dir():
         raise InputError("is a folder, not a file to write the run to", where=str(to))
-    system = _system(index, corpus, model, pipeline, form, rerank)
+    system = _system(index, corpus, model, pipeline, form, rerank, candidates)
     file = QueryFile(queries, system.corpus)
     count = file.check()
     begin = time.perf_counter()
@@ -86,6 +87,7 @@ def rank(
     summary = {
         "run": str(to),
         "system": system.name,
+        "candidates": candidates,
         "queries": writer.queries,
         "lines": writer.lines,
         "queries_without_candidates": empty,
@@ -114,6 +116,7 @@ def _system(
     pipeline: str | None,
     form: str | None,
     rerank: int | None,
+    candidates: Literal["older", "all"],
 ) -> _System:
     from cocite.evaluation import systems
     from cocite.evaluation.baselines import lexical_index
@@ -142,5 +145,5 @@ def _system(
     else:
         raise InputError("give --index or --corpus, one of the two", where="--index")
     asked = None if form is None else QueryForm(form)
-    rank = systems.open_system(name, model, opened, form=asked, rerank=rerank)
+    rank = systems.open_system(name, model, opened, form=asked, rerank=rerank, candidates=candidates)
     return _System(f"{name}-{form}" if form else name, opened.corpus, rank)

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from cocite.corpus.cocitation import count_pairs
 from cocite.corpus.csr import CSR
+from cocite.corpus.records import SPLITS
+from cocite.corpus.splits import split_papers
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class History:
     def all(cls, corpus: Corpus) -> History:
         """All that the corpus holds: for serving."""
         return cls(corpus, np.ones(len(corpus), bool))
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether no known paper has a link, so that nothing is known of who cites whom."""
+        return not (self.citing & (self.corpus.cites.degrees > 0)).any()
 
     @cached_property
     def year(self) -> int:
@@ -80,3 +88,38 @@ class History:
         owner, members = groups.gather(self.contexts)
         indptr = np.searchsorted(owner, np.arange(len(self.contexts) + 1))
         return count_pairs(CSR(indptr.astype(np.int64), members), len(self.corpus))
+
+
+def history_before(corpus: Corpus, split: str) -> History:
+    """What may be known when a split is judged.
+
+    Where the corpus is split by year, that is all that papers of earlier years say; otherwise (a random split, or
+    years unknown) what the papers of the earlier splits say: train and dev before ``test``, train before ``dev``.
+
+    Raises:
+        InputError: there is no such split, or no paper belongs to it.
+    """
+    of_split = split_papers(corpus, split)
+    earlier = (corpus.split > 0) & (corpus.split < SPLITS.index(split))
+    years = corpus.years[of_split]
+    if (years > 0).all() and not (corpus.years[earlier] >= years.min()).any():
+        return History.until(corpus, int(years.min()) - 1)
+    return History(corpus, np.asarray(earlier))
+
+
+def known_history(
+    corpus: Corpus, *, known_until: int | None = None, before_split: str | None = None
+) -> History:
+    """What an index is to know: all, what papers up to a year say, or what may be known before a split.
+
+    Raises:
+        InputError: both are given, or the corpus has no such split.
+    """
+    if known_until is not None and before_split is not None:
+        raise InputError(
+            f"the year {known_until} and the split {before_split!r} both say what is known",
+            hint="give one of them",
+        )
+    if before_split is not None:
+        return history_before(corpus, before_split)
+    return History.all(corpus) if known_until is None else History.until(corpus, known_until)

@@ -17,7 +17,7 @@ from cocite.corpus.records import PAPERS, SPLITS
 from cocite.corpus.spill import BatchWriter, read_batches
 from cocite.corpus.store import KIND, Corpus
 from cocite.corpus.titles import similar_titles
-from cocite.errors import InputError
+from cocite.errors import InputError, nearest
 
 NONE, TRAIN, DEV, TEST = range(4)
 """Codes of a split: positions in ``SPLITS``."""
@@ -84,6 +84,24 @@ class Split:
         """Papers of each split."""
         found = np.bincount(self.codes, minlength=len(SPLITS)).tolist()
         return {name or "none": n for name, n in zip(SPLITS, found, strict=True)}
+
+
+def split_papers(corpus: Corpus, split: str) -> NDArray[np.bool_]:
+    """(N,) whether a paper belongs to the split: ``train``, ``dev`` or ``test``.
+
+    Raises:
+        InputError: there is no such split, or no paper belongs to it.
+    """
+    if split not in SPLITS[1:]:
+        raise InputError(f"no split is called {split!r}", hint=nearest(split, SPLITS[1:]))
+    of_split = np.asarray(corpus.split == SPLITS.index(split))
+    if not of_split.any():
+        raise InputError(
+            f"no paper belongs to the {split} split",
+            where=str(corpus.path),
+            hint="import the corpus with a split",
+        )
+    return of_split
 
 
 def by_year_name(train_until: int, dev_until: int) -> Callable[[int], str]:

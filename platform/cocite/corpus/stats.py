@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.records import SPLITS
 from cocite.corpus.splits import Split
 from cocite.corpus.store import Corpus
 
@@ -33,6 +34,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             "co-cited pairs": len(corpus.cocitations[0].indices) // 2,
         },
         "splits": Split.given(corpus).counts(),
+        "by_split": _by_split(corpus),
         "years": {
             ("unknown" if y == 0 else str(y)): n for y, n in zip(years.tolist(), papers.tolist(), strict=True)
         },
@@ -41,6 +43,19 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "rules": counts.get("rules", {}),
         "samples": corpus.manifest.meta.get("samples", {}),
         "unknown_fields": corpus.manifest.meta.get("unknown_fields", []),
+    }
+
+
+def _by_split(corpus: Corpus) -> dict[str, dict[str, int]]:
+    """Links and contexts by the split of the citing paper."""
+    split = np.asarray(corpus.split)
+    citing = {
+        "links": np.repeat(split, corpus.cites.degrees),
+        "contexts": split[corpus.context_citing],
+    }
+    return {
+        what: {name or "none": int((codes == code).sum()) for code, name in enumerate(SPLITS)}
+        for what, codes in citing.items()
     }
 
 

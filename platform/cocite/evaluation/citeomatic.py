@@ -8,7 +8,7 @@ import numpy as np
 
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
 from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index
+from cocite.retrieval.index import Index, last_years
 from cocite.retrieval.neighbours import expand
 
 NEIGHBOURS = (1, 5, 10, 50)
@@ -52,6 +52,9 @@ class CiteomaticRanker:
         for row, query in zip(rows, queries, strict=True):
             row[np.isin(row, [query.paper, *query.exclude])] = NO_ROW
         rows[(rows != NO_ROW) & ~self.index.alive[rows]] = NO_ROW
+        limits = last_years(queries)
+        if limits is not None:
+            rows[self.index.corpus.years[rows] > limits[:, None]] = NO_ROW
         cosines = self.retriever.vectors.similarities(vectors, rows)
         return Ranking(rows, np.full(rows.shape, -np.inf, np.float32)).rescored(cosines)
 

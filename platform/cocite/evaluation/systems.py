@@ -11,7 +11,7 @@ from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.options import Options
+from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import GLOBAL_WEIGHTS, LOCAL_WEIGHTS
@@ -92,6 +92,7 @@ def open_system(
     *,
     form: QueryForm | None = None,
     rerank: int | None = None,
+    candidates: CandidateScope = "all",
 ) -> Rank:
     """A system over an index.
 
@@ -101,7 +102,15 @@ def open_system(
         index: with the vectors of the encoders that the system uses.
         form: which texts of a query are matched; BM25's alone.
         rerank: how many candidates the cross-encoder reads, where one does; the usual number by default.
+        candidates: ``all`` papers, as the tasks' protocol says; ``older``: those of a query's year and earlier.
     """
+    rank = _open(name, model, index, form, rerank)
+    if candidates == "all":
+        return rank
+    return lambda queries, k: rank([query.older_candidates() for query in queries], k)
+
+
+def _open(name: str, model: Path | None, index: Index, form: QueryForm | None, rerank: int | None) -> Rank:
     if name == "bm25":
         return Bm25Baseline(index, form).search
     if name == "first-without-neural":

@@ -20,8 +20,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
-from cocite.corpus.history import History
-from cocite.corpus.records import SPLITS
+from cocite.corpus.history import history_before as history_before
+from cocite.corpus.splits import split_papers
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import Query
@@ -100,40 +100,6 @@ def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, s
     keep = rows != chosen[owner]
     relevant = CSR.build(owner[keep], rows[keep], len(chosen))
     return Task("global", corpus, manuscript_queries(corpus, chosen), relevant)
-
-
-def split_papers(corpus: Corpus, split: str) -> NDArray[np.bool_]:
-    """(N,) whether a paper belongs to the split."""
-    if split not in SPLITS[1:]:
-        raise InputError(f"no split is called {split!r}", hint=nearest(split, SPLITS[1:]))
-    of_split = np.asarray(corpus.split == SPLITS.index(split))
-    if not of_split.any():
-        raise InputError(
-            f"no paper belongs to the {split} split",
-            where=str(corpus.path),
-            hint="import the corpus with a split",
-        )
-    return of_split
-
-
-def history_before(corpus: Corpus, split: str) -> History:
-    """What may be known when a split is judged.
-
-    Where the corpus is split by year, that is all that papers of earlier years say; otherwise (a random split, or
-    years unknown) what the papers of the earlier splits say.
-    """
-    of_split = split_papers(corpus, split)
-    earlier = (corpus.split > 0) & (corpus.split < SPLITS.index(split))
-    year = first_year(corpus, split) - 1
-    if year > 0 and not (corpus.years[earlier] > year).any() and (corpus.years[of_split] > 0).all():
-        return History.until(corpus, year)
-    return History(corpus, np.asarray(earlier))
-
-
-def first_year(corpus: Corpus, split: str) -> int:
-    """The earliest known year of a split's papers; 0 when none is known."""
-    years = corpus.years[split_papers(corpus, split)]
-    return int(years[years > 0].min()) if (years > 0).any() else 0
 
 
 def drawn(positions: NDArray[np.int64], sample: int | None, seed: int) -> NDArray[np.int64]:

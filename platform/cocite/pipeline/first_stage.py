@@ -95,6 +95,7 @@ class FirstStage:
             wide: columns of the ranking when more than ``depth`` are wanted; the further ones have no signals.
         """
         options = options or Options()
+        queries = options.restricted(queries)
         allowed = self._allowed(options)
         parts: list[tuple[list[int], Candidates]] = []
         step = int(np.clip(CELLS // max(len(self.index), 1), 1, 64))

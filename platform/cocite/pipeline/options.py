@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from cocite.errors import InputError
 from cocite.protocols import Evidence, Query, Ranking
 
 QUERY_KINDS = ("local", "global")
+CandidateScope = Literal["older", "all"]
+"""Which papers may be candidates: ``older``: of a query with a year those of that year or earlier, and those of unknown
+year; ``all``: later ones too."""
 
 
 def by_kind(queries: Sequence[Query]) -> Iterator[tuple[str, list[int]]]:
@@ -37,7 +41,10 @@ class Options:
     year_from: int | None = None
     """Earliest year of a recommended paper."""
     year_to: int | None = None
-    """Latest year of a recommended paper; papers without a year are left out when either limit is given."""
+    """Latest year of a recommended paper, in place of the limit that ``candidates`` sets; papers without a year are
+    left out when ``year_from`` or ``year_to`` is given."""
+    candidates: CandidateScope | None = None
+    """``older`` or ``all``; None: ``older`` where papers are recommended, ``all`` where a run is ranked."""
     exclude: tuple[int, ...] = ()
     """Rows never to recommend."""
     exclude_authors: tuple[str, ...] = ()
@@ -54,6 +61,22 @@ class Options:
             )
         if self.year_from and self.year_to and self.year_from > self.year_to:
             raise InputError(f"year_from {self.year_from} is later than year_to {self.year_to}")
+
+    def restricted(self, queries: Sequence[Query]) -> Sequence[Query]:
+        """The queries, each limited to the candidates of its year and earlier if ``candidates`` is ``older``.
+
+        Raises:
+            InputError: ``year_from`` is later than a query's year, so that no paper would be left.
+        """
+        if self.candidates != "older" or self.year_to is not None:
+            return queries
+        for query in queries:
+            if query.year and self.year_from and self.year_from > query.year:
+                raise InputError(
+                    f"year_from {self.year_from} is later than the query's year, {query.year}",
+                    hint="give year_to, or candidates='all'",
+                )
+        return [query.older_candidates() for query in queries]
 
 
 @dataclass(slots=True)

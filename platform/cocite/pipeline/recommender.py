@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ class Recommender:
             title: of the manuscript.
             abstract: of the manuscript.
             context: text around a gap that reads ``[CIT]`` or ``TARGETCIT``.
-            year: of the manuscript.
+            year: of the manuscript: later papers are not recommended to it, unless the options say otherwise.
             authors: of the manuscript.
             venue: where it is to appear.
             paper: its id, if it is in the corpus.
@@ -96,7 +97,11 @@ class Recommender:
         )
 
     def recommend(self, query: Query, options: Options | None = None) -> list[Recommendation]:
-        """The papers that a query should cite, best first, with evidence."""
+        """The papers that a query should cite, best first, with evidence.
+
+        A query with a year gets papers of that year or earlier, and papers of unknown year;
+        ``Options(candidates="all")`` lets later ones through, and ``Options(year_to=...)`` sets another limit.
+        """
         return self.recommend_all([query], options)[0]
 
     def recommend_all(
@@ -104,6 +109,8 @@ class Recommender:
     ) -> list[list[Recommendation]]:
         """As :meth:`recommend`, for a batch."""
         options = options or Options()
+        if options.candidates is None:
+            options = replace(options, candidates="older")
         return self.second.rerank(queries, self.first.retrieve(queries, options), options)
 
     def rank(
@@ -116,6 +123,8 @@ class Recommender:
         cross_weight: float | None = None,
     ) -> Ranking:
         """The ``k`` best papers of each query, without evidence: the first ``depth`` reranked, the others behind.
+
+        All papers are candidates, whatever the query's year, but where ``Query.candidates_until`` limits them.
 
         Args:
             queries: local and global ones may be mixed.

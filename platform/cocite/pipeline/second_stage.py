@@ -175,9 +175,10 @@ class SecondStage:
         if ranking.depth == depth:
             return head
         # The tail keeps its order; its scores are moved below the head's so that a run stays sorted.
-        rows, scores = ranking.rows[:, depth:], ranking.scores[:, depth:]
+        rows = ranking.rows[:, depth:]
+        scores = np.where(rows == NO_ROW, 0, ranking.scores[:, depth:])
         lowest = np.where(np.isfinite(head.scores), head.scores, np.inf).min(axis=1, keepdims=True)
-        tail = np.where(rows == NO_ROW, -np.inf, lowest - 1 + (scores - ranking.scores[:, depth : depth + 1]))
+        tail = np.where(rows == NO_ROW, -np.inf, lowest - 1 + (scores - scores[:, :1]))
         return Ranking(
             np.concatenate([head.rows, rows], axis=1),
             np.concatenate([head.scores, tail.astype(np.float32)], axis=1),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, BodyReader, Encoder, ManuscriptEncoder, Query, Ranking
-from cocite.retrieval.index import Index
+from cocite.retrieval.index import Index, last_years
 from cocite.retrieval.vectors import FLAT_LIMIT
 
 POOL = 1000
@@ -83,12 +83,30 @@ class VectorRetriever:
         forbidden = [
             tuple(query.exclude) + ((query.paper,) if query.paper != NO_ROW else ()) for query in queries
         ]
-        most = max(map(len, forbidden), default=0)
-        allowed = None if self.index.alive.all() else self.index.alive
-        found = self.vectors.search(vectors, k + most, allowed)
+        found = self._search_allowed(queries, vectors, k + max(map(len, forbidden), default=0))
         for i, rows in enumerate(forbidden):
             if rows:
                 dropped = np.isin(found.rows[i], rows)
                 found.rows[i, dropped] = NO_ROW
                 found.scores[i, dropped] = -np.inf
         return found.rescored(found.scores).top(k)
+
+    def _search_allowed(self, queries: Sequence[Query], vectors: NDArray[np.float32], k: int) -> Ranking:
+        """The ``k`` nearest papers that are not removed nor too late; queries of one limit are searched together."""
+        alive = None if self.index.alive.all() else self.index.alive
+        limits = last_years(queries)
+        if limits is None:
+            return self.vectors.search(vectors, k, alive)
+        k = min(k, len(self.index))
+        result = Ranking(
+            np.full((len(queries), k), NO_ROW, np.int32), np.full((len(queries), k), -np.inf, np.float32)
+        )
+        for limit in np.unique(limits):
+            of_limit = np.flatnonzero(limits == limit)
+            allowed = self.index.alive & (self.index.corpus.years <= limit)
+            part = self.vectors.search(vectors[of_limit], k, allowed)
+            result.rows[of_limit, : part.depth], result.scores[of_limit, : part.depth] = (
+                part.rows,
+                part.scores,
+            )
+        return result

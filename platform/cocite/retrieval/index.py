@@ -152,7 +152,7 @@ class Index:
         return self.vectors[encoder.name]
 
     def forbid(self, scores: NDArray[np.float32], queries: Sequence[Query]) -> NDArray[np.float32]:
-        """Set to ``-inf``, in place, what no query may find: removed papers, its own paper, excluded ones.
+        """Set to ``-inf``, in place, what no query may find: removed papers, its own, excluded and too late ones.
 
         Args:
             scores: dense (Q, N).
@@ -160,12 +160,24 @@ class Index:
         """
         if not self.alive.all():
             scores[:, ~self.alive] = -np.inf
+        limits = last_years(queries)
+        if limits is not None:
+            scores[self.corpus.years > limits[:, None]] = -np.inf
         for row, query in zip(scores, queries, strict=True):
             if query.paper != NO_ROW:
                 row[query.paper] = -np.inf
             if query.exclude:
                 row[list(query.exclude)] = -np.inf
         return scores
+
+
+def last_years(queries: Sequence[Query]) -> NDArray[np.int32] | None:
+    """(Q,) the latest year of each query's candidates, beyond every year where it has no limit; None: none has one."""
+    if all(query.candidates_until is None for query in queries):
+        return None
+    beyond = np.iinfo(np.int32).max
+    limits = [beyond if query.candidates_until is None else query.candidates_until for query in queries]
+    return np.array(limits, np.int32)
 
 
 def index_field(corpus: Corpus, name: str, bm25: Bm25Fields | None, advance: Advance) -> Bm25Index:

@@ -49,7 +49,7 @@ def index_of(
         raise InputError(
             "knows less of who cites whom than is wanted here",
             where=where,
-            hint="build it without --known-until, or until a later year",
+            hint="build it without --known-until and --before-split, or with a later year or split",
         )
     index = saved.with_history(History(saved.corpus, history.citing))
     for encoder in encoders:

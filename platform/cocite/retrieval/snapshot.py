@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from cocite.artifacts import Manifest, load_array, publish, read_manifest, verify
 from cocite.corpus.builder import build as build_store
-from cocite.corpus.history import History
+from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
@@ -55,6 +55,8 @@ from cocite.retrieval.versions import KEEP, Pin, Versions
 from cocite.text.gaps import around_gap
 
 KIND = "index"
+KNOWN = ("known_until", "before_split")
+"""What a manifest says of whose links and contexts are known; both null: all papers'."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class IndexSnapshot(Index):
         root: str | Path,
         *,
         known_until: int | None = None,
+        before_split: str | None = None,
         encoders: Sequence[Encoder] = (),
         bm25: Bm25Fields | None = None,
         vector_kind: str = "auto",
@@ -136,6 +139,8 @@ class IndexSnapshot(Index):
             corpus: the store; it is linked or copied into the version.
             root: the index folder.
             known_until: papers of a later year do not vote, nor do papers of an unknown one; None for all to vote.
+            before_split: only papers vote that may be known when this split is judged
+                (:func:`~cocite.corpus.history.history_before`); not together with ``known_until``.
             encoders: each makes its vectors; without one there are none.
             bm25: k1 and b of the papers' fields; the usual ones by default, whatever an earlier version had.
             vector_kind: ``auto`` or one of :data:`cocite.retrieval.vectors.KINDS`.
@@ -144,10 +149,11 @@ class IndexSnapshot(Index):
         """
         _refuse_foreign(Path(root))
         step = advance or (lambda _: None)
-        citing = _citing(corpus, known_until)
+        limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
+        citing = known_history(corpus, **limits).citing
         ids = {encoder.name: encoder.id for encoder in encoders}
         changed = (bm25 or Bm25Fields()).changed()
-        meta: dict[str, Any] = {"known_until": known_until, "encoder_ids": ids, "bm25": changed}
+        meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": changed}
         with _new_version(Path(root), meta, keep) as folder:
             _link(corpus.path, folder / "corpus")
             # One at a time, saved and let go: the largest of them bounds the memory.
@@ -209,7 +215,9 @@ class IndexSnapshot(Index):
                 grown = old.papers[name].append(told(paper_texts(corpus, name, start), step))
                 grown.save(folder / f"bm25-{name}")
             alive = np.concatenate([old.alive, np.ones(len(corpus) - start, bool)])
-            citing = _citing(corpus, meta["known_until"]) & alive
+            known = known_history(corpus, **{key: meta[key] for key in KNOWN})
+            # What is known of the old papers stays: the new ones may change where a split's years begin.
+            citing = np.concatenate([old.history.citing, known.citing[start:]])
             history = History(corpus, citing)
             # Contexts are in order of their paper and old papers get no new ones: the new stand behind the old.
             late = history.contexts[len(old.contexts) :]
@@ -259,7 +267,7 @@ class IndexSnapshot(Index):
     def kept_meta(self) -> dict[str, Any]:
         """What a version that is made of this one says of itself like this one."""
         return {
-            "known_until": self.manifest.meta["known_until"],
+            **{key: self.manifest.meta.get(key) for key in KNOWN},
             "encoder_ids": self.encoder_ids,
             "bm25": self.bm25.changed(),
         }
@@ -335,11 +343,6 @@ def _describe(folder: Path, meta: dict[str, Any], corpus: Corpus, positions: NDA
         "contexts": len(positions),
         "vectors": kinds,
     }
-
-
-def _citing(corpus: Corpus, known_until: int | None) -> NDArray[np.bool_]:
-    history = History.all(corpus) if known_until is None else History.until(corpus, known_until)
-    return history.citing
 
 
 def _save_masks(folder: Path, citing: NDArray[np.bool_], alive: NDArray[np.bool_]) -> None:

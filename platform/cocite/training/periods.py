@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.config import Settings
+from cocite.corpus.cold_history import cold_history
 from cocite.corpus.history import History
 from cocite.corpus.records import SPLITS
 from cocite.corpus.store import Corpus
@@ -41,6 +42,8 @@ class Periods:
             settings: the years.
             all_dev: whether every dev paper is taken, for who limits their contexts instead.
         """
+        if (cold := cold_history(History.all(corpus), "of the corpus", "")) is not None:
+            raise cold
         linked = corpus.cites.degrees > 0
         years, split = np.asarray(corpus.years), np.asarray(corpus.split)
         if settings.train_until is None and (split == SPLITS.index("train")).any():
@@ -62,10 +65,12 @@ class Periods:
                 nearest = years[linked & later].min(initial=np.iinfo(np.int16).max)
                 dev = later & (years == nearest)
         rows = np.flatnonzero(dev & linked).astype(np.int32)
-        if not (train & linked).any():
-            raise InputError("no paper of the training period cites another", where="train_until")
+        history = History(corpus, train)
+        hint = "choose a split that leaves links to train, or period.train_until=YEAR"
+        if (cold := cold_history(history, "of the training period", hint)) is not None:
+            raise cold
         if not len(rows):
             raise InputError("no paper of the dev period cites another", where="dev_until")
         if len(rows) > settings.dev_queries and not all_dev:
             rows = rows[np.linspace(0, len(rows) - 1, settings.dev_queries).astype(np.int64)]
-        return cls(History(corpus, train), rows)
+        return cls(history, rows)

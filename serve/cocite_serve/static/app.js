@@ -14,7 +14,7 @@ const EXAMPLES = [
 ];
 const GAP = /\[\s*CIT\s*\]|\bTARGETCIT\b/gi;
 
-const state = { request: null, answer: null, selected: new Map(), excluded: new Map(), running: null };
+const state = { request: null, answer: null, selected: new Map(), excluded: new Map(), running: null, newest: "" };
 
 // -- what the author writes ------------------------------------------------------------------------------
 
@@ -33,6 +33,7 @@ const whole = (id) => ($(id).value.trim() === "" ? undefined : Number($(id).valu
 function fromForm() {
   const request = { text: $("text").value, gap: 0 };
   for (const id of ["top_k", "depth", "year", "year_from", "year_to"]) request[id] = whole(id);
+  request.candidates = $("later").checked ? "all" : "older";
   request.exclude = [...new Set([...list($("exclude").value, /[,;\s]+/), ...state.excluded.keys()])];
   request.exclude_authors = list($("exclude_authors").value, /[;\n]+/);
   return request;
@@ -102,13 +103,21 @@ function show(answer) {
   $("toolbar").hidden = false;
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(el("b", {}, count), ` in ${Math.max(1, Math.round(answer.took_ms.total))} ms`);
-  $("years_clear").hidden = !$("year_from").value && !$("year_to").value;
+  yearLimits();
   gaps(answer);
   leftOut(answer.unknown);
   if (!papers.length) {
     $("cards").replaceChildren(el("li", { class: "none" },
       el("b", {}, "Nothing fits."), " Widen the years, leave fewer papers out, or describe the claim in more words."));
   }
+}
+
+// A manuscript's year limits the answer as a year typed beside the results does.
+function yearLimits() {
+  const { year, year_from, year_to, candidates } = state.request ?? {};
+  const limited = year && candidates === "older";
+  $("year_to").placeholder = limited ? year : state.newest;
+  $("years_clear").hidden = !(limited || year_from || year_to);
 }
 
 // On a narrow screen the answer is below the fold.
@@ -211,7 +220,13 @@ for (const id of ["year_from", "year_to"]) {
   const wait = debounce(() => again(), 450);
   $(id).addEventListener("input", () => { if ($(id).value === "" || $(id).value.length === 4) wait(); });
 }
-$("years_clear").addEventListener("click", () => { $("year_from").value = ""; $("year_to").value = ""; again(); });
+$("years_clear").addEventListener("click", () => {
+  $("year_from").value = "";
+  $("year_to").value = "";
+  if ($("year").value) $("later").checked = true;
+  again();
+});
+$("later").addEventListener("change", () => again());
 $("copy").addEventListener("click", () => copy([...state.selected.keys()]));
 $("download").addEventListener("click", () => download([...state.selected.keys()]));
 $("unselect").addEventListener("click", () => {
@@ -233,7 +248,9 @@ version().then((one) => {
   const years = one.year_from ? `, ${one.year_from} to ${one.year_to}` : "";
   $("corpus").textContent = `${one.papers.toLocaleString("en")} papers${years}`;
   $("corpus").title = `model ${one.model_version}, index ${one.index_version}`;
-  for (const [id, year] of [["year_from", one.year_from], ["year_to", one.year_to]]) $(id).placeholder = year ?? "";
+  state.newest = one.year_to ?? "";
+  $("year_from").placeholder = one.year_from ?? "";
+  yearLimits();
   $("top_k").placeholder = String(one.top_k);
   $("depth").placeholder = String(one.depth);
 }, () => { $("corpus").textContent = ""; });

@@ -245,6 +245,11 @@ def test_every_command_is_one_that_there_is(store: Path, model: Path, tmp_path: 
     assert build["bm25"] == ["title.k1=2.0"]
     assert (again["recipe"].reserve, str(again["recipe"].index)) == (0.6, "index")
     assert "No command ranks by the title alone" in notes
+    for known in ({"known_until": 2016}, {"before_split": "test"}):
+        IndexSnapshot.create(Corpus.open(store), tmp_path / "index", **known)
+        tuned = Bm25StudySettings(index=tmp_path / "index").open(store, shared)
+        [build, _], _ = told_by(tuned, {"k1": 2.0}, store, tmp_path)
+        assert {name: build[name] for name in ("known_until", "before_split") if build[name]} == known
 
 
 def test_trees_and_trainings_are_told_as_recipes(store: Path, model: Path, tmp_path: Path) -> None:

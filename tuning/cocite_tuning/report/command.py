@@ -10,6 +10,7 @@ import typer
 from cocite.cli.console import JsonFlag, emit, err, out, table
 
 if TYPE_CHECKING:
+    from cocite_tuning.champion import Verdict
     from cocite_tuning.outcome import Outcome
     from cocite_tuning.trials import Trials
 
@@ -62,17 +63,23 @@ def report(
             )
 
 
-def show_outcome(outcome: Outcome, trials: Trials) -> None:
-    """What the best trial is worth on other queries, and how it is used, on the terminal."""
-    from cocite_tuning.outcome import confirmed
+def show_outcome(outcome: Outcome, trials: Trials, verdict: Verdict | None = None) -> None:
+    """Print what the best trial is worth on other queries, what became of it as a contender, and how it is used.
+
+    The commands are a recommendation only where neither says that what was there before stays.
+    """
+    from cocite_tuning.outcome import confirmed, use_heading
 
     told = outcome.why_not
     if outcome.confirmation is not None:
         told = confirmed(outcome.confirmation, trials.metric, trials.mode)
     if told:
         out.print(told)
+    if verdict is not None:
+        out.print(verdict.sentence())
     if outcome.commands:
-        out.print("To use it:")
+        lost = outcome.default_stays(trials.mode) or (verdict is not None and not verdict.won)
+        out.print(f"{use_heading(not lost)}:")
         for line in outcome.commands:
             out.print(f"  {line}", soft_wrap=True)
     for note in outcome.notes:

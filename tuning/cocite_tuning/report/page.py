@@ -12,7 +12,7 @@ from typing import Any
 
 from cocite.artifacts import write_atomic
 from cocite.errors import NotFoundError
-from cocite_tuning.outcome import FILE, Outcome, confirmed
+from cocite_tuning.outcome import FILE, Outcome, confirmed, use_heading
 from cocite_tuning.report import plots
 from cocite_tuning.report.figures import DRAWN
 from cocite_tuning.report.importance import LEAST, TRUSTED, Importance, importance
@@ -74,6 +74,11 @@ class SweepReport:
         if found.confirmation is None:
             return found.why_not
         return confirmed(found.confirmation, self.trials.metric, self.trials.mode)
+
+    @property
+    def default_stays(self) -> bool | None:
+        """Whether the best trial was not shown to be better than the default; None where they were not compared."""
+        return None if self.outcome is None else self.outcome.default_stays(self.trials.mode)
 
     @property
     def unconfirmed(self) -> str:
@@ -223,6 +228,7 @@ class SweepReport:
             trusted=TRUSTED,
             listed=LISTED,
             measured=measured,
+            use_heading=use_heading(not self.default_stays),
         )
 
 
@@ -302,6 +308,7 @@ def plain(report: SweepReport) -> dict[str, Any]:
         "trials": Counter(trial.state for trial in report.trials.trials),
         "best": best.model_dump(exclude={"curve"}) if best is not None else None,
         "confirmation": outcome.confirmation if outcome is not None else None,
+        "default_stays": report.default_stays,
         "use": {"commands": outcome.commands, "notes": outcome.notes} if outcome is not None else None,
         "default": view.baseline.model_dump(exclude={"curve"}) if view.baseline is not None else None,
         "importance": asdict(report.importance) if report.importance is not None else None,

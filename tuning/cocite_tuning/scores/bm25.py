@@ -136,12 +136,13 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
         form, field = self._choice(params)
         given = {key: params[key] for key in ("k1", "b") if key in params}
         settings = [word for key, value in given.items() for word in ("--bm25", f"{field}.{key}={value}")]
-        to, known_until = self._index, []
+        to, known = self._index, dict[str, Any]()
         if self.settings.index is not None:
-            year = current_meta(to)["known_until"]
-            known_until = ["--known-until", str(year)] if year is not None else []
+            meta = current_meta(to)
+            known = {"--known-until": meta["known_until"], "--before-split": meta.get("before_split")}
+        history = [word for name, value in known.items() if value is not None for word in (name, value)]
         build = command(
-            "cocite", "index", "build", place.corpus, "--to", to, *self._model, *known_until, *settings
+            "cocite", "index", "build", place.corpus, "--to", to, *self._model, *history, *settings
         )
         rank = command(
             *("cocite", "rank", "--index", to, "--pipeline", "bm25", "--form", form),
