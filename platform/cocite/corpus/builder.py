@@ -337,7 +337,7 @@ def build(
             base=base,
             on_step=on_step,
         )
-    return Corpus.open(destination)
+    return Corpus.open(destination, verified=True)
 
 
 def fill(
