@@ -26,7 +26,7 @@ from cocite.artifacts import (
     verify,
     write_atomic,
 )
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
 
 
 def write(destination: Path, text: str = "one", *, replace: bool = False, kind: str = "thing") -> None:
@@ -288,6 +288,35 @@ def test_read_manifest_tells_what_is_wrong(tmp_path: Path) -> None:
     write(tmp_path / "art")
     with pytest.raises(InputError, match="is a thing, not a corpus"):
         read_manifest(tmp_path / "art", kind="corpus")
+
+
+def test_any_flipped_bit_of_a_manifest_is_refused_or_changes_nothing_that_it_says(tmp_path: Path) -> None:
+    meta = {"año": [1.5, 1e-7, None], "recipe": {"n": 3, "names": ("a", "b")}, "x": "\u2028"}
+    with publish(tmp_path / "art", kind="thing", meta=meta) as folder:
+        (folder / "a.txt").write_text("one")
+    path = tmp_path / "art" / MANIFEST
+    said, whole = read_manifest(tmp_path / "art"), path.read_bytes()
+    for bit in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        try:
+            same = read_manifest(tmp_path / "art") == said
+        except CociteError:
+            continue
+        assert same, f"bit {bit}"
+
+
+def test_a_manifest_of_an_earlier_cocite_has_no_digest_of_itself(tmp_path: Path) -> None:
+    write(tmp_path / "art")
+    said = read_json(tmp_path / "art" / MANIFEST)
+    del said["sha256"]
+    (tmp_path / "art" / MANIFEST).write_text(json.dumps(said))
+    assert verify(tmp_path / "art").meta == {"text": "one"}
+    said["more"] = 1
+    (tmp_path / "art" / MANIFEST).write_text(json.dumps(said))
+    with pytest.raises(IntegrityError, match="does not match its own SHA-256"):
+        read_manifest(tmp_path / "art")
 
 
 GOOD = {"format": 1, "kind": "thing", "meta": {}, "files": {"a.txt": {"bytes": 1, "sha256": "00"}}}

@@ -62,6 +62,28 @@ def test_the_root_on_the_path_does_not_shadow_platform() -> None:
     assert done.stdout.strip() != ""
 
 
+# -- what is loaded is checked --------------------------------------------------------------------------------
+
+LOADS = re.compile(r"\b(load_file|safe_open|Auto\w+\.from_pretrained)\(|model_file=")
+"""What reads weights or tokenizers."""
+CHECKED_BEFORE = {
+    "platform/cocite/models/weight_files.py": "gets a file of an artifact that its callers have opened",
+    "platform/cocite/training/engine/checkpoints.py": "opens what the store of checkpoints has verified",
+}
+
+
+def test_whoever_loads_weights_has_them_verified() -> None:
+    loading = {name_of(path) for path in SOURCES if LOADS.search(path.read_text(encoding="utf-8"))}
+    checking = {
+        name
+        for name in loading
+        if re.search(
+            r"^ +.*\b(open_verified(_once)?|verify)\(", (ROOT / name).read_text(encoding="utf-8"), re.M
+        )
+    }
+    assert loading - checking == set(CHECKED_BEFORE)
+
+
 # -- what the library may need --------------------------------------------------------------------------------
 
 IMPORT_WITHOUT = """

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cocite.artifacts import read_manifest
 from cocite.config import Settings, flat
 from cocite.errors import CociteError, InputError
+from cocite.verification import open_verified
 
 PARAM_LIMIT = 6000
 """Longest value of a parameter, in characters: what MLflow takes."""
@@ -189,7 +189,7 @@ def register(
 ) -> int:
     """Register a model folder as the next version of a name, and point an alias at it.
 
-    Every artifact of the folder is checked against its manifest's description before a byte is copied.
+    Every file of every artifact of the folder is compared with its SHA-256 before a byte is copied.
 
     Returns:
         The version.
@@ -198,7 +198,7 @@ def register(
     parts = [path for path in [folder, *sorted(folder.glob("*"))] if (path / "manifest.json").is_file()]
     if not parts:
         raise InputError("holds no model", where=str(folder), hint="name a model folder")
-    kinds = {str(path.relative_to(folder)): read_manifest(path) for path in parts}
+    kinds = {str(path.relative_to(folder)): open_verified(path) for path in parts}
     if run is None or not run.id:
         with _open_run(name, tracking) as opened:
             return register(folder, name, alias, run=opened)

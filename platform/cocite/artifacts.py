@@ -1,8 +1,8 @@
 """Artifacts: folders that appear whole or not at all, and that can prove they are undamaged.
 
-An artifact is a folder with a ``manifest.json`` that holds its kind, its free-form description and the
-size and SHA-256 of every other file, those of artifacts nested in it included. It is written beside its
-destination, synced to disk, and renamed.
+An artifact is a folder with a ``manifest.json`` that holds its kind, its free-form description, the
+size and SHA-256 of every other file, those of artifacts nested in it included, and a SHA-256 of all that the
+manifest says itself. It is written beside its destination, synced to disk, and renamed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+RESTORE = "restore it or build it again"
+_ENTRIES = {"format", "kind", "meta", "files"}
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,26 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise IntegrityError(f"not valid JSON: {error}", where=str(path)) from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise read_error(error, path, "not valid JSON") from error
+
+
+def read_error(error: Exception, path: Path, message: str, hint: str | None = None) -> CociteError:
+    """The error to raise for a file of an artifact that could not be read.
+
+    Args:
+        error: what the library or the system raised.
+        path: the file.
+        message: what is wrong where the content is.
+        hint: what to do then.
+
+    Returns:
+        An :class:`IntegrityError` where the file is missing or its content is bad; what the system says where the file
+        cannot be read at all (no permission, a failing disk): that says nothing of the content.
+    """
+    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+        return CociteError(f"cannot be read: {os.strerror(error.errno)}", where=str(error.filename or path))
+    return IntegrityError(f"{message}: {error}", where=str(path), hint=hint)
 
 
 _PARSING = threading.Lock()
@@ -89,12 +110,13 @@ def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
 
     Raises:
         IntegrityError: there is no such file, or it holds no array of numbers.
+        CociteError: the system does not let it be read.
     """
     try:
         with _PARSING:
             array: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, EOFError, ValueError) as error:
-        raise IntegrityError(f"not a readable array: {error}", where=str(path)) from error
+        raise read_error(error, path, "not a readable array") from error
     return array
 
 
@@ -193,23 +215,49 @@ def seal(folder: Path, *, kind: str, meta: dict[str, Any]) -> Manifest:
         _sync(path)
         _sync(path.parent)
         files[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
-    manifest = {"format": FORMAT, "kind": kind, "meta": meta, "files": files}
-    write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    write_atomic(folder / MANIFEST, manifest_text(kind, meta, files))
     _sync(folder)
     return Manifest(kind, meta, files)
 
 
+def manifest_text(kind: str, meta: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of a manifest, with the SHA-256 of what it says."""
+    # As it will be read again: JSON has no tuples, and all its keys are strings.
+    said: dict[str, Any] = json.loads(
+        json.dumps({"format": FORMAT, "kind": kind, "meta": meta, "files": files}, sort_keys=True)
+    )
+    return json.dumps(said | {"sha256": _digest_of(said)}, indent=1, sort_keys=True) + "\n"
+
+
+def _digest_of(said: Mapping[str, Any]) -> str:
+    """SHA-256 of what a manifest says, whatever its layout."""
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
 def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
-    """The manifest of an artifact; raises when it is missing, damaged, or of another kind."""
+    """The manifest of an artifact; raises when it is missing, damaged, or of another kind.
+
+    What it says of the files is not compared with the files: :mod:`cocite.verification` does that.
+    """
     folder = Path(folder)
-    if not folder.is_dir():
-        raise NotFoundError("no such folder", where=str(folder))
-    if not (folder / MANIFEST).exists():
-        raise NotFoundError(f"holds no {MANIFEST}, so it is not a cocite artifact", where=str(folder))
-    data = read_json(folder / MANIFEST)
     where = str(folder / MANIFEST)
+    try:
+        if not folder.is_dir():
+            raise NotFoundError("no such folder", where=str(folder))
+        if not (folder / MANIFEST).exists():
+            raise NotFoundError(f"holds no {MANIFEST}, so it is not a cocite artifact", where=str(folder))
+    except OSError as error:
+        raise read_error(error, folder / MANIFEST, "not a manifest") from error
+    data = read_json(folder / MANIFEST)
     if not isinstance(data, dict) or "format" not in data:
         raise IntegrityError("is not the manifest of an artifact: it names no format", where=where)
+    said = {name: value for name, value in data.items() if name != "sha256"}
+    # An earlier cocite wrote these four alone.
+    whole = data["sha256"] == _digest_of(said) if "sha256" in data else said.keys() <= _ENTRIES
+    if not whole:
+        raise IntegrityError(
+            "damaged: what it says does not match its own SHA-256", where=where, hint=RESTORE
+        )
     if data["format"] != FORMAT:
         raise InputError(
             f"format {data['format']!r} is not the format {FORMAT} this version reads", where=where
@@ -234,34 +282,64 @@ def holds(folder: Path, *, kind: str, meta: Mapping[str, Any]) -> bool:
     return all(known.get(name) == value for name, value in meta.items())
 
 
-def verify(folder: Path, *, kind: str | None = None) -> Manifest:
-    """Check every file against the manifest; the first damaged, missing or foreign one is named."""
+def verify(folder: Path, *, kind: str | None = None, foreign: bool = True) -> Manifest:
+    """Check every file against the manifest, and read every byte for it.
+
+    Args:
+        folder: the artifact.
+        kind: what it must be; None: anything.
+        foreign: whether a file that the manifest does not name is refused.
+
+    Raises:
+        IntegrityError: a file is damaged, missing or foreign; the first one is named.
+        CociteError: the system does not let a file be read.
+    """
     folder = Path(folder)
     manifest = read_manifest(folder, kind=kind)
-    known = set(manifest.files)
-    for path in _members(folder):
-        if path.relative_to(folder).as_posix() not in known:
+    for path in _members(folder) if foreign else ():
+        if path.relative_to(folder).as_posix() not in manifest.files:
             raise IntegrityError(
                 "the manifest does not name this file", where=str(path), hint="move it elsewhere"
             )
+    check_sizes(folder, manifest)
     for name, entry in sorted(manifest.files.items()):
-        path = folder / name
-        if not path.is_file():
-            raise IntegrityError("the file is missing", where=str(path), hint="restore it or build it again")
-        size = path.stat().st_size
-        if size != entry["bytes"]:
+        try:
+            found = sha256(folder / name)
+        except OSError as error:
+            raise read_error(error, folder / name, "the file is missing") from error
+        if found != entry["sha256"]:
             raise IntegrityError(
-                f"damaged: {size} bytes where the manifest says {entry['bytes']}",
-                where=str(path),
-                hint="restore it or build it again",
-            )
-        if sha256(path) != entry["sha256"]:
-            raise IntegrityError(
-                "damaged: its SHA-256 is not the manifest's",
-                where=str(path),
-                hint="restore it or build it again",
+                "damaged: its SHA-256 is not the manifest's", where=str(folder / name), hint=RESTORE
             )
     return manifest
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> dict[str, os.stat_result]:
+    """The state of every file by its name, in order, each of the size that the manifest says.
+
+    Raises:
+        IntegrityError: a file is missing or of another size.
+        CociteError: the system does not let a file be looked at.
+    """
+    found = {}
+    for name, entry in sorted(manifest.files.items()):
+        path = folder / name
+        try:
+            state = path.stat()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise IntegrityError("the file is missing", where=str(path), hint=RESTORE) from error
+        except OSError as error:
+            raise read_error(error, path, "the file is missing") from error
+        if not stat.S_ISREG(state.st_mode):
+            raise IntegrityError("the file is missing: this is none", where=str(path), hint=RESTORE)
+        if state.st_size != entry["bytes"]:
+            raise IntegrityError(
+                f"damaged: {state.st_size} bytes where the manifest says {entry['bytes']}",
+                where=str(path),
+                hint=RESTORE,
+            )
+        found[name] = state
+    return found
 
 
 def _entries(files: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
+from cocite.errors import IntegrityError
 
 NO_ROW = -1
 """Stands where there is no paper: in a query from outside the corpus, and as padding of a ranking."""
@@ -120,6 +121,25 @@ def _refuse_nan(scores: NDArray[np.float32]) -> None:
     broken = np.isnan(scores).any(axis=1)
     if broken.any():
         raise ValueError(f"a score of query {int(broken.argmax())} in the batch is not a number")
+
+
+def require_finite(values: NDArray[np.floating[Any]], part: str, what: str) -> None:
+    """Refuse vectors or scores that hold NaN or an infinity: in a ranking they would be lost without a word.
+
+    Args:
+        values: of any shape.
+        part: the part of the model that made them.
+        what: what they are, in the plural.
+
+    Raises:
+        IntegrityError: one is not finite.
+    """
+    if not np.isfinite(values).all():
+        raise IntegrityError(
+            f"{what} are not finite numbers",
+            where=part,
+            hint="the weights may be damaged (cocite model verify MODEL), or the training went astray (train it again)",
+        )
 
 
 @runtime_checkable

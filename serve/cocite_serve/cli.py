@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out
+from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out
 from cocite.config import with_overrides
 from cocite_serve.settings import ServeSettings
 
@@ -54,6 +54,7 @@ def serve(
         bool, typer.Option("--verbose", help="Show the log lines of Ray and of the replicas.")
     ] = False,
     json_: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Serve recommendations over HTTP, with a web page at /."""
     data: dict[str, Any] = {

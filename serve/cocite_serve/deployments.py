@@ -12,6 +12,7 @@ No ``from __future__ import annotations`` here: FastAPI reads the gateway.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ from ray.serve.handle import DeploymentHandle
 
 from cocite.pipeline.options import Candidates, Options, Recommendation
 from cocite.protocols import Query
+from cocite.verification import SWITCH
 from cocite_serve.api import Answer, build_app
 from cocite_serve.papers import Papers
 from cocite_serve.problems import NotReadyError, OverloadedError
@@ -272,6 +274,7 @@ def _stage(cls: type, stage: Stage, settings: ServeSettings) -> Deployment:
 
 def _resources(num_cpus: float, num_gpus: float) -> dict[str, Any]:
     one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    one |= {name: os.environ[name] for name in (SWITCH,) if name in os.environ}  # on a cluster too
     return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": one}}
 
 

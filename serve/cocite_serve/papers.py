@@ -14,6 +14,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
 from cocite.retrieval.versions import Pin, Versions
+from cocite.verification import open_verified_once
 
 
 class Papers:
@@ -35,7 +36,8 @@ class Papers:
         """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
         name, pin = Versions(index).pin(version)
         folder = Versions(index).folder(name)
-        return cls(Corpus.open(folder / "corpus"), load_array(folder / "alive.npy"), pin)
+        open_verified_once(folder, kind="index")
+        return cls(Corpus.open(folder / "corpus", verified=True), load_array(folder / "alive.npy"), pin)
 
     def __len__(self) -> int:
         return int(self.alive.sum())

@@ -11,6 +11,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.retrieval.versions import Pin, Versions
+from cocite.verification import open_verified_once
 from cocite_serve.registry import Reference, Registered, Registry
 from cocite_serve.settings import ServeSettings
 
@@ -120,9 +121,15 @@ class Source:
         return Target(None if self.reference is None else self.registry.find(self.reference), index)
 
     def take(self, target: Target) -> Held:
-        """Fetch what is missing, and hold it."""
+        """Fetch what is missing, hold it, and check that it is undamaged: before any replica begins to load it.
+
+        Raises:
+            IntegrityError: a file of the model or of the snapshot is damaged.
+            CociteError: there is no such model or snapshot, or the registry cannot be asked.
+        """
         version, pin = Versions(self.settings.index).pin(target.index)
         index = self.settings.index.resolve()
+        open_verified_once(Versions(index).folder(version), kind="index")
         if target.model is not None:
             folder, kept = self.registry.fetch(target.model)
             return Held(Release(folder, index, version, target.model), (pin, kept))
@@ -130,7 +137,7 @@ class Source:
         if model is not None:
             from cocite.pipeline import members  # heavy, and of no use when the index is missing
 
-            members.version(model)
+            members.verify(model)
             model = model.resolve()
         return Held(Release(model, index, version), (pin,))
 

@@ -14,9 +14,6 @@ from cocite.errors import CociteError
 from cocite_serve.releases import Release
 from cocite_serve.settings import ServeSettings
 
-TURN_S = 60.0
-"""Seconds that gateways may take to open a release whose stages are loaded."""
-
 
 class RolloutError(CociteError):
     """A release did not come up."""
@@ -125,7 +122,7 @@ class Rollout:
 
         from cocite_serve.deployments import APP
 
-        serve.get_app_handle(APP).broadcast("turn", stages).results(timeout_s=TURN_S)
+        serve.get_app_handle(APP).broadcast("turn", stages).results(timeout_s=self._settings.watch.start_s)
 
     def _delete_others(self) -> None:
         """End all stages but those that are served."""

@@ -5,7 +5,6 @@ Every limit is here, with its unit. The defaults suit one small machine that ser
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from pydantic import Field
@@ -67,7 +66,9 @@ class Gateway(Settings):
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cocite" / "models"
+    from cocite.verification import cache_folder  # needs NumPy: not for a command that only shows its help
+
+    return cache_folder() / "models"
 
 
 class Registry(Settings):
@@ -85,7 +86,8 @@ class Watch(Settings):
     seconds: float | None = Field(default=None, ge=0)
     """Seconds between two looks; 0: never. When not given, 60 for a model by alias, and never for any other."""
     start_s: float = Field(default=600.0, gt=0)
-    """Seconds that new stages may take to load; then they are given up, and the old ones stay."""
+    """Seconds that new stages may take to load, and gateways to turn to them; then they are given up, and the old ones
+    stay."""
 
 
 class ServeSettings(Settings):

@@ -43,6 +43,22 @@ def ranked(corpus: Corpus, path: Path) -> dict[str, list[int]]:
     }
 
 
+def test_a_corpus_that_is_trusted_is_not_read_for_damage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COCITE_VERIFY", "1")
+    build(Synthetic(60, seed=1), tmp_path / "corpus")
+    unused = tmp_path / "corpus" / "cocitations.counts.npy"
+    data = unused.read_bytes()
+    unused.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    queries = write(tmp_path / "q.jsonl", {"id": "1", "title": "a title"})
+    command = ("rank", "--corpus", tmp_path / "corpus", "--pipeline", "bm25", "--queries", queries)
+    code, _, err = call(capsys, *command, "--to", tmp_path / "run")
+    assert (code, "cocitations.counts.npy: damaged" in err) == (3, True)
+    code, _, _ = call(capsys, *command, "--to", tmp_path / "run", "--no-verify")
+    assert (code, (tmp_path / "run").is_file()) == (0, True)
+
+
 def test_every_query_gets_its_lines_in_order(corpus, index, tmp_path, capsys):
     citing = int(corpus.context_citing[-1])
     paper, text = corpus.paper(citing), corpus.contexts.take("text", [len(corpus.contexts) - 1])[0]

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cocite.artifacts import publish, verify
-from cocite.errors import CociteError, InputError
+from cocite.errors import CociteError, InputError, IntegrityError
 from cocite_jobs import tracking
 from cocite_jobs.tracking import Tracking
 
@@ -86,6 +86,15 @@ def test_a_model_is_registered_and_fetched_as_it_was(store, tmp_path):
         tracking.register(tmp_path / "back", "citeomatic", "champion", tracking=store)
     with pytest.raises(CociteError, match="MLflow:"):
         tracking.fetch("citeomatic", "nobody", tmp_path, tracking=store)
+
+
+def test_a_damaged_model_is_not_registered(store, tmp_path):
+    with publish(tmp_path / "model" / "nnselect", kind="nnselect", meta={}) as folder:
+        (folder / "model.safetensors").write_text("one")
+    (tmp_path / "model" / "nnselect" / "model.safetensors").write_text("onf")
+    with pytest.raises(IntegrityError, match="model.safetensors: damaged"):
+        tracking.register(tmp_path / "model", "damaged", "champion", tracking=store)
+    assert "damaged" not in [model.name for model in client(store).search_registered_models()]
 
 
 def test_tracking_can_be_off(tmp_path):

@@ -24,7 +24,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from cocite.artifacts import publish
+from cocite.artifacts import publish, seal
 from cocite.errors import ConfigError, InputError, IntegrityError, NotFoundError
 from cocite.models.cross_encoder import CrossEncoder
 from cocite.models.trunks import layer_list
@@ -221,11 +221,13 @@ def test_artifacts_of_another_kind_or_without_a_head(
         CrossEncoder.load(tmp_path / "other")
     model.save(tmp_path / "model")
     shutil.copy(folder / "model.safetensors", tmp_path / "model" / "model.safetensors")
+    seal(tmp_path / "model", kind="cross-encoder", meta={})
     with pytest.raises(IntegrityError, match="holds no head that fits"):
         CrossEncoder.load(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     del config["cocite"]
     (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    seal(tmp_path / "model", kind="cross-encoder", meta={})
     with pytest.raises(IntegrityError, match="says nothing under 'cocite'"):
         CrossEncoder.load(tmp_path / "model")
 

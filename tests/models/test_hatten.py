@@ -11,6 +11,7 @@ from models.torch_layers import torch_layer
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from cocite.artifacts import seal
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
@@ -265,6 +266,7 @@ def test_half_precision_changes_little(folder: Path, corpus: Corpus) -> None:
 def test_weights_of_another_vocabulary_are_told(folder: Path) -> None:
     path = folder / "hatten" / "words.txt"
     path.write_text(path.read_text() + "extra\t1\n")
+    seal(path.parent, kind="hatten", meta={})
     with pytest.raises(IntegrityError, match="does not fit config and vocabulary"):
         load_hatten_encoder(folder)
 

@@ -12,10 +12,11 @@ from calling import call
 from tiny_bert import tiny_bert
 from transformers import AutoModel, AutoTokenizer
 
+from cocite.artifacts import seal
 from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
 from cocite.models import sentence
 from cocite.models.precision import inference_dtype
 from cocite.models.sentence import SentenceEncoder, load_sentence_encoder
@@ -117,5 +118,8 @@ def test_what_cannot_serve_is_told(source: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     save(str(source))
     (tmp_path / "out" / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(CociteError, match="weights"):
+    with pytest.raises(IntegrityError, match=r"model\.safetensors: damaged"):
+        load_sentence_encoder(tmp_path / "out")
+    seal(tmp_path / "out", kind="sentence", meta={})
+    with pytest.raises(IntegrityError, match="weights cannot be read"):
         load_sentence_encoder(tmp_path / "out")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cocite.artifacts import publish
+from cocite.artifacts import publish, seal
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -130,9 +129,7 @@ def test_a_fusion_is_refused_with_a_blend_that_it_was_not_trained_with(
     with pytest.raises(InputError, match="trained with another blend"):
         SecondStage.load(tuned, first.index)
     # One that an earlier version of cocite trained says nothing of what it was trained with.
-    manifest = json.loads((plain / "fusion" / "manifest.json").read_text())
-    manifest["meta"] = {}
-    (plain / "fusion" / "manifest.json").write_text(json.dumps(manifest))
+    seal(plain / "fusion", kind="learned-fusion", meta={})
     with pytest.raises(InputError, match="trained without blend"):
         SecondStage.load(plain, first.index)
 

@@ -349,6 +349,7 @@ def test_an_index_whose_vectors_have_no_name_is_to_be_built_again(
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["files"] = {name.replace("/hash/", "/"): of for name, of in manifest["files"].items()}
     manifest["meta"] |= {"encoder_id": manifest["meta"].pop("encoder_ids")["hash"], "vectors": "flat"}
+    del manifest["sha256"]  # it wrote none
     (path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=r"earlier version of cocite.*\n?.*build it again"):
         IndexSnapshot.open(root)
@@ -366,11 +367,27 @@ def test_damage_is_named(corpus: Corpus, root: Path) -> None:
     with pytest.raises(IntegrityError, match=r"bm25-title/idf.npy: damaged"):
         verify_index(root)
     path.write_bytes(data[:-8])
-    with pytest.raises(IntegrityError, match=r"bm25-title/idf.npy: missing or cut short"):
+    with pytest.raises(IntegrityError, match=r"bm25-title/idf.npy: damaged: \d+ bytes where"):
         IndexSnapshot.open(root)
     (root / "CURRENT").write_text("nonsense")
     with pytest.raises(IntegrityError, match="nonsense"):
         IndexSnapshot.open(root)
+
+
+def test_any_flipped_bit_of_current_is_refused(tmp_path: Path) -> None:
+    versions = Versions(tmp_path)
+    for name in map("{:06d}".format, range(1, 70)):
+        (tmp_path / "versions" / name).mkdir(parents=True)
+    versions.publish("000042")
+    path, whole = tmp_path / "CURRENT", (tmp_path / "CURRENT").read_bytes()
+    for bit in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        with pytest.raises(IntegrityError, match=r"CURRENT: damaged: .* names no version .*000069"):
+            versions.pin()
+    path.write_text("000042\n")  # as an earlier cocite wrote it, or a hand
+    assert versions.pin()[0] == "000042"
 
 
 def test_an_index_without_anchor_texts_is_to_be_built_again(corpus: Corpus, root: Path) -> None:
@@ -379,6 +396,7 @@ def test_an_index_without_anchor_texts_is_to_be_built_again(corpus: Corpus, root
     manifest["files"] = {
         name: of for name, of in manifest["files"].items() if not name.startswith("anchors/")
     }
+    del manifest["sha256"]  # it wrote none
     (path / "manifest.json").write_text(json.dumps(manifest))
     shutil.rmtree(path / "anchors")
     with pytest.raises(InputError, match=r"no anchor texts.*\n?.*build it again"):

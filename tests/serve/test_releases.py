@@ -8,7 +8,7 @@ import pytest
 from serve.folders import index, model
 
 from cocite.corpus.starter import build_starter
-from cocite.errors import InputError
+from cocite.errors import InputError, IntegrityError
 from cocite.retrieval.snapshot import IndexSnapshot
 from cocite_serve.registry import Registered
 from cocite_serve.releases import Release, Source, Target
@@ -48,6 +48,20 @@ def test_what_is_looked_for(tmp_path: Path) -> None:
     assert held.release.target == Target(None, "000002")
     named = Source(ServeSettings(index=folder, index_version="000001", watch={"seconds": 5}))
     assert (named.look().index, named.interval) == ("000001", 5)
+
+
+def test_what_is_damaged_is_not_taken(tmp_path: Path) -> None:
+    one = model(tmp_path / "one", nnselect="1")
+    folder = index(tmp_path / "index", one)
+    source = Source(ServeSettings(index=folder, model=one))
+    assert source.take(source.look()).release.model == one.resolve()
+    (one / "nnselect" / "model.safetensors").write_text("2")
+    with pytest.raises(IntegrityError, match=r"nnselect/model\.safetensors: damaged"):
+        source.take(source.look())
+    manifest = folder / "versions" / "000001" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("nnselect", "nnselecu"))
+    with pytest.raises(IntegrityError, match=r"000001/manifest\.json: damaged"):
+        source.take(source.look())
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,18 @@ def test_an_index_that_does_not_fit_waits_for_its_model(scene: Scene) -> None:
     assert scene.looks() == (2, "000002")
 
 
+def test_a_damaged_index_is_refused_once_and_the_old_one_goes_on(scene: Scene) -> None:
+    index(scene.index, scene.models[0], version="000002")
+    manifest = scene.index / "versions" / "000002" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("nnselect", "nnselecu"))
+    assert scene.looks(3) == (1, "000001")
+    [line] = scene.said
+    assert "000002/manifest.json: damaged" in line
+    assert line.endswith(" x version 1 (@champion) over index 000001 goes on being served.")
+    index(scene.index, scene.models[0], version="000003")
+    assert scene.looks() == (1, "000003")
+
+
 def test_stages_that_do_not_come_up_are_tried_once(scene: Scene) -> None:
     scene.models.append(model(scene.folder / "two", nnselect="1"))
     scene.rollout.broken = scene.models[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cocite.artifacts import read_manifest, verify
+from cocite.artifacts import read_manifest, seal, verify
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
@@ -153,5 +153,9 @@ def test_what_does_not_fit_is_told(corpus: Corpus, folder: Path, capped_folder: 
         load(folder, other)
     shutil.copytree(capped_folder, tmp_path / "broken")
     shutil.copy(folder / "bodies.starts.npy", tmp_path / "broken" / "bodies.starts.npy")
+    with pytest.raises(IntegrityError, match=r"bodies\.starts\.npy: damaged"):
+        load(tmp_path / "broken", corpus)
+    manifest = read_manifest(capped_folder)
+    seal(tmp_path / "broken", kind=manifest.kind, meta=manifest.meta)
     with pytest.raises(IntegrityError, match="arrays of bodies do not fit"):
         load(tmp_path / "broken", corpus)

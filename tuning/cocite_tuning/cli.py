@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from cocite.cli.console import JsonFlag, Stages, emit, err, out, stages, table
+from cocite.cli.console import JsonFlag, NoVerifyFlag, Stages, emit, err, out, stages, table
 from cocite.errors import InputError
 from cocite_tuning.report.command import report, show_outcome
 
@@ -72,6 +72,7 @@ def run(
     ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the sweep in MLflow.")] = True,
     json_: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Run a sweep: many trials on dev, the best of them kept, and made champion if it beats the present one.
 

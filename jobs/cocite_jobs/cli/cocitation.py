@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, progress
+from cocite.cli.console import JsonFlag, NoVerifyFlag, progress
 from cocite_jobs.cli.reports import (
     CorpusOption,
     IndexOption,
@@ -72,6 +72,7 @@ def cocitation(
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.errors import InputError

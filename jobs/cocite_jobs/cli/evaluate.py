@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, progress
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
@@ -51,6 +51,7 @@ def run(
     confirm: Annotated[bool, typer.Option(help="Recompute through ir_measures what it has too.")] = False,
     markdown: MarkdownOption = None,
     json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Metrics, slices and significance of a run file."""
     from cocite.corpus.store import Corpus
@@ -106,6 +107,7 @@ def pipeline(
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite_jobs import tracking as mlflow
@@ -159,6 +161,7 @@ def tables(
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
     from cocite_jobs import tracking as mlflow
@@ -208,6 +211,7 @@ def reranking(
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite_jobs import tracking as mlflow

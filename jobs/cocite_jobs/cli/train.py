@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, stages, table, warn
+from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, stages, table, warn
 from cocite.errors import InputError
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
@@ -63,6 +63,7 @@ def train(
     ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the run in MLflow.")] = True,
     json_: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Train a model and write it into a model folder.
 

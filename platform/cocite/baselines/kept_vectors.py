@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import load_array, publish, read_manifest
+from cocite.artifacts import load_array, publish
 from cocite.baselines.vectors import VectorBaseline
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.protocols import BodyReader, Encoder, Query
 from cocite.retrieval.index import encode
+from cocite.verification import open_verified
 
 KIND = "paper-vectors"
 
@@ -33,7 +34,7 @@ def kept_vectors(
     told = f"{encoder.name}\n{encoder.id}\n{corpus.version}"
     place = cache / f"vectors-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
     try:
-        read_manifest(place, kind=KIND)
+        open_verified(place, kind=KIND)
         found = load_array(place / "vectors.npy")
         if found.shape == (len(corpus), encoder.dimension):
             return found

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from cocite.artifacts import publish, read_manifest
+from cocite.artifacts import publish
 from cocite.baselines.dacr import Dacr, DacrBaseline, DacrSettings, train_dacr
 from cocite.baselines.doc2vec import Doc2VecSettings, doc2vec
 from cocite.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc2vec
@@ -28,6 +28,7 @@ from cocite.config import Settings
 from cocite.corpus.history import History
 from cocite.errors import CociteError, InputError, nearest
 from cocite.text.paragraphs import ParagraphReader, ParagraphSettings
+from cocite.verification import open_verified
 
 NAMES = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr": "DACR"}
 """Name -> what it is called in tables, as the paper orders them."""
@@ -108,7 +109,7 @@ class TrainedBaselines:
         settings = self.settings.reader
         place = self.cache / f"words-{self._identity(settings)}"
         try:
-            read_manifest(place, kind=READER)
+            open_verified(place, kind=READER)
             return CitingTexts(self.history, ParagraphReader.load(place, settings))
         except CociteError:
             pass
@@ -126,7 +127,7 @@ class TrainedBaselines:
             used += (self.settings.d2v,)
         place = self.cache / f"{name}-{self._identity(*used)}"
         try:
-            read_manifest(place, kind=KIND)
+            open_verified(place, kind=KIND)
             found: Arrays = load_file(place / WEIGHTS)
         except (CociteError, OSError, SafetensorError):
             found = self._trained(name)

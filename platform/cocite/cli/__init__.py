@@ -19,6 +19,7 @@ from cocite.errors import CociteError
 COMMANDS: dict[str, tuple[str, str]] = {
     "corpus": ("cocite.cli.corpus:app", "Import, check and describe a corpus."),
     "index": ("cocite.cli.index:app", "Build and update index snapshots."),
+    "model": ("cocite.cli.model:app", "Check and list the parts of a model folder."),
     "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
     "train": ("cocite_jobs.cli.train:app", "Train a model from a recipe."),
     "job": ("cocite_jobs.cli.job:app", "Train on a Ray cluster: submit, list, logs, stop."),

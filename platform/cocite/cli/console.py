@@ -46,6 +46,25 @@ CandidatesOption = Annotated[
 """The ``--candidates`` option of the commands that rank."""
 
 
+def _no_verify(value: bool) -> bool:
+    if value:
+        from cocite.verification import switch_off
+
+        switch_off()
+    return value
+
+
+NoVerifyFlag = Annotated[
+    bool,
+    typer.Option(
+        "--no-verify",
+        callback=_no_verify,
+        help="Trust corpus and index: do not compare them with their SHA-256 where this machine has not done it yet.",
+    ),
+]
+"""The ``--no-verify`` option of a command that opens a corpus or an index; it acts when it is parsed."""
+
+
 def emit(value: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False) + "\n")

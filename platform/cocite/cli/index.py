@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out, progress, table, warn
+from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out, progress, table, warn
 from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def build(
     ] = None,
     keep: Keep = 2,
     as_json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Index a corpus: BM25 of papers and citation contexts, and vectors when a model is given."""
     from cocite.corpus.cold_history import cold_history
@@ -102,6 +103,7 @@ def add(
     rejects: Annotated[Path | None, typer.Option(help="File for records that break a rule.")] = None,
     keep: Keep = 2,
     as_json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Add papers with their links and contexts: no training, and what is there is not read again.
 
@@ -133,6 +135,7 @@ def remove(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of papers.")],
     keep: Keep = 2,
     as_json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Remove papers: they are never found again, do not vote, and are no evidence."""
     from cocite.retrieval.snapshot import IndexSnapshot

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, emit, err, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, emit, err, progress
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Query, Ranking
@@ -61,6 +61,7 @@ def rank(
     ] = 64,
     tag: Annotated[str | None, typer.Option(help="Name of the run in its last column.")] = None,
     json: JsonFlag = False,
+    _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank papers for queries from a file, with any pipeline; writes a TREC run."""
     from cocite.evaluation.queries import QueryFile

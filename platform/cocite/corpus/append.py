@@ -74,7 +74,7 @@ def append_into(
             base=base,
         )
     seal(folder, kind=KIND, meta=meta)
-    return Corpus.open(folder)
+    return Corpus.open(folder, verified=True)
 
 
 def _meta(base: Corpus) -> dict[str, Any]:

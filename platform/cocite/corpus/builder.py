@@ -341,7 +341,7 @@ def build(
                 where=str(records.path),
                 hint=hint if tally.rejected else "a paper needs an id and a title",
             )
-    return Corpus.open(destination)
+    return Corpus.open(destination, verified=True)
 
 
 def fill(

@@ -160,4 +160,4 @@ def with_split(corpus: Corpus, split: Split, destination: str | Path, *, replace
             writer.write(batch.set_column(at, PAPERS.field("split"), codes))
             start += batch.num_rows
         writer.close()
-    return Corpus.open(destination)
+    return Corpus.open(destination, verified=True)

@@ -25,10 +25,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, load_array, read_manifest, verify
+from cocite.artifacts import Manifest, check_sizes, load_array, read_error, read_manifest
 from cocite.corpus.csr import CSR
 from cocite.corpus.records import SPLITS, PaperRecord
-from cocite.errors import IntegrityError, NotFoundError
+from cocite.errors import NotFoundError
+from cocite.verification import open_verified_once, verify_now
 
 KIND = "corpus"
 BATCH = 16384
@@ -49,7 +50,7 @@ class ArrowFile:
         try:
             self.table: pa.Table = pa.ipc.open_file(pa.memory_map(str(path), "r")).read_all()
         except (OSError, pa.ArrowInvalid) as error:
-            raise IntegrityError(f"not a readable Arrow file: {error}", where=str(path)) from error
+            raise read_error(error, path, "not a readable Arrow file") from error
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -102,20 +103,24 @@ class Corpus:
         self.manifest = manifest
 
     @classmethod
-    def open(cls, path: str | Path) -> Corpus:
-        """Open a store; its files are checked for presence, not content (:meth:`verify` does that)."""
+    def open(cls, path: str | Path, *, verified: bool = False) -> Corpus:
+        """Open a store whose files are undamaged; the first time on a machine all of it is read for that.
+
+        Args:
+            path: the store.
+            verified: whether the caller has compared the files with their SHA-256; then it is not done here.
+        """
         path = Path(path)
+        if not verified:
+            return cls(path, open_verified_once(path, kind=KIND))
         manifest = read_manifest(path, kind=KIND)
-        for name, entry in manifest.files.items():
-            file = path / name
-            if not file.is_file() or file.stat().st_size != entry["bytes"]:
-                raise IntegrityError("missing or cut short", where=str(file), hint="import the corpus again")
+        check_sizes(path, manifest)
         return cls(path, manifest)
 
     @staticmethod
     def verify(path: str | Path) -> Manifest:
         """Check every file's SHA-256; a damaged one is named."""
-        return verify(Path(path), kind=KIND)
+        return verify_now(Path(path), kind=KIND)
 
     @property
     def version(self) -> str:

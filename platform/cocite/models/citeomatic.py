@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from cocite.artifacts import Manifest, publish, read_json, read_manifest
+from cocite.artifacts import Manifest, publish, read_json
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
@@ -23,8 +23,9 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.models.nnrank import NNRank, NNRankModelSettings, Pairs, shared_words
 from cocite.models.nnselect import NNSelect, WordVectors
-from cocite.protocols import NO_ROW, Query, Ranking
+from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.text.fields import TEXT, FieldEncoder, FieldSettings, shared, take
+from cocite.verification import open_verified
 
 WEIGHTS = "model.safetensors"
 CACHED = 200_000
@@ -167,7 +168,9 @@ class NNRankReranker:
                 continue
             query = query + start
             paper = rows[query, column]
-            result[query, column] = self._score_pairs(bags, units, vectors, papers, query, paper)
+            scores = self._score_pairs(bags, units, vectors, papers, query, paper)
+            require_finite(scores, self.name, "scores")
+            result[query, column] = scores
         return result
 
     def _score_pairs(
@@ -278,7 +281,7 @@ def _open(folder: Path, kind: str, settings: type[C]) -> tuple[Path, Manifest, C
     folder = Path(folder)
     inner = folder / kind
     folder = inner if inner.is_dir() else folder
-    manifest = read_manifest(folder, kind=kind)
+    manifest = open_verified(folder, kind=kind)
     config = read_json(folder / "config.json")
     return folder, manifest, settings.parse(config, where=str(folder / "config.json"))
 

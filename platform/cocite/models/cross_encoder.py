@@ -26,6 +26,7 @@ from cocite.config import Settings
 from cocite.errors import ConfigError, InputError, IntegrityError
 from cocite.models import packed_bert, trunks
 from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
+from cocite.verification import open_verified
 
 KIND = "cross-encoder"
 Readout = Literal["first", "similarity"]
@@ -274,7 +275,7 @@ class CrossEncoder(nn.Module):
         """
         folder = Path(folder)
         folder = folder / KIND if (folder / KIND).is_dir() else folder
-        manifest = read_manifest(folder, kind=KIND)
+        manifest = open_verified(folder, kind=KIND)
         where = folder / "config.json"
         data = read_json(where)
         if not isinstance(data, dict) or OWN not in data:

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from cocite.artifacts import publish, read_json, read_manifest
+from cocite.artifacts import publish, read_json
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError, NotFoundError
@@ -23,6 +23,7 @@ from cocite.models.hatten_network import Documents, Hatten, HattenModelSettings,
 from cocite.models.precision import inference_dtype
 from cocite.protocols import Query
 from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.verification import open_verified
 
 KIND = "hatten"
 WEIGHTS = "model.safetensors"
@@ -151,7 +152,7 @@ def load_hatten_encoder(folder: str | Path, *, dtype: torch.dtype | None = None)
     """
     path = Path(folder)
     path = path / KIND if (path / KIND).is_dir() else path
-    manifest = read_manifest(path, kind=KIND)
+    manifest = open_verified(path, kind=KIND)
     config = HattenConfig.parse(read_json(path / "config.json"), where=str(path / "config.json"))
     reader = ParagraphReader.load(path, config.paragraphs)
     model = Hatten(reader.size, config.model)

@@ -15,13 +15,14 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from cocite.artifacts import publish, read_json, read_manifest
+from cocite.artifacts import publish, read_json
 from cocite.config import Settings
 from cocite.models.hierarchical import HierarchicalEncoder, HierarchicalSettings
 from cocite.models.packed_attention import rows_of, sorted_by_length
 from cocite.models.sentence_decoder import SentenceDecoder
 from cocite.models.weight_files import load_weights, weights_of, write_settings
 from cocite.text.documents import Documents
+from cocite.verification import open_verified
 
 KIND = "mp-bert4cr-pretraining"
 CONFIG, WEIGHTS = "hierarchical.json", "model.safetensors"
@@ -106,7 +107,7 @@ def load_pretrained(folder: Path) -> tuple[HierarchicalEncoder, Any]:
     Raises:
         CociteError: no such artifact, or files that are missing, damaged or do not fit each other.
     """
-    read_manifest(folder, kind=KIND)
+    open_verified(folder, kind=KIND)
     config = PretrainedConfig.parse(read_json(folder / CONFIG), where=str(folder / CONFIG))
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
     encoder = HierarchicalEncoder(config.model, len(tokenizer))

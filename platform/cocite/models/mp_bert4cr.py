@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import AutoTokenizer
 
-from cocite.artifacts import publish, read_json, read_manifest
+from cocite.artifacts import publish, read_json
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.models.mp_bert4cr_network import MpBert4cr, MpBert4crModelSettings
@@ -27,6 +27,7 @@ from cocite.protocols import Query
 from cocite.sampling.dynamic_context import DynamicContextSettings
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceReader
+from cocite.verification import open_verified
 
 KIND = "mp-bert4cr"
 CONFIG, WEIGHTS = "mp-bert4cr.json", "model.safetensors"
@@ -186,7 +187,7 @@ def load_mp_bert4cr_encoder(folder: str | Path, *, dtype: torch.dtype | None = N
     """
     path = Path(folder)
     path = path / KIND if (path / KIND).is_dir() else path
-    manifest = read_manifest(path, kind=KIND)
+    manifest = open_verified(path, kind=KIND)
     config = MpBert4crConfig.parse(read_json(path / CONFIG), where=str(path / CONFIG))
     tokenizer = AutoTokenizer.from_pretrained(str(path))
     model = MpBert4cr(config.model, len(tokenizer))

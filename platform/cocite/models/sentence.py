@@ -22,7 +22,7 @@ from tokenizers.normalizers import Sequence as NormalizerSequence
 from torch import Tensor
 from torch.nn import functional
 
-from cocite.artifacts import publish, read_json, read_manifest
+from cocite.artifacts import publish, read_json
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -31,6 +31,7 @@ from cocite.models.precision import inference_dtype
 from cocite.models.sentence_folders import FolderSettings, Pooling, read_folder
 from cocite.protocols import Query
 from cocite.text.gaps import strip_marks
+from cocite.verification import open_verified
 
 KIND = "sentence"
 WEIGHTS = "model.safetensors"
@@ -273,7 +274,7 @@ def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = Non
         CociteError: no such artifact, or files that are missing, damaged or do not fit each other.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder, kind=KIND)
+    manifest = open_verified(folder, kind=KIND)
     settings = SentenceSettings.parse(read_json(folder / SETTINGS), where=str(folder / SETTINGS))
     found = trunks.load(str(folder))
     return SentenceEncoder(found.trunk, found.tokenizer, settings, manifest.digest, dtype=dtype)

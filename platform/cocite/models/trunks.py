@@ -14,7 +14,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils import logging
 
+from cocite.artifacts import MANIFEST
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.verification import open_verified
 
 Layers = int | Literal["alternate"] | None
 """Layers to keep of a trunk: the first n; ``alternate``: every second, from the first; None: all."""
@@ -78,7 +80,9 @@ def _is_reranker(config: Any) -> bool:
 
 
 def _check_folder(folder: Path) -> None:
-    """Say what a folder lacks, in our words: the library's depend on how far it got."""
+    """Say what a folder lacks, in our words: the library's depend on how far it got. One of cocite's is undamaged."""
+    if (folder / MANIFEST).is_file():
+        open_verified(folder)
     if not (folder / "config.json").is_file():
         raise NotFoundError(
             "holds no config.json", where=str(folder), hint="name a Hugging Face model folder"

@@ -21,6 +21,7 @@ from safetensors.numpy import load_file, save_file
 from cocite.artifacts import holds, publish
 from cocite.config import Settings
 from cocite.errors import CociteError, InputError, IntegrityError
+from cocite.verification import open_verified
 
 
 class Word2VecSettings(Settings):
@@ -103,6 +104,7 @@ def kept(
     with _alone(folder, kind):
         if holds(place, kind=kind, meta={"of": of}):
             try:
+                open_verified(place, kind=kind)
                 vectors: NDArray[np.float32] = load_file(place / "vectors.safetensors")["vectors"]
             except (CociteError, OSError, SafetensorError, KeyError):
                 pass  # damaged: made anew

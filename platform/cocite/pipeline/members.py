@@ -28,6 +28,7 @@ from cocite.pipeline.weights import Blend
 from cocite.protocols import Encoder, Reranker
 from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
+from cocite.verification import open_verified
 
 ENCODERS = {
     "nnselect": "cocite.models.citeomatic:load_encoder",
@@ -63,6 +64,12 @@ def version(model: Path | None) -> str:
         return ""
     digests = [f"{name}:{read_manifest(model / name).digest}" for name in check(model)]
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
+
+
+def verify(model: Path) -> None:
+    """Compare every file of every member with its SHA-256, as whoever loads a member does; a damaged one is named."""
+    for name in check(model):
+        open_verified(model / name)
 
 
 def load_encoder(model: Path, name: str) -> Encoder | None:

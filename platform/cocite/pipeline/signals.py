@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.errors import InputError, nearest
-from cocite.protocols import NO_ROW, Encoder, Query, Ranking
+from cocite.protocols import NO_ROW, Encoder, Query, Ranking, require_finite
 from cocite.retrieval.anchors import Anchors, window_texts
 from cocite.retrieval.citing_sentences import CitingSentences
 from cocite.retrieval.dense import VectorRetriever
@@ -158,8 +158,14 @@ class BlockSignals:
         return result
 
     def over_all(self, name: str) -> Matrix:
-        """(Q, N) a signal of every paper, scaled so that a query's best is 1 (0 where nothing speaks for a paper)."""
-        return scaled(self._over_all(name))
+        """(Q, N) a signal of every paper, scaled so that a query's best is 1 (0 where nothing speaks for a paper).
+
+        Raises:
+            IntegrityError: it is not a finite number for some paper.
+        """
+        scores = self._over_all(name)
+        require_finite(scores.max(axis=1, initial=0), name, "scores")  # NaN is greater than all else
+        return scaled(scores)
 
     def _over_all(self, name: str) -> Matrix:
         if name in self.dense:
@@ -191,7 +197,11 @@ class BlockSignals:
         return self.signals.retrievers[name.partition(":")[0]]
 
     def at(self, candidates: Ranking) -> dict[str, Matrix]:
-        """All signals of the candidates (Q, k), by name; 0 at padding."""
+        """All signals of the candidates (Q, k), by name; 0 at padding, and NaN for the age of a paper without a year.
+
+        Raises:
+            IntegrityError: another one is not a finite number.
+        """
         signals, rows = self.signals, candidates.rows
         safe = np.maximum(rows, 0)
         result: dict[str, NDArray[Any]] = {"first-stage": np.where(rows == NO_ROW, 0, candidates.scores)}
@@ -217,7 +227,13 @@ class BlockSignals:
         result |= {name: gather(matrix, rows) for name, matrix in self.people.items()}
         for name, vectors in self.vectors.items():
             result[name] = self._retriever(name).vectors.similarities(vectors, rows)
-        return {name: np.where(rows == NO_ROW, 0, value).astype(np.float32) for name, value in result.items()}
+        result = {
+            name: np.where(rows == NO_ROW, 0, value).astype(np.float32) for name, value in result.items()
+        }
+        for name, values in result.items():
+            if name != "age":
+                require_finite(values, name, "scores")
+        return result
 
 
 def scaled(scores: Matrix) -> Matrix:

@@ -16,8 +16,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from cocite.artifacts import publish, read_json, read_manifest, write_atomic
+from cocite.artifacts import publish, read_json, write_atomic
 from cocite.config import Settings
+from cocite.verification import open_verified
 
 KIND = "blend"
 WEIGHTS = "weights.json"
@@ -127,7 +128,7 @@ class Blend(Settings):
         Raises:
             ConfigError: a weight is none, or a key is unknown.
         """
-        read_manifest(folder, kind=KIND)
+        open_verified(folder, kind=KIND)
         return cls.parse(read_json(folder / WEIGHTS), where=str(folder / WEIGHTS))
 
     def save(self, folder: Path, meta: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cocite.corpus.store import Corpus
 from cocite.models.cross_encoder import CrossEncoder
 from cocite.models.pair_scorer import PairScorer
-from cocite.protocols import NO_ROW, Query, Ranking
+from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.text.paper_tokens import PaperTokens
 
 
@@ -47,7 +47,9 @@ class CrossEncoderReranker:
         if len(query):
             left = self.scorer.pairs.queries(queries).take(query)
             right = self.papers.lists(candidates.rows[query, column])
-            result[query, column] = self.scorer.logits(left, right)
+            scores = self.scorer.logits(left, right)
+            require_finite(scores, self.name, "scores")
+            result[query, column] = scores
         return result
 
 

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cocite.artifacts import publish, read_json, read_manifest
+from cocite.artifacts import publish, read_json
 from cocite.config import Settings
 from cocite.errors import InputError, IntegrityError
-from cocite.protocols import Ranking
+from cocite.protocols import Ranking, require_finite
+from cocite.verification import open_verified
 
 KIND = "learned-fusion"
 QUERY_KINDS = ("local", "global")
@@ -80,7 +81,9 @@ class LearnedFusion:
             )
         table = stacked(signals, self.names)
         flat = self.booster.predict(table.reshape(-1, table.shape[-1]), num_threads=threads)
-        return np.asarray(flat, np.float32).reshape(table.shape[:2])
+        scores = np.asarray(flat, np.float32).reshape(table.shape[:2])
+        require_finite(scores, "learned fusion", "scores")
+        return scores
 
     def importance(self) -> list[tuple[str, float]]:
         """Each signal's share of the total gain, largest first."""
@@ -101,7 +104,7 @@ class LearnedFusion:
     @classmethod
     def load_all(cls, folder: Path) -> dict[str, LearnedFusion]:
         """Read what :meth:`save_all` wrote."""
-        read_manifest(folder, kind=KIND)
+        open_verified(folder, kind=KIND)
         result = {}
         for kind in QUERY_KINDS:
             path = folder / f"{kind}.txt"

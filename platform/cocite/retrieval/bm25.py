@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import load_array, read_json, write_atomic
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.artifacts import load_array, read_error, read_json, write_atomic
+from cocite.errors import InputError, NotFoundError
 from cocite.protocols import Ranking
 from cocite.retrieval import matrices
 from cocite.text.tokens import WordTokenizer
@@ -349,9 +349,7 @@ class Bm25Index:
                 lengths=load_array(folder / "lengths.npy"),
             )
         except (OSError, KeyError, ValueError, TypeError) as error:
-            raise IntegrityError(
-                f"not a readable BM25 index: {error}", where=str(folder), hint="build the index again"
-            ) from error
+            raise read_error(error, folder, "not a readable BM25 index", "build the index again") from error
 
 
 class _Documents:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.protocols import NO_ROW, BodyReader, Encoder, ManuscriptEncoder, Query, Ranking
+from cocite.protocols import NO_ROW, BodyReader, Encoder, ManuscriptEncoder, Query, Ranking, require_finite
 from cocite.retrieval.index import Index, last_years
 from cocite.retrieval.vectors import FLAT_LIMIT
 
@@ -35,10 +35,15 @@ class VectorRetriever:
         That is the encoder's name; for local queries, where the encoder tells a manuscript from a context,
         ``<name>:manuscript`` too.
         """
-        result = {self.name: self.encoder.encode_queries(queries)}
+        result = {self.name: self._queries(queries)}
         if isinstance(self.encoder, ManuscriptEncoder) and queries and queries[0].is_local:
             result[f"{self.name}:manuscript"] = self._manuscripts(self.encoder, queries)
         return result
+
+    def _queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        vectors = self.encoder.encode_queries(queries)
+        require_finite(vectors, self.name, "vectors of queries")
+        return vectors
 
     def _manuscripts(self, encoder: ManuscriptEncoder, queries: Sequence[Query]) -> NDArray[np.float32]:
         """The manuscripts' vectors: those in the corpus have theirs in the index, others are encoded, each once."""
@@ -50,6 +55,7 @@ class VectorRetriever:
             for i, query in enumerate(queries):
                 if query.paper == NO_ROW:
                     result[i] = encoded[texts[i]]
+        require_finite(result, self.name, "vectors of manuscripts")
         return result
 
     def over_all(self, queries: Sequence[Query], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -75,7 +81,7 @@ class VectorRetriever:
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` nearest papers of each query."""
-        return self.search_vectors(queries, self.encoder.encode_queries(queries), k)
+        return self.search_vectors(queries, self._queries(queries), k)
 
     def search_vectors(self, queries: Sequence[Query], vectors: NDArray[np.float32], k: int) -> Ranking:
         """As :meth:`search`, for queries whose vectors are at hand."""

@@ -18,7 +18,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.protocols import NO_ROW, Encoder, Query, Ranking
+from cocite.protocols import NO_ROW, Encoder, Query, Ranking, require_finite
 from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.bm25_fields import Bm25Fields
@@ -212,7 +212,9 @@ def encode(
     result = np.empty((len(corpus) - start, encoder.dimension), np.float32)
     for first in range(start, len(corpus), ENCODE):
         rows = np.arange(first, min(first + ENCODE, len(corpus)), dtype=np.int32)
-        result[rows - start] = encoder.encode_papers(corpus, rows)
+        vectors = encoder.encode_papers(corpus, rows)
+        require_finite(vectors, encoder.name, "vectors of papers")
+        result[rows - start] = vectors
         if advance:
             advance(len(rows))
     return result

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, load_array, publish, read_manifest, verify
+from cocite.artifacts import Manifest, check_sizes, load_array, publish, read_manifest
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
@@ -53,6 +53,7 @@ from cocite.retrieval.known_vectors import known_vectors
 from cocite.retrieval.vectors import VectorIndex
 from cocite.retrieval.versions import KEEP, Pin, Versions
 from cocite.text.gaps import around_gap
+from cocite.verification import open_verified_once, verify_now
 
 KIND = "index"
 KNOWN = ("known_until", "before_split")
@@ -73,17 +74,22 @@ class IndexSnapshot(Index):
     _pin: Pin | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def open(cls, root: str | Path, version: str | None = None, *, threads: int = 1) -> IndexSnapshot:
-        """Open a version of an index, the current one by default.
+    def open(
+        cls, root: str | Path, version: str | None = None, *, threads: int = 1, verified: bool = False
+    ) -> IndexSnapshot:
+        """Open a version of an index, the current one by default; the first time on a machine all of it is checked.
 
         Args:
             root: the index folder.
             version: its name.
             threads: how many threads FAISS may use.
+            verified: whether the caller has compared the files with their SHA-256; then it is not done here.
         """
         name, pin = Versions(root).pin(version)
         path = Versions(root).folder(name)
-        manifest = _present(path)
+        manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
+        if verified:
+            check_sizes(path, manifest)
         if not (path / "anchors").is_dir():
             raise InputError(
                 "the index holds no anchor texts: an earlier version of cocite made it",
@@ -97,7 +103,7 @@ class IndexSnapshot(Index):
                 where=str(path),
                 hint="build it again with cocite index build",
             )
-        corpus = Corpus.open(path / "corpus")
+        corpus = Corpus.open(path / "corpus", verified=True)  # a part of the artifact
         citing, alive = _mask(path / "history.npy", len(corpus)), _mask(path / "alive.npy", len(corpus))
         papers = {name: Bm25Index.load(path / f"bm25-{name}") for name in FIELDS}
         encoder_ids = manifest.meta.get("encoder_ids", {})
@@ -175,7 +181,7 @@ class IndexSnapshot(Index):
                 vectors.save(folder / "vectors" / encoder.name)
             _save_masks(folder, citing, np.ones(len(corpus), bool))
             _describe(folder, meta, corpus, history.contexts)
-        return cls.open(root)
+        return cls.open(root, verified=True)
 
     @classmethod
     def add(
@@ -232,7 +238,7 @@ class IndexSnapshot(Index):
             _save_masks(folder, citing, alive)
             _describe(folder, meta, corpus, history.contexts)
             old.close()
-        return cls.open(root)
+        return cls.open(root, verified=True)
 
     @classmethod
     def remove(cls, root: str | Path, ids: Sequence[str], *, keep: int = KEEP) -> IndexSnapshot:
@@ -261,7 +267,7 @@ class IndexSnapshot(Index):
             _save_masks(folder, citing, alive)
             _describe(folder, meta, old.corpus, shorter.history.contexts)
             old.close()
-        return cls.open(root)
+        return cls.open(root, verified=True)
 
     @property
     def kept_meta(self) -> dict[str, Any]:
@@ -282,7 +288,7 @@ def verify_index(root: str | Path, version: str | None = None) -> Manifest:
     """Check every file of a version, the current one by default; a damaged one is named."""
     name, pin = Versions(root).pin(version)
     try:
-        return verify(Versions(root).folder(name), kind=KIND)
+        return verify_now(Versions(root).folder(name), kind=KIND)
     finally:
         pin.release()
 
@@ -355,16 +361,6 @@ def _mask(path: Path, count: int) -> NDArray[np.bool_]:
     if mask.shape != (count,) or mask.dtype != bool:
         raise IntegrityError(f"{mask.dtype} {mask.shape} where {count} marks belong", where=str(path))
     return np.asarray(mask, bool)
-
-
-def _present(path: Path) -> Manifest:
-    """The version's manifest, its files checked for presence and size."""
-    manifest = read_manifest(path, kind=KIND)
-    for name, entry in manifest.files.items():
-        file = path / name
-        if not file.is_file() or file.stat().st_size != entry["bytes"]:
-            raise IntegrityError("missing or cut short", where=str(file), hint="build the index again")
-    return manifest
 
 
 def _refuse_foreign(root: Path) -> None:

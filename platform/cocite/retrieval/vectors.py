@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import load_array, read_json, write_atomic
-from cocite.errors import InputError, IntegrityError, NotFoundError, nearest
+from cocite.artifacts import load_array, read_error, read_json, write_atomic
+from cocite.errors import InputError, NotFoundError, nearest
 from cocite.protocols import NO_ROW, Ranking
 
 # FAISS's type stubs lack much of its Python interface.
@@ -176,13 +176,14 @@ class VectorIndex:
         try:
             raw = load_array(folder / "vectors.npy")
             flags = faiss.IO_FLAG_MMAP_IFC if settings["kind"] == "flat" else 0
+            (folder / "index.faiss").open(
+                "rb"
+            ).close()  # FAISS does not tell what the system refuses from bad content
             engine = faiss.read_index(str(folder / "index.faiss"), flags)
             if raw.shape != (settings["count"], settings["dimension"]) or engine.ntotal != len(raw):
                 raise ValueError(f"{engine.ntotal} indexed, {raw.shape} kept, {settings} written")
         except (OSError, KeyError, ValueError, RuntimeError) as error:
-            raise IntegrityError(
-                f"not a readable vector index: {error}", where=str(folder), hint="build the index again"
-            ) from error
+            raise read_error(error, folder, "not a readable vector index", "build the index again") from error
         return cls(settings["kind"], raw, engine, threads=threads)
 
 

@@ -2,7 +2,7 @@
 
 ::
 
-    INDEX/CURRENT             names the current version; replaced atomically
+    INDEX/CURRENT             names the current version, and below it a check of the name; replaced atomically
     INDEX/versions/000001/    an artifact, never changed once it is there
     INDEX/locks/000001        held shared by every reader of that version
     INDEX/locks/writer        held by whoever makes a version
@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cocite.artifacts import write_atomic
+from cocite.artifacts import read_error, write_atomic
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError, nearest
 
 KEEP = 2
@@ -62,13 +63,24 @@ class Versions:
         """The current version; raises when the folder holds no index."""
         path = self.root / "CURRENT"
         try:
-            version = path.read_text(encoding="utf-8").strip()
+            text = path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError as error:
             raise NotFoundError(
                 "holds no index", where=str(self.root), hint="make one with `cocite index build`"
             ) from error
-        if not version.isdigit():
-            raise IntegrityError(f"names no version: {version[:40]!r}", where=str(path))
+        except OSError as error:
+            raise read_error(error, path, "names no version") from error
+        version = text.strip()
+        if version.isdigit() and version.isascii():
+            return version  # an earlier cocite wrote the name alone
+        version = text.partition("\n")[0]
+        if text != _current(version):
+            names = ", ".join(self.names()) or "none is there"
+            raise IntegrityError(
+                f"damaged: {text[:40]!r} names no version",
+                where=str(path),
+                hint=f"write the name of one into it: {names}",
+            )
         return version
 
     def pin(self, version: str | None = None) -> tuple[str, Pin]:
@@ -122,7 +134,7 @@ class Versions:
         """Make a complete version the current one."""
         if not self.folder(version).is_dir():
             raise InputError(f"no version {version!r}", where=str(self.root))
-        write_atomic(self.root / "CURRENT", version + "\n")
+        write_atomic(self.root / "CURRENT", _current(version))
 
     def collect(self, keep: int = KEEP) -> list[str]:
         """Delete all but the last ``keep`` versions, the current one and those in use; returns the deleted."""
@@ -143,3 +155,8 @@ class Versions:
             shutil.rmtree(doomed)
             path.unlink(missing_ok=True)
         return True
+
+
+def _current(version: str) -> str:
+    """The text of ``CURRENT``: one flipped bit in the name alone could name another version that is there."""
+    return f"{version}\n{hashlib.sha256(version.encode()).hexdigest()[:16]}\n"

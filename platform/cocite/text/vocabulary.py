@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cocite.artifacts import write_atomic
+from cocite.artifacts import read_error, write_atomic
 from cocite.corpus.csr import CSR
 from cocite.errors import IntegrityError, NotFoundError
 
@@ -147,8 +147,8 @@ class Vocabulary:
             lines = path.read_text(encoding="utf-8").split("\n")[:-1]
         except FileNotFoundError as error:
             raise NotFoundError("no such file", where=str(path)) from error
-        except UnicodeDecodeError as error:
-            raise IntegrityError(f"not valid UTF-8: {error}", where=str(path)) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise read_error(error, path, "not valid UTF-8") from error
         types, counts = [], []
         for number, line in enumerate(lines, 1):
             type_, tab, count = line.rpartition("\t")

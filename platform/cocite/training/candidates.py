@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cocite.artifacts import load_array, publish, read_manifest
+from cocite.artifacts import load_array, publish
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
@@ -22,6 +22,7 @@ from cocite.errors import InputError, IntegrityError
 from cocite.protocols import NO_ROW, Query
 from cocite.text.queries import context_queries, manuscript_queries
 from cocite.training.periods import PeriodSettings
+from cocite.verification import open_verified_once
 
 KIND = "candidates"
 PARTS = ("train", "dev")
@@ -148,7 +149,7 @@ def load(folder: Path, corpus: Corpus) -> dict[str, CandidateSet]:
         InputError: they were made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    manifest = read_manifest(folder, kind=KIND)
+    manifest = open_verified_once(folder, kind=KIND)
     if manifest.meta.get("corpus") != corpus.version:
         raise InputError(
             "the candidates are of another corpus", where=str(folder), hint="remove them, to be made anew"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import holds, load_array, publish, read_manifest
+from cocite.artifacts import holds, load_array, publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
@@ -25,6 +25,7 @@ from cocite.text.pairs import paper_text
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.periods import Periods, PeriodSettings
+from cocite.verification import open_verified_once
 
 KIND = "pretraining-texts"
 BLOCK = 512
@@ -183,7 +184,7 @@ def load(folder: Path, corpus: Corpus) -> Texts:
         InputError: it was made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    manifest = read_manifest(folder, kind=KIND)
+    manifest = open_verified_once(folder, kind=KIND)
     if manifest.meta.get("corpus") != corpus.version:
         raise InputError(
             "the texts are of another corpus", where=str(folder), hint="remove them, to be made anew"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import holds, load_array, publish, read_manifest
+from cocite.artifacts import holds, load_array, publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
@@ -25,6 +25,7 @@ from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.periods import Periods, PeriodSettings
 from cocite.training.pretraining_texts import texts_of
+from cocite.verification import open_verified_once
 
 KIND = "sentence-texts"
 """Of the artifact, and its name in a model folder."""
@@ -223,7 +224,7 @@ def load(folder: Path, corpus: Corpus) -> SentenceTexts:
         InputError: it was made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    manifest = read_manifest(folder, kind=KIND)
+    manifest = open_verified_once(folder, kind=KIND)
     if manifest.meta.get("corpus") != corpus.version:
         raise InputError(
             "the texts are of another corpus", where=str(folder), hint="remove them, to be made anew"

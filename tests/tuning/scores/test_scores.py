@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cocite.artifacts import seal
 from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.hits import UNRANKED, Hits
@@ -257,6 +258,6 @@ def test_a_fusion_that_saw_all_dev_queries_is_refused(
     shutil.copytree(model / "fusion", folder / "fusion")
     manifest = json.loads((folder / "fusion" / "manifest.json").read_text())
     manifest["meta"]["recipe"]["reserve"] = 0.0
-    (folder / "fusion" / "manifest.json").write_text(json.dumps(manifest))
+    seal(folder / "fusion", kind=manifest["kind"], meta=manifest["meta"])
     with pytest.raises(InputError, match=r"trained on all dev queries.*reserve=0\.3"):
         DepthsStudySettings(model=folder).open(store, shared).prepare()

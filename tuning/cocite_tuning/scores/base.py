@@ -31,6 +31,7 @@ from cocite.protocols import Encoder
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot, current_meta
+from cocite.verification import open_verified_once
 from cocite_tuning.study import Report
 from cocite_tuning.usage import INDEX, Locations, Usage
 
@@ -330,7 +331,7 @@ class ScoreStudy(ABC, Generic[S]):
             raise NotFoundError(
                 "the scores that all trials share are not there", where=str(self.folder), hint="prepare first"
             )
-        return read_manifest(self.folder, kind=self._kind)
+        return open_verified_once(self.folder, kind=self._kind)
 
     def _array(self, name: str) -> NDArray[Any]:
         """An array of the cache, memory-mapped: all processes of a machine share one copy."""

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from cocite.artifacts import FORMAT, MANIFEST, read_json, read_manifest, sha256, write_atomic
+from cocite.artifacts import MANIFEST, manifest_text, read_json, read_manifest, sha256, write_atomic
 from cocite.errors import CociteError, InputError
 from cocite.training.engine.backends.base import MOMENTS, Backend, Slots, buffers_of
 from cocite.training.engine.world import World
@@ -130,9 +130,8 @@ def write(
         merged |= theirs
     trouble = None
     if world.first:
-        manifest = {"format": FORMAT, "kind": KIND, "meta": dict(meta), "files": merged}
         try:
-            write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+            write_atomic(folder / MANIFEST, manifest_text(KIND, meta, merged))
         except OSError as error:
             trouble = _told(error)
     trouble = world.agree(trouble)

@@ -1,0 +1,80 @@
+"""``cocite model``: check and list the parts of a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cocite.artifacts import MANIFEST, Manifest, read_manifest
+from cocite.artifacts import verify as verify_artifact
+from cocite.cli.console import JsonFlag, emit, out, table
+from cocite.errors import NotFoundError
+
+app = typer.Typer(help="Check and list the parts of a model folder.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or one part of it.")]
+
+
+@app.command()
+def verify(model: Folder, as_json: JsonFlag = False) -> None:
+    """Check every file of every part against its SHA-256; a damaged one is named."""
+    facts = [_facts(path, verify_artifact(path)) for path in _parts(model)]
+    if as_json:
+        emit({"ok": True, "parts": facts})
+        return
+    for part in facts:
+        files, size = part["files"], part["bytes"]
+        out.print(
+            f"{part['part']}: {files} files, {size / 1e6:,.1f} MB, undamaged (version {part['version']})"
+        )
+
+
+@app.command("list")
+def list_(model: Folder, as_json: JsonFlag = False) -> None:
+    """List the parts with their versions, the corpora they were trained on, and their dev metrics."""
+    facts = [_facts(path, read_manifest(path)) for path in _parts(model)]
+    if as_json:
+        emit(facts)
+        return
+    columns = ["part", "kind", "MB", "version", "corpus", "dev metrics"]
+    rows = [
+        (
+            part["part"],
+            part["kind"],
+            f"{part['bytes'] / 1e6:,.1f}",
+            part["version"],
+            part["corpus"] or "–",
+            ", ".join(f"{name} {value:.3f}" for name, value in part["dev"].items()) or "–",
+        )
+        for part in facts
+    ]
+    table(str(model), columns, rows)
+
+
+def _parts(model: Path) -> list[Path]:
+    """The artifacts of a model folder in order of their names; the folder itself where it is one."""
+    if not model.is_dir():
+        raise NotFoundError("no such model folder", where=str(model))
+    if (model / MANIFEST).is_file():
+        return [model]
+    # What begins with a dot is what a training or a publication has not ended.
+    found = [path for path in sorted(model.glob("[!.]*")) if (path / MANIFEST).is_file()]
+    if not found:
+        raise NotFoundError("holds no model", where=str(model), hint="train one: cocite train nnselect …")
+    return found
+
+
+def _facts(path: Path, manifest: Manifest) -> dict[str, Any]:
+    """What is told of a part. Metrics are numbers by name; seconds and the training's loss are none of dev."""
+    dev = manifest.meta.get("dev", {})
+    return {
+        "part": path.name,
+        "kind": manifest.kind,
+        "version": manifest.digest,
+        "files": len(manifest.files),
+        "bytes": sum(entry["bytes"] for entry in manifest.files.values()),
+        "corpus": manifest.meta.get("corpus"),
+        "dev": {name: value for name, value in dev.items() if name not in ("loss", "seconds")},
+    }
