@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cocite.errors import BusyError, CociteError, ConfigError, InputError
+from cocite.locks import locked
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.places import locked
 
 LOCAL = "local"
 SCRATCH = "cocite-ray-"

@@ -9,11 +9,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import MANIFEST
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, ConfigError, InputError
+from cocite.errors import CociteError, ConfigError
 from cocite.training.engine.world import World
-from cocite_jobs.places import Place, at_hand
+from cocite_jobs.places import Place, at_hand, require_replaceable, training_lock
 from cocite_jobs.preparing import prepare
 from cocite_jobs.ray_cluster import workers_range
 from cocite_jobs.runs import Run, State
@@ -103,7 +102,7 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
     world = World.join(timeout=recipe.workers.timeout) if manner.on == "process" else World()
     recipe = settled(recipe, world.size if manner.on == "process" else workers_range(recipe.workers)[1])
     place = Place.of(to)
-    _vacant(place / str(recipe.kind))
+    require_replaceable(place / str(recipe.kind))
     run = Run.of(recipe, place)
     module, settings, _ = KINDS[str(recipe.kind)]
 
@@ -112,6 +111,7 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
     with ExitStack() as stack:
         if world.first:
             try:
+                stack.enter_context(training_lock(place, str(recipe.kind)))
                 stack.enter_context(run.held())
                 state = run.begin(recipe, corpus, manner.start)
             except CociteError as error:
@@ -128,17 +128,6 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
             fingerprint=state.fingerprint,
         )
         yield Training(recipe, corpus, order, run, state, manner, world)
-
-
-def _vacant(place: Place) -> None:
-    """Refuse what the model may not take the place of: better now than when it is trained."""
-    names = place.names()
-    if names and MANIFEST not in names:
-        raise InputError(
-            "is not empty and holds no model, so it is not replaced",
-            where=place.uri,
-            hint="name another: --to",
-        )
 
 
 def settled(recipe: Any, workers: int) -> Any:
