@@ -93,6 +93,7 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
 
     Raises:
         ConfigError: the recipe's workers and its backend do not go together.
+        NotFoundError: the recipe's encoder cannot be had.
         InputError: what an earlier training left is in the way, or ``--resume`` has nothing to go on with.
         BusyError: another process trains there.
     """
@@ -113,6 +114,7 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
             try:
                 stack.enter_context(training_lock(place, str(recipe.kind)))
                 stack.enter_context(run.held())
+                _require_encoder(recipe, manner)
                 state = run.begin(recipe, corpus, manner.start)
             except CociteError as error:
                 trouble = error
@@ -128,6 +130,20 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
             fingerprint=state.fingerprint,
         )
         yield Training(recipe, corpus, order, run, state, manner, world)
+
+
+def _require_encoder(recipe: Any, manner: Manner) -> None:
+    """Refuse a pretrained encoder that cannot be had here, before what it is trained on is made, and Ray is started.
+
+    Raises:
+        NotFoundError: neither a folder nor a model of a hub that answers.
+    """
+    name = getattr(recipe, "encoder", None)
+    is_elsewhere = manner.on == "ray" and (manner.address is not None or "RAY_ADDRESS" in os.environ)
+    if isinstance(name, str) and not is_elsewhere and not Path(name).is_dir():
+        from cocite.models.hub import must_be_cached
+
+        must_be_cached(name)
 
 
 def settled(recipe: Any, workers: int) -> Any:
