@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out
+from cocite.cli.console import JsonFlag, emit, err, out, waiting
 from cocite.config import with_overrides
 from cocite_serve.settings import ServeSettings
 
@@ -85,7 +85,7 @@ def serve(
     if parsed.host not in LOOPBACK:
         err.print(f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login.")
     try:
-        with err.status("Starting the endpoint …"):
+        with waiting("Starting the endpoint"):
             endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
     except KeyboardInterrupt:
         err.print("Ended before it was up.")

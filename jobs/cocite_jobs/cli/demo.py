@@ -6,12 +6,13 @@ import shlex
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import err, out
+from cocite.cli.console import err, out, waiting
 
 app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
 
@@ -67,7 +68,9 @@ def demo(
         *(("--known-until", known) if known else ()),
     )
     _say(*steps.serve_arguments(folders, port))
-    with steps.endpoint(folders, port) as url:
+    with ExitStack() as stack:
+        with waiting("Starting the endpoint"):
+            url = stack.enter_context(steps.endpoint(folders, port))
         asked = steps.manuscript(store)
         answer = steps.ask(url, asked["request"])
         _show(asked, answer)
