@@ -93,7 +93,8 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
         keep_freed_memory()
     recipe = order.parsed()
     run = Run.of(recipe, Place.of(order.to))
-    if run.state() is None:
+    state = run.state()
+    if state is None:
         raise CociteError(
             f"rank {world.rank} does not see the training's folder",
             where=run.place.uri,
@@ -102,6 +103,12 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
     teller = Teller(send, recipe.training)
     teller.stage("preparing")
     corpus = Corpus.open(at_hand(order.corpus))
+    if corpus.version != state.corpus:
+        raise CociteError(
+            f"is version {corpus.version} now, and the training began with {state.corpus}",
+            where=order.corpus,
+            hint="the corpus was replaced meanwhile: train again, with --fresh for the new one",
+        )
     task = importlib.import_module(order.module).build(recipe, corpus, at_hand(order.to))
     store = run.store(world, metric=task.metric, keep=recipe.training.keep)
     outcome = loop.train(

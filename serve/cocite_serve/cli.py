@@ -72,10 +72,11 @@ def serve(
 
     ended = threading.Event()
 
-    starting = True
+    starting, ended_by = True, 0
 
     def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        first = not ended.is_set()
+        nonlocal ended_by
+        first, ended_by = not ended.is_set(), number
         ended.set()
         if starting and first:  # a second one would only disturb the cleaning up
             raise KeyboardInterrupt
@@ -88,8 +89,10 @@ def serve(
         with waiting("Starting the endpoint"):
             endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
     except KeyboardInterrupt:
-        err.print("Ended before it was up.")
-        return
+        if ended_by == signal.SIGTERM:
+            err.print("Ended before it was up.")
+            return
+        raise
     with endpoint:
         starting = False
         if json_:

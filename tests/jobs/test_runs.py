@@ -181,6 +181,15 @@ def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
     assert go(corpus, tmp_path / "model", mishap, start="resume") == 4
 
 
+def test_a_corpus_that_is_replaced_before_the_workers_open_it_is_told(tmp_path: Path) -> None:
+    store = build(Synthetic(60, seed=11), tmp_path / "store")
+    with ready(recipe(), store, tmp_path / "model", Manner()) as training:
+        build(Synthetic(60, seed=12), tmp_path / "store", replace=True)
+        sentence = rf"store: is version \w+ now, and the training began with {store.version} \(the corpus was replaced"
+        with pytest.raises(CociteError, match=sentence):
+            training.train(Report())
+
+
 def test_what_the_model_may_not_replace_is_told_before_it_is_trained(corpus: Corpus, tmp_path: Path) -> None:
     (tmp_path / "bag").mkdir()
     (tmp_path / "bag" / "notes.txt").touch()

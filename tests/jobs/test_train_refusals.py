@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -181,3 +183,22 @@ def test_a_full_disk_is_told_and_what_was_there_stays(corpus: Corpus, tmp_path: 
         assert digest == verify(tmp_path / "model" / "nnselect").digest
         remains.append(left)
     assert remains == [["nnselect"], ["nnselect"], [".nnselect.checkpoint", "nnselect"]]
+
+
+def test_an_interrupt_is_one_word_and_leaves_what_was_there(corpus: Corpus, tmp_path: Path) -> None:
+    model, log = tmp_path / "model", tmp_path / "log"
+    train(load_recipe("nnselect", SMALL), corpus, model)
+    digest = verify(model / "nnselect").digest
+    script = "import signal, cocite.cli\nsignal.signal(signal.SIGINT, signal.default_int_handler)\ncocite.cli.main()"
+    overrides = [*SMALL, "loop.epochs=10000", "loop.patience=10000"]
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, *command(corpus, "nnselect", model, *overrides)], stderr=file
+        )
+        while "epoch 1:" not in log.read_text() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        code = process.wait(60)
+    assert (code, log.read_text().splitlines()[-1]) == (130, "cocite: stopped")
+    assert verify(model / "nnselect").digest == digest
+    assert {path.name for path in model.iterdir()} <= {"nnselect", ".nnselect.checkpoint"}
