@@ -84,12 +84,21 @@ def manuscript(corpus: Corpus) -> dict[str, Any]:
     return {"request": request, "cites": set(paper.citations), "paper": paper}
 
 
-@contextmanager
-def endpoint(folders: Folders, port: int) -> Iterator[str]:
-    """``cocite serve`` as a process of its own; yields its address once both stages are loaded."""
+def require_free_port(port: int) -> None:
+    """Refuse a port that something listens on already.
+
+    Raises:
+        InputError: something does.
+    """
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", port)) == 0:
             raise InputError(f"port {port} is taken", where="--port", hint="name another one, as PORT=8001")
+
+
+@contextmanager
+def endpoint(folders: Folders, port: int) -> Iterator[str]:
+    """``cocite serve`` as a process of its own; yields its address once both stages are loaded."""
+    require_free_port(port)
     command = [sys.executable, "-m", "cocite", *serve_arguments(folders, port)]
     with tempfile.TemporaryFile() as told:
         # A session of its own, so that Ctrl-C reaches the demo alone, which then ends the endpoint.

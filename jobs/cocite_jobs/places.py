@@ -5,20 +5,20 @@ What is published elsewhere is written so that its manifest comes last: a folder
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import MANIFEST, Manifest, publish, read_manifest, verify, write_atomic
-from cocite.errors import BusyError, CociteError, InputError, NotFoundError
+from cocite.disk import disk_errors
+from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.locks import locked
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,9 @@ class Place:
     def write(self, name: str, text: str) -> None:
         """Replace a small file, so that a reader sees the old content or the new, whole."""
         if self.files is None:
-            Path(self.path).mkdir(parents=True, exist_ok=True)
-            write_atomic(Path(self.path, name), text)
+            with disk_errors(self.uri):
+                Path(self.path).mkdir(parents=True, exist_ok=True)
+                write_atomic(Path(self.path, name), text)
             return
         with _told(self.uri):
             self.files.create_dir(self.path)
@@ -121,9 +122,10 @@ class Place:
     def upload(self, folder: Path, names: list[str]) -> None:
         """Copy some files of a local folder, named relative to it, into this place."""
         if self.files is None:
-            for name in names:
-                Path(self.path, name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(folder / name, Path(self.path, name))
+            with disk_errors(self.uri):
+                for name in names:
+                    Path(self.path, name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(folder / name, Path(self.path, name))
             return
         with _told(self.uri):
             for name in names:
@@ -139,11 +141,12 @@ class Place:
         """Copy all files into a local folder, which is made; returns it."""
         from pyarrow import fs
 
+        if self.files is None:
+            with disk_errors(folder):
+                shutil.copytree(self.path, folder, dirs_exist_ok=True)
+            return folder
         folder.mkdir(parents=True, exist_ok=True)
         with _told(self.uri):
-            if self.files is None:
-                shutil.copytree(self.path, folder, dirs_exist_ok=True)
-                return folder
             for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)):
                 name = info.path.removeprefix(self.path).lstrip("/")
                 if info.type != fs.FileType.File:
@@ -162,7 +165,8 @@ class Place:
         """Make this place hold an artifact, which may take the place of another of the same kind."""
         manifest = read_manifest(artifact)
         if self.files is None:
-            with publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True) as folder:
+            published = publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True)
+            with disk_errors(self.uri), published as folder:
                 shutil.copytree(artifact, folder, dirs_exist_ok=True)
                 (folder / MANIFEST).unlink()
             return
@@ -191,7 +195,7 @@ def at_hand(text: str | Path) -> Path:
     place = Place.of(text)
     if place.local is not None:
         return place.local
-    folder = cache() / hashlib.sha256(place.uri.encode()).hexdigest()[:16]
+    folder = cache() / _key(place)
     folder.mkdir(parents=True, exist_ok=True)
     names = place.names()
     with locked(folder.with_suffix(".lock"), wait=True):
@@ -216,23 +220,40 @@ def _copied(place: Place, folder: Path) -> Path:
     return folder
 
 
-@contextmanager
-def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a lock file while the block runs; it is let go when the process ends, however that is.
+def require_replaceable(place: Place) -> None:
+    """Refuse a place whose content a model may not replace: better now than when the model is trained.
 
     Raises:
-        BusyError: another process holds it, and ``wait`` is off.
+        InputError: the place holds something else than a model.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError as error:
-            raise BusyError("another process trains here", where=str(path.parent)) from error
-        except OSError as error:
-            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks
-                raise
+    names = place.names()
+    if names and MANIFEST not in names:
+        raise InputError(
+            "is not empty and holds no model, so it is not replaced",
+            where=place.uri,
+            hint="name another: --to",
+        )
+
+
+@contextmanager
+def training_lock(place: Place, kind: str) -> Iterator[None]:
+    """Keep other processes of this machine from training one kind into a model folder while the block runs.
+
+    Raises:
+        BusyError: one of them does.
+        CociteError: the folder cannot be written.
+    """
+    folder = place.local or cache()
+    name = f".{kind}.training.lock" if place.local else f"{_key(place)}.{kind}.lock"
+    with ExitStack() as stack:
+        with disk_errors(folder):
+            stack.enter_context(locked(folder / name, folder=place.uri))
         yield
+
+
+def _key(place: Place) -> str:
+    """A file name for what is kept here of a place elsewhere."""
+    return hashlib.sha256(place.uri.encode()).hexdigest()[:16]
 
 
 @contextmanager

@@ -11,12 +11,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cocite.errors import BusyError, CociteError, ConfigError, InputError
+from cocite.errors import BusyError, ConfigError, InputError
+from cocite.locks import locked
+from cocite.ray_start import check_address, ray_errors, start_patiently
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.places import locked
 
 LOCAL = "local"
 SCRATCH = "cocite-ray-"
+START_S = 90.0
+"""Seconds for which a Ray that a busy machine did not bring up in time is started again."""
 YOUNG_S = 60
 """Seconds for which a scratch folder is left alone though nobody has locked it yet."""
 STORE_BYTES = 128 * 2**20
@@ -36,14 +39,14 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
         a scratch folder of this process.
 
     Raises:
-        InputError: a cluster at such an address takes jobs only.
-        CociteError: no cluster answers.
+        InputError: a cluster at such an address takes jobs only, or no cluster answers there.
+        CociteError: Ray did not come up.
     """
+    where = "--address" if address else "RAY_ADDRESS"
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address.startswith(("ray://", "http://", "https://")):
-        raise InputError(
-            f"{address!r} is reached by jobs only", where="--address", hint="use cocite job submit"
-        )
+        raise InputError(f"{address!r} is reached by jobs only", where=where, hint="use cocite job submit")
+    check_address(address, where)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
@@ -57,7 +60,8 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
             if "RAY_TMPDIR" not in os.environ:
                 options["_temp_dir"] = str(folder)
         try:
-            _begin(address, options, attempts=2 if address == LOCAL else 1)
+            with ray_errors("Ray did not start" if address == LOCAL else f"no Ray at {address}", folder):
+                start_patiently(lambda: ray.init(address, **options), ray.shutdown, START_S)
             yield folder
         finally:
             ray.shutdown()
@@ -77,21 +81,6 @@ def scratch() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _begin(address: str, options: dict[str, Any], attempts: int) -> None:
-    """Start or join Ray. One of our own is given a second chance: on a busy machine it may come up too slowly."""
-    import ray
-
-    for left in reversed(range(attempts)):
-        try:
-            ray.init(address, **options)
-            return
-        except Exception as error:  # Ray raises whatever it likes, down to the bare class
-            ray.shutdown()
-            if not left:
-                line = (str(error).strip().splitlines() or ["no answer"])[0]
-                raise CociteError(f"no Ray: {line}", where=address) from error
 
 
 def workers_range(workers: WorkerSettings) -> tuple[int, int]:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from cocite.config import Settings, flat
 from cocite.corpus.store import Corpus
+from cocite.disk import disk_errors
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.locks import locked
 from cocite.training.engine.stores import FolderStore, Store
 from cocite.training.engine.world import World
-from cocite_jobs.places import Place, locked
+from cocite_jobs.places import Place
 from cocite_jobs.remote_store import RemoteStore
 
 STATE, LOG = "run.json", "log.json"
@@ -185,13 +187,19 @@ class Run:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes of this machine out while the block runs.
+        """Keep other processes of this machine out of a storage that several model folders may name.
 
         Raises:
             BusyError: one of them trains here.
+            CociteError: the storage cannot be written.
         """
         local = self.place.local
-        with locked(local / ".lock") if local is not None else nullcontext():
+        if not self.kept or local is None:  # the lock of the model folder protects what is beside the model
+            yield
+            return
+        with ExitStack() as stack:
+            with disk_errors(local):
+                stack.enter_context(locked(local / ".lock"))
             yield
 
     def _step(self) -> int:

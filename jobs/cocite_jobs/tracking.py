@@ -9,13 +9,15 @@ import logging
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from cocite.config import Settings, flat
+from cocite.disk import disk_errors
 from cocite.errors import CociteError, InputError
+from cocite.locks import locked
 from cocite.verification import open_verified
 
 PARAM_LIMIT = 6000
@@ -24,6 +26,10 @@ PARAMS_AT_ONCE = 100
 """Parameters in one request: what MLflow takes."""
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
 """Set before MLflow is imported; what the environment says already wins."""
+SQLITE = "sqlite:///"
+DATABASE = "mlflow.db"
+ELSEWHERE = "name another store: MLFLOW_TRACKING_URI; or keep no runs: --no-track"
+"""What to do where a store cannot be used."""
 PARENT = "mlflow.parentRunId"
 """Tag by which MLflow knows the run that another belongs to."""
 
@@ -62,7 +68,8 @@ class Run:
         if step is not None:
             finite = {name: value for name, value in finite.items() if step > self.before.get(name, -1)}
         if self.id and finite:
-            _client(self.uri).log_batch(self.id, metrics=_metrics(finite, step))
+            with _told(self.uri):
+                _client(self.uri).log_batch(self.id, metrics=_metrics(finite, step))
 
     def param(self, params: Mapping[str, Any]) -> None:
         """Keep some parameters; nested ones as ``outer.inner``."""
@@ -72,25 +79,28 @@ class Run:
 
         client = _client(self.uri)
         kept = [Param(name, value) for name, value in _params(params).items()]
-        for start in range(0, len(kept), PARAMS_AT_ONCE):
-            client.log_batch(self.id, params=kept[start : start + PARAMS_AT_ONCE])
+        with _told(self.uri):
+            for start in range(0, len(kept), PARAMS_AT_ONCE):
+                client.log_batch(self.id, params=kept[start : start + PARAMS_AT_ONCE])
 
     def tag(self, name: str, value: str) -> None:
         """Set a label."""
         if self.id:
-            _client(self.uri).set_tag(self.id, name, value)
+            with _told(self.uri):
+                _client(self.uri).set_tag(self.id, name, value)
 
     def artifact(self, path: str | Path, *, folder: str | None = None) -> None:
         """Keep a file, or a folder with all that is in it."""
         if not self.id:
             return
         client, path = _client(self.uri), Path(path)
-        if path.is_dir():
-            client.log_artifacts(self.id, str(path), folder or path.name)
-        elif path.is_file():
-            client.log_artifact(self.id, str(path), folder)
-        else:
+        if not path.exists():
             raise InputError("no such file or folder to keep", where=str(path))
+        with _told(self.uri):
+            if path.is_dir():
+                client.log_artifacts(self.id, str(path), folder or path.name)
+            else:
+                client.log_artifact(self.id, str(path), folder)
 
     def child(
         self, name: str, params: Mapping[str, Any], *, tags: Mapping[str, str] | None = None, resume: str = ""
@@ -107,7 +117,7 @@ class Run:
         if not self.id:
             return Run()
         client = _client(self.uri)
-        with _told():
+        with _told(self.uri):
             if resume and client.get_run(resume).data.params == _params(params):
                 return _reopened(client, resume, self.uri) or Run()
             if resume:
@@ -124,7 +134,7 @@ class Run:
             return {}
         client, token = _client(self.uri), None
         found: dict[str, str] = {}
-        with _told():
+        with _told(self.uri):
             experiment = self.experiment or client.get_run(self.id).info.experiment_id
             while True:
                 page = client.search_runs([experiment], f"tags.`{PARENT}` = '{self.id}'", page_token=token)
@@ -136,7 +146,8 @@ class Run:
     def end(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
         """Close the run."""
         if self.id:
-            _client(self.uri).set_terminated(self.id, status)
+            with _told(self.uri):
+                _client(self.uri).set_terminated(self.id, status)
 
 
 @contextmanager
@@ -168,20 +179,20 @@ def run(
     earlier = _reopened(client, resume, uri) if resume else None
     if earlier is None:
         experiment_id = _experiment(client, experiment, tracking, uri)
-        with _told():
+        with _told(uri):
             created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
     current = earlier or Run(created.info.run_id, uri, experiment_id)
-    status: Literal["FINISHED", "FAILED", "KILLED"] = "FAILED"
     try:
         if earlier is None:
             current.param(params or {})
         yield current
-        status = "FINISHED"
-    except KeyboardInterrupt:
-        status = "KILLED"
+    except BaseException as error:
+        with suppress(
+            CociteError
+        ):  # what ended the run says more than what keeps its end from being recorded
+            current.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
         raise
-    finally:
-        current.end(status)
+    current.end("FINISHED")
 
 
 def register(
@@ -206,7 +217,7 @@ def register(
     for path in sorted(folder.glob("*")):
         if not path.name.startswith("."):  # what an unfinished training keeps beside the model
             run.artifact(path, folder=f"model/{path.name}" if path.is_dir() else "model")
-    with _told():
+    with _told(run.uri):
         _registered(client, name)
         source = f"{client.get_run(run.id).info.artifact_uri.rstrip('/')}/model"
         tags = {f"artifact.{part}": f"{manifest.kind} {manifest.digest}" for part, manifest in kinds.items()}
@@ -232,7 +243,7 @@ def fetch(name: str, alias: str, to: str | Path, *, tracking: Tracking | None = 
     import mlflow
 
     uri = _uri(tracking or Tracking())
-    with _told():
+    with _told(uri), disk_errors(to):
         version = _client(uri).get_model_version_by_alias(name, alias)
         return Path(
             mlflow.artifacts.download_artifacts(
@@ -251,9 +262,7 @@ def _uri(tracking: Tracking) -> str:
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
         return given
-    folder = tracking.folder.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder / 'mlflow.db'}"
+    return f"{SQLITE}{tracking.folder.resolve() / DATABASE}"
 
 
 def _client(uri: str) -> Any:
@@ -263,19 +272,48 @@ def _client(uri: str) -> Any:
     from mlflow import MlflowClient
 
     logging.getLogger("mlflow.store.db").setLevel(logging.WARNING)  # it tells that it makes its tables
-    with _told():
-        return MlflowClient(uri, uri)
+    with _told(uri), _new_database(uri) as is_new:
+        client = MlflowClient(uri, uri)
+        if is_new:
+            client.search_experiments(max_results=1)  # makes the tables
+        return client
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """MLflow's own errors as a sentence."""
-    from mlflow.exceptions import MlflowException
+def _new_database(uri: str) -> Iterator[bool]:
+    """Let the block make MLflow's tables, where the store is a new SQLite file; yields whether it is one.
 
+    Of two processes that make them at the same time one would fail, and with half of its tables, as a full disk leaves
+    it, MLflow would never open the file again.
+    """
+    path = Path(uri.removeprefix(SQLITE))
+    lock = path.with_name(f".{path.name}.lock")  # there while tables are made
+    if not uri.startswith(SQLITE) or (path.exists() and not lock.exists()):
+        yield False
+        return
+    with locked(lock, wait=True):
+        is_new = not path.exists()
+        try:
+            yield is_new
+        except BaseException:
+            if is_new:
+                path.unlink(missing_ok=True)
+                path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(uri: str) -> Iterator[None]:
+    """MLflow's own errors, and those of the disk that it writes to, as a sentence."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    folder = str(Path(uri.removeprefix(SQLITE)).parent) if uri.startswith(SQLITE) else uri
     try:
-        yield
-    except MlflowException as error:
-        raise CociteError(f"MLflow: {str(error).splitlines()[0]}") from error
+        with disk_errors(folder, hint=f"MLflow keeps its runs there: make room, or {ELSEWHERE}"):
+            yield
+    except (MlflowException, SQLAlchemyError) as error:
+        raise CociteError(f"MLflow: {str(error).splitlines()[0]}", where=folder, hint=ELSEWHERE) from error
 
 
 def _reopened(client: Any, id_: str, uri: str) -> Run | None:
@@ -286,14 +324,14 @@ def _reopened(client: Any, id_: str, uri: str) -> Run | None:
         client.update_run(id_, status="RUNNING")
     except MlflowException:
         return None
-    with _told():
+    with _told(uri):
         run = client.get_run(id_)
         steps = {n: max(m.step for m in client.get_metric_history(id_, n)) for n in run.data.metrics}
     return Run(id_, uri, run.info.experiment_id, steps)
 
 
 def _experiment(client: Any, name: str, tracking: Tracking, uri: str) -> str:
-    with _told():
+    with _told(uri):
         found = client.get_experiment_by_name(name)
         if found is not None:
             return str(found.experiment_id)

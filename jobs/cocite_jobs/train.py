@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 
 from cocite.config import Settings, read_yaml, with_overrides, with_values
 from cocite.corpus.store import Corpus
+from cocite.disk import disk_errors
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -200,6 +201,8 @@ def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> I
 
     Raises:
         InputError: the manner does not fit the kind, or what an earlier training left is in the way.
+        BusyError: another process trains this kind into this folder.
+        CociteError: the folder cannot be written.
     """
     kind = str(recipe.kind)  # type: ignore[attr-defined]
     if is_neural(kind):
@@ -210,12 +213,14 @@ def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> I
         return
     if manner.on == "ray" or manner.address is not None:
         raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
-    from cocite_jobs.places import Place, at_hand
+    from cocite_jobs.places import Place, at_hand, require_replaceable, training_lock
 
     place, folder = Place.of(to), at_hand(to)
+    require_replaceable(place / kind)
     if manner.start == "resume" and not (folder / f".{kind}.checkpoint").is_dir():
         raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
-    yield _InProcess(recipe, corpus, place, folder, fresh=manner.start == "fresh")
+    with training_lock(place, kind):
+        yield _InProcess(recipe, corpus, place, folder, fresh=manner.start == "fresh")
 
 
 class _InProcess:
@@ -233,7 +238,8 @@ class _InProcess:
         """See :class:`Ready`."""
         module, function = KINDS[self.recipe.kind][2].split(":")
         trainer: Trainer = getattr(importlib.import_module(module), function)
-        trained = trainer(self.recipe, self.corpus, self.folder, report, fresh=self.fresh)
+        with disk_errors(self.folder):
+            trained = trainer(self.recipe, self.corpus, self.folder, report, fresh=self.fresh)
         if self.place.local is None:
             (self.place / trained.folder.name).put(trained.folder)
         return trained

@@ -9,11 +9,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import MANIFEST
 from cocite.corpus.store import Corpus
-from cocite.errors import CociteError, ConfigError, InputError
+from cocite.errors import CociteError, ConfigError
 from cocite.training.engine.world import World
-from cocite_jobs.places import Place, at_hand
+from cocite_jobs.places import Place, at_hand, require_replaceable, training_lock
 from cocite_jobs.preparing import prepare
 from cocite_jobs.ray_cluster import workers_range
 from cocite_jobs.runs import Run, State
@@ -94,6 +93,7 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
 
     Raises:
         ConfigError: the recipe's workers and its backend do not go together.
+        NotFoundError: the recipe's encoder cannot be had.
         InputError: what an earlier training left is in the way, or ``--resume`` has nothing to go on with.
         BusyError: another process trains there.
     """
@@ -103,7 +103,7 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
     world = World.join(timeout=recipe.workers.timeout) if manner.on == "process" else World()
     recipe = settled(recipe, world.size if manner.on == "process" else workers_range(recipe.workers)[1])
     place = Place.of(to)
-    _vacant(place / str(recipe.kind))
+    require_replaceable(place / str(recipe.kind))
     run = Run.of(recipe, place)
     module, settings, _ = KINDS[str(recipe.kind)]
 
@@ -112,7 +112,9 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
     with ExitStack() as stack:
         if world.first:
             try:
+                stack.enter_context(training_lock(place, str(recipe.kind)))
                 stack.enter_context(run.held())
+                _require_encoder(recipe, manner)
                 state = run.begin(recipe, corpus, manner.start)
             except CociteError as error:
                 trouble = error
@@ -130,15 +132,18 @@ def prepared(recipe: Any, corpus: Corpus, to: str | Path, manner: Manner) -> Ite
         yield Training(recipe, corpus, order, run, state, manner, world)
 
 
-def _vacant(place: Place) -> None:
-    """Refuse what the model may not take the place of: better now than when it is trained."""
-    names = place.names()
-    if names and MANIFEST not in names:
-        raise InputError(
-            "is not empty and holds no model, so it is not replaced",
-            where=place.uri,
-            hint="name another: --to",
-        )
+def _require_encoder(recipe: Any, manner: Manner) -> None:
+    """Refuse a pretrained encoder that cannot be had here, before what it is trained on is made, and Ray is started.
+
+    Raises:
+        NotFoundError: neither a folder nor a model of a hub that answers.
+    """
+    name = getattr(recipe, "encoder", None)
+    is_elsewhere = manner.on == "ray" and (manner.address is not None or "RAY_ADDRESS" in os.environ)
+    if isinstance(name, str) and not is_elsewhere and not Path(name).is_dir():
+        from cocite.models.hub import must_be_cached
+
+        must_be_cached(name)
 
 
 def settled(recipe: Any, workers: int) -> Any:

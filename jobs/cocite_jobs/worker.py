@@ -5,7 +5,6 @@ The same function runs in one process, under torchrun, and on Ray; who listens d
 
 from __future__ import annotations
 
-import errno
 import importlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ import torch
 
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
+from cocite.disk import disk_errors
 from cocite.errors import CociteError
 from cocite.training.engine import loop
 from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
@@ -29,8 +29,6 @@ from cocite_jobs.telling import Event, Teller
 
 Saved = Callable[[int, Mapping[str, float]], None]
 """Told, on every rank, that there is a checkpoint of a step, with its dev metrics."""
-DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
-"""Errors of a file system that no second attempt mends."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +75,14 @@ def work(
         CociteError: whatever the user can do something about.
     """
     try:
-        return _work(order, world, send if world.first else loop.silent, saved)
+        with disk_errors(order.to):
+            return _work(order, world, send if world.first else loop.silent, saved)
     except torch.OutOfMemoryError as error:
         raise CociteError(
             f"rank {world.rank} is out of GPU memory",
             where="training",
             hint="lower training.tokens, set gradient_checkpointing, or a higher zero",
         ) from error
-    except OSError as error:
-        if error.errno not in DISK:
-            raise
-        raise CociteError(str(error.strerror), where=str(error.filename or order.to)) from error
     finally:
         if world.device.type == "cpu":
             hand_back_memory()  # the process may train another model after this one
@@ -98,7 +93,8 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
         keep_freed_memory()
     recipe = order.parsed()
     run = Run.of(recipe, Place.of(order.to))
-    if run.state() is None:
+    state = run.state()
+    if state is None:
         raise CociteError(
             f"rank {world.rank} does not see the training's folder",
             where=run.place.uri,
@@ -107,6 +103,12 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
     teller = Teller(send, recipe.training)
     teller.stage("preparing")
     corpus = Corpus.open(at_hand(order.corpus))
+    if corpus.version != state.corpus:
+        raise CociteError(
+            f"is version {corpus.version} now, and the training began with {state.corpus}",
+            where=order.corpus,
+            hint="the corpus was replaced meanwhile: train again, with --fresh for the new one",
+        )
     task = importlib.import_module(order.module).build(recipe, corpus, at_hand(order.to))
     store = run.store(world, metric=task.metric, keep=recipe.training.keep)
     outcome = loop.train(
@@ -126,7 +128,8 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
             "dev": {name: round(value, 6) for name, value in outcome.best.items()},
         }
         with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
-            task.export(Path(temporary, "model"), meta)
+            with disk_errors(temporary):
+                task.export(Path(temporary, "model"), meta)
             run.model.put(Path(temporary, "model"))
     world.barrier()
     return asdict(outcome)

@@ -6,8 +6,8 @@ Papers are named by their *row* in the corpus store (int32); ids appear only at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,13 +216,40 @@ class Reranker(Protocol):
         ...
 
 
+class SharedWord(NamedTuple):
+    """A word that query and paper share."""
+
+    word: str
+    weight: float
+    """How much the word says: higher is rarer and more telling."""
+
+
+class CitingPaper(NamedTuple):
+    """A paper of the corpus that cites the recommended one."""
+
+    id: str
+    title: str
+    year: int | None
+    """None: unknown."""
+
+
+class CitingSentence(NamedTuple):
+    """A sentence that cited the recommended paper, and the paper it stands in."""
+
+    sentence: str
+    id: str
+    title: str
+    year: int | None
+    """None: unknown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why a paper is recommended, in terms an author can check."""
+    """Why a paper is recommended, in terms an author can check. The endpoint's answers have the same fields."""
 
-    shared_words: tuple[tuple[str, float], ...] = ()
-    """Words that query and paper share, with their weight, heaviest first."""
-    cited_by: tuple[int, ...] = ()
-    """Rows of the query's neighbours that cite the paper."""
-    sentences: tuple[tuple[int, str], ...] = field(default=())
-    """(citing row, sentence) of historical contexts like the query's that cite the paper."""
+    shared_words: tuple[SharedWord, ...] = ()
+    """Words that query and paper share, heaviest first."""
+    cited_by: tuple[CitingPaper, ...] = ()
+    """The query's neighbours that cite the paper, nearest first."""
+    sentences: tuple[CitingSentence, ...] = ()
+    """Historical contexts like the query's that cite the paper, nearest first."""

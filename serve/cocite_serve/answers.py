@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cocite.protocols import Evidence, Query
+from cocite.protocols import Query
 from cocite_serve.manuscript import Manuscript
 from cocite_serve.papers import Papers
 from cocite_serve.schemas import (
-    CitingSentence,
     EvidenceOut,
-    Neighbour,
     PaperOut,
     RecommendedPaper,
     RecommendRequest,
     RecommendResponse,
-    SharedWord,
     Took,
 )
 
@@ -42,10 +39,6 @@ def response(
 ) -> RecommendResponse:
     """The answer to a request."""
     found = answer.recommendations
-    mentioned = [
-        row for one in found for row in (*one.evidence.cited_by, *(row for row, _ in one.evidence.sentences))
-    ]
-    heads = papers.heads(mentioned)
     counts = papers.in_citations([one.row for one in found])
     return RecommendResponse(
         read_as="context" if parts.context else "title and abstract",
@@ -65,7 +58,7 @@ def response(
                 in_citations=count,
                 score=float(one.score),
                 stages={name: float(value) for name, value in one.stages.items() if math.isfinite(value)},
-                evidence=_evidence(one.evidence, heads),
+                evidence=EvidenceOut.model_validate(one.evidence, from_attributes=True),
             )
             for rank, (one, count) in enumerate(zip(found, counts, strict=True), 1)
         ],
@@ -89,18 +82,4 @@ def paper(papers: Papers, id_: str) -> PaperOut:
         abstract=record.abstract,
         doi=record.doi,
         in_citations=papers.in_citations(papers.rows([id_]))[0],
-    )
-
-
-def _evidence(evidence: Evidence, heads: dict[int, tuple[str, str, int | None]]) -> EvidenceOut:
-    return EvidenceOut(
-        shared_words=[SharedWord(word=word, weight=float(weight)) for word, weight in evidence.shared_words],
-        cited_by=[
-            Neighbour(id=id_, title=title, year=year)
-            for id_, title, year in (heads[row] for row in evidence.cited_by)
-        ],
-        sentences=[
-            CitingSentence(sentence=text, id=heads[row][0], title=heads[row][1], year=heads[row][2])
-            for row, text in evidence.sentences
-        ],
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out
+from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out, waiting
 from cocite.config import with_overrides
 from cocite_serve.settings import ServeSettings
 
@@ -73,10 +73,11 @@ def serve(
 
     ended = threading.Event()
 
-    starting = True
+    starting, ended_by = True, 0
 
     def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        first = not ended.is_set()
+        nonlocal ended_by
+        first, ended_by = not ended.is_set(), number
         ended.set()
         if starting and first:  # a second one would only disturb the cleaning up
             raise KeyboardInterrupt
@@ -86,11 +87,13 @@ def serve(
     if parsed.host not in LOOPBACK:
         err.print(f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login.")
     try:
-        with err.status("Starting the endpoint …"):
+        with waiting("Starting the endpoint"):
             endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
     except KeyboardInterrupt:
-        err.print("Ended before it was up.")
-        return
+        if ended_by == signal.SIGTERM:
+            err.print("Ended before it was up.")
+            return
+        raise
     with endpoint:
         starting = False
         if json_:

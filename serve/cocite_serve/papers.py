@@ -65,11 +65,3 @@ class Papers:
         indptr = self.corpus.cited_by.indptr
         at = np.asarray(rows, np.int64)
         return [int(n) for n in indptr[at + 1] - indptr[at]]
-
-    def heads(self, rows: Sequence[int]) -> dict[int, tuple[str, str, int | None]]:
-        """Id, title and year of some rows."""
-        unique = sorted(set(rows))
-        columns = [self.corpus.papers.take(name, unique) for name in ("id", "title", "year")]
-        return {
-            row: (id_, title, year or None) for row, id_, title, year in zip(unique, *columns, strict=True)
-        }

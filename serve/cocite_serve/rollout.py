@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from cocite.errors import CociteError
+from cocite.ray_start import ray_errors
 from cocite_serve.releases import Release
 from cocite_serve.settings import ServeSettings
 
@@ -92,10 +93,11 @@ class Rollout:
         before = [number_of(name) for name in serve.status().applications if name.startswith(STAGES)]
         name = f"{STAGES}{max(before, default=0) + 1}"
         try:
-            serve.run_many(
-                [serve.RunTarget(stages(release, self._settings), name, None)],
-                wait_for_applications_running=False,
-            )
+            with ray_errors("the stages were not started", "Ray"):
+                serve.run_many(
+                    [serve.RunTarget(stages(release, self._settings), name, None)],
+                    wait_for_applications_running=False,
+                )
             self._wait(serve, name)
         except BaseException:
             _delete(name)

@@ -12,12 +12,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
+from cocite.ray_start import check_address, ray_errors, start_patiently
 from cocite_serve.releases import Held, Release, Source
 from cocite_serve.rollout import Rollout
 from cocite_serve.settings import ServeSettings
@@ -64,7 +65,11 @@ class Endpoint:
         try:
             self._watcher.end()
             if ray.is_initialized():
-                self._rollout.delete()
+                with ray_errors("the endpoint did not end", self._temporary or "Ray"):
+                    self._rollout.delete()
+        except CociteError:
+            if self._temporary is None:  # a private Ray ends all that runs on it
+                raise
         finally:
             if self._temporary is not None:
                 ray.shutdown()
@@ -99,9 +104,11 @@ def start(
 
     Raises:
         InputError: the port is taken, or model and index do not fit.
-        CociteError: a stage cannot be loaded, or the two are of different versions.
+        CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
     _require_port(settings)
+    if address is not None:
+        check_address(address)
     source = Source(settings)
     held = source.take(source.look())  # what is missing is found before Ray is started
     held.release.check()
@@ -116,25 +123,34 @@ def start(
     temporary = None
     if address is None:
         temporary = Path(tempfile.mkdtemp(prefix="cocite-"))
+    http = HTTPOptions(
+        host=settings.host,
+        port=settings.port,
+        # The gateway gives up first and says so in a sentence; this one is for when it cannot.
+        request_timeout_s=settings.request_timeout_s + 10,
+    )
     endpoint = Endpoint(settings, source, held, temporary, tell)
     try:
-        if not ray.is_initialized():
-            with _own_signals():
-                _connect(ray, settings, address, temporary, quiet)
-        if quiet:
-            logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(
-            proxy_location=ProxyLocation.HeadOnly,
-            http_options=HTTPOptions(
-                host=settings.host,
-                port=settings.port,
-                # The gateway gives up first and says so in a sentence; this one is for when it cannot.
-                request_timeout_s=settings.request_timeout_s + 10,
-            ),
-        )
-        endpoint.begin()
+        with ray_errors("the endpoint did not start", temporary or "Ray", longer="--set start_s=600"):
+            if not ray.is_initialized():
+                with _own_signals():
+                    start_patiently(
+                        lambda: _connect(ray, settings, address, temporary, quiet),
+                        ray.shutdown,
+                        settings.start_s,
+                    )
+            if quiet:
+                logging.getLogger("ray.serve").setLevel(logging.WARNING)
+            # Once more, it finds the controller that it had started and waits for that one.
+            start_patiently(
+                lambda: serve.start(proxy_location=ProxyLocation.HeadOnly, http_options=http),
+                int,
+                settings.start_s,
+            )
+            endpoint.begin()
     except BaseException:
-        endpoint.stop()
+        with suppress(Exception):  # what kept it from starting says more than what keeps it from ending
+            endpoint.stop()
         raise
     return endpoint
 

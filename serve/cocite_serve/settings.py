@@ -115,6 +115,9 @@ class ServeSettings(Settings):
     time: some hundredths of a second each on one core."""
     cross_weight: float = Field(default=0.5, ge=0, le=1)
     """What the cross-encoder's score counts beside the order before it, where no final fusion has learned that."""
+    start_s: float = Field(default=180.0, ge=0)
+    """Seconds for which Ray and its HTTP proxy are waited for where a busy machine does not bring them up at once. How
+    long the stages may take to load is ``watch.start_s``."""
     request_timeout_s: float = Field(default=20.0, gt=0)
     """Seconds that one request may take; then it is given up and answered 504."""
     retry_after_s: int = Field(default=1, ge=0)

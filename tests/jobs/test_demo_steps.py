@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import numpy as np
 import pytest
+from calling import call
 
 from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import build_starter
 from cocite.errors import CociteError, InputError
+from cocite.locks import locked
 from cocite_jobs import demo
 
 
@@ -65,3 +68,22 @@ def test_an_endpoint_that_cannot_start_says_why(tmp_path: Path) -> None:
         demo.endpoint(demo.Folders.under(tmp_path), port),
     ):
         pass
+
+
+def test_what_the_demo_cannot_have_is_told_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "demo"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, _, err = call(capsys, "demo", "--to", folder, "--port", port)
+        assert (code, err) == (2, f"cocite: --port: port {port} is taken (name another one, as PORT=8001)\n")
+    (folder / "model").mkdir(parents=True)
+    (folder / ".cocite-demo").touch()
+    with locked(tmp_path / ".demo.lock"):
+        code, _, err = call(capsys, "demo", "--to", folder, "--port", port)
+    assert code == 4
+    assert f"{folder}: process {os.getpid()} is at work here" in err
+    assert (folder / "model").is_dir(), "the other demo's"

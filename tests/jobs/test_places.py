@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
-from cocite_jobs.places import Place, at_hand, locked
+from cocite.locks import locked
+from cocite_jobs.places import Place, at_hand
 
 
 @pytest.fixture
@@ -116,7 +118,7 @@ def test_paths_are_absolute_and_uris_as_given(monkeypatch: pytest.MonkeyPatch, t
 def test_a_lock_keeps_others_out_until_it_is_let_go(tmp_path: Path) -> None:
     with (
         locked(tmp_path / "a" / ".lock"),
-        pytest.raises(BusyError, match="another process trains here"),
+        pytest.raises(BusyError, match=rf"process {os.getpid()} is at work here"),
         locked(tmp_path / "a" / ".lock"),
     ):
         pass

@@ -71,3 +71,24 @@ def test_scratch_of_killed_processes_is_cleared_away(monkeypatch: pytest.MonkeyP
         with scratch() as other:
             assert {path.name for path in tmp_path.iterdir()} == {mine.name, other.name, f"{SCRATCH}young"}
     assert [path.name for path in tmp_path.iterdir()] == [f"{SCRATCH}young"]
+
+
+def test_an_address_of_the_environment_where_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(InputError, match="^RAY_ADDRESS: no Ray cluster answers at 127.0.0.1:1 "), connected():
+        pass
+
+
+def test_a_folder_that_is_too_long_for_rays_sockets_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.delenv("RAY_TMPDIR", raising=False)
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    with (
+        pytest.raises(InputError, match=r"the path of its folder is too long for a socket \(set TMPDIR, or"),
+        connected(),
+    ):
+        pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,7 +158,7 @@ def test_a_damaged_checkpoint_is_named_with_the_one_that_is_whole(corpus: Corpus
 def test_two_do_not_train_in_one_place(corpus: Corpus, tmp_path: Path) -> None:
     with (
         ready(recipe(), corpus, tmp_path, Manner()),
-        pytest.raises(BusyError, match="another process trains here"),
+        pytest.raises(BusyError, match=rf"process {os.getpid()} is at work here"),
         ready(recipe(), corpus, tmp_path, Manner()),
     ):
         pass
@@ -167,7 +168,7 @@ def test_two_do_not_train_in_one_place(corpus: Corpus, tmp_path: Path) -> None:
     ("what", "sentence"),
     [
         ("nan", r"^training: the loss became nan in step 6 "),
-        ("full", r"^somewhere: No space left on device$"),
+        ("full", r"model: No space left on device \(what was there is kept: make room, then"),
     ],
 )
 def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
@@ -178,6 +179,15 @@ def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
     with pytest.raises(CociteError, match=sentence):
         go(corpus, tmp_path / "model", mishap)
     assert go(corpus, tmp_path / "model", mishap, start="resume") == 4
+
+
+def test_a_corpus_that_is_replaced_before_the_workers_open_it_is_told(tmp_path: Path) -> None:
+    store = build(Synthetic(60, seed=11), tmp_path / "store")
+    with ready(recipe(), store, tmp_path / "model", Manner()) as training:
+        build(Synthetic(60, seed=12), tmp_path / "store", replace=True)
+        sentence = rf"store: is version \w+ now, and the training began with {store.version} \(the corpus was replaced"
+        with pytest.raises(CociteError, match=sentence):
+            training.train(Report())
 
 
 def test_what_the_model_may_not_replace_is_told_before_it_is_trained(corpus: Corpus, tmp_path: Path) -> None:

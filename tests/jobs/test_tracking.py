@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from small_disk import run_on_disk
 
 from cocite.artifacts import publish, verify
 from cocite.errors import CociteError, InputError, IntegrityError
@@ -117,3 +118,29 @@ def test_the_environment_names_the_store(store, tmp_path, monkeypatch):
 def test_mlflow_is_not_imported_before_it_is_needed():
     code = "import sys, cocite_jobs.tracking; sys.exit('mlflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+FULL = """
+import os, sys
+from pathlib import Path
+from cocite.errors import CociteError
+from cocite_jobs import tracking
+from cocite_jobs.tracking import Tracking
+
+folder = Path(sys.argv[1])
+try:
+    with tracking.run("full", experiment="tests", tracking=Tracking(folder=folder)):
+        print("it ran")
+except CociteError as error:
+    print(error, [path.name for path in folder.iterdir()])
+"""
+
+
+@pytest.mark.integration
+def test_a_full_disk_is_told_and_no_half_of_a_database_is_left(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    said = run_on_disk(tmp_path / "disk", FULL, options="size=200k").splitlines()[-1]
+    assert said.startswith(
+        f"{tmp_path / 'disk'}: No space left on device (MLflow keeps its runs there: make room, or"
+    )
+    assert said.endswith(" []")

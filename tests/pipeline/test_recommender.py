@@ -57,11 +57,13 @@ def test_recommendations_carry_scores_and_reasons(
         assert paper.stages["fusion"] == paper.score
         text = f"{record.title} {record.abstract}".lower()
         assert all(word in text and weight > 0 for word, weight in paper.evidence.shared_words)
-        assert all(paper.row in recommender.index.history.cites[row] for row in paper.evidence.cited_by)
-        for citing, sentence in paper.evidence.sentences:
-            assert citing != query.paper
-            assert paper.row in recommender.index.history.cites[citing]
-            assert sentence in corpus.contexts.table["text"].to_pylist()
+        for named in (*paper.evidence.cited_by, *paper.evidence.sentences):
+            citing = corpus.paper(corpus.row(named.id))
+            assert (named.title, named.year) == (citing.title, citing.year or None)
+            assert paper.row in recommender.index.history.cites[corpus.row(named.id)]
+        for sentence in paper.evidence.sentences:
+            assert corpus.row(sentence.id) != query.paper
+            assert sentence.sentence in corpus.contexts.table["text"].to_pylist()
     assert any(paper.evidence.sentences for paper in papers)
     assert any(paper.evidence.cited_by for paper in papers)
 

@@ -180,6 +180,20 @@ def test_the_schema_says_what_a_manuscripts_year_does(backend: InProcess) -> Non
     assert "`candidates` or `year_to`" in schema["properties"]["year"]["description"]
 
 
+def test_the_evidence_is_the_librarys(backend: InProcess) -> None:
+    answer = client(backend).post("/v1/recommend", json={"title": "Neural machine translation", "top_k": 5})
+    query = backend.recommender.query(title="Neural machine translation")
+    expected = backend.recommender.recommend(query, Options(top_k=5))
+    for paper, reference in zip(answer.json()["papers"], expected, strict=True):
+        found = reference.evidence
+        assert paper["evidence"] == {
+            "shared_words": [word._asdict() for word in found.shared_words],
+            "cited_by": [citing._asdict() for citing in found.cited_by],
+            "sentences": [sentence._asdict() for sentence in found.sentences],
+        }
+    assert any(paper.evidence.cited_by for paper in expected)
+
+
 def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:
     papers = (
         client(backend)

@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from cocite.artifacts import MANIFEST
 from cocite.corpus.store import Corpus
+from cocite.disk import disk_errors
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.evaluation.significance import Comparison
 from cocite.pipeline.members import MEMBERS
@@ -133,12 +134,14 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
 
     Raises:
         InputError: there is a sweep in the folder already, or none to resume.
-        CociteError: no trial finished.
+        BusyError: another process is at the sweep.
+        CociteError: no trial finished, or the folder's disk is full or may not be written.
     """
     manner, listener = manner or Manner(), listener or Listener()
     sweep, study = plan.sweep, plan.study
     store = Corpus.open(at_hand(plan.corpus))
     with ExitStack() as stack:
+        stack.enter_context(disk_errors(plan.to))
         ledger = stack.enter_context(
             Ledger.opened(plan.to, sweep, store.version, start=manner.start, patient=study.light)
         )

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from cocite.artifacts import read_json, write_atomic
 from cocite.config import flat
 from cocite.errors import InputError, IntegrityError, NotFoundError
-from cocite_jobs.places import locked
+from cocite.locks import locked
 from cocite_tuning.outcome import FILE as OUTCOME
 from cocite_tuning.sweep import Sweep
 from cocite_tuning.trials import State, Trial, Trials

@@ -6,12 +6,13 @@ import shlex
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import err, out
+from cocite.cli.console import err, out, waiting
 
 app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
 
@@ -32,13 +33,23 @@ def demo(
     sample: Annotated[int, typer.Option(min=10, help="Most queries that are evaluated, of each kind.")] = 300,
 ) -> None:
     """Run the whole chain: import, train, index, evaluate, serve; each step is a command you can type yourself."""
+    from cocite.locks import locked
+    from cocite_jobs.demo import require_free_port
+
+    # Ended from outside, it still ends the endpoint it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    require_free_port(port)
+    with locked(to.with_name(f".{to.name}.lock"), folder=to):
+        _clear(to)
+        _run(corpus, once, port, to, sample)
+
+
+def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> None:
+    """The steps of the demo, in a folder that is its own."""
     from cocite.corpus.store import Corpus as Store
     from cocite_jobs import demo as steps
 
     began = time.monotonic()
-    # Ended from outside, it still ends the endpoint it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    _clear(to)
     folders = steps.Folders.under(to)
     source = folders.corpus
     if corpus is None:
@@ -66,7 +77,9 @@ def demo(
         *("--before-split", "test"),
     )
     _say(*steps.serve_arguments(folders, port))
-    with steps.endpoint(folders, port) as url:
+    with ExitStack() as stack:
+        with waiting("Starting the endpoint"):
+            url = stack.enter_context(steps.endpoint(folders, port))
         asked = steps.manuscript(store)
         answer = steps.ask(url, asked["request"])
         _show(asked, answer)

@@ -8,8 +8,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import PurePath
+from types import TracebackType
 from typing import Annotated, Any, Literal
 
 import typer
@@ -24,6 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from cocite.cli.progress_lines import progress_lines
 from cocite.errors import CociteError
 
 # Titles and sentences may hold "[CIT]": that is text, not markup.
@@ -114,7 +116,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 @contextmanager
 def progress(description: str, total: float | None = None) -> Iterator[Any]:
-    """A progress bar on standard error; yields ``advance(n=1)``. Silent when standard error is no terminal."""
+    """A progress bar on standard error, or a line now and then where that is no terminal; yields ``advance(n=1)``."""
+    if not err.is_terminal:
+        with progress_lines(description, total, _write_line) as lines:
+            yield lines.advance
+        return
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -122,46 +128,53 @@ def progress(description: str, total: float | None = None) -> Iterator[Any]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=err,
-        disable=not err.is_terminal,
         transient=True,
     ) as bar:
         task = bar.add_task(description, total=total)
         yield lambda n=1: bar.advance(task, n)
 
 
+@contextmanager
+def waiting(description: str) -> Iterator[None]:
+    """Show that something takes a while: a sign that moves, or a line now and then where there is no terminal."""
+    if err.is_terminal:
+        with err.status(f"{description} …"):
+            yield
+    else:
+        with progress_lines(description, None, _write_line):
+            yield
+
+
+def _write_line(text: str) -> None:
+    err.print(text, soft_wrap=True)  # one line is one line, in a log too
+
+
 class Stages:
     """One progress bar after another, one for each stage of a long piece of work."""
 
     def __init__(self) -> None:
-        self._close: Callable[[], None] = lambda: None
+        self._stage = ExitStack()
         self._advance: Callable[[int], None] = lambda _: None
 
     def stage(self, name: str, total: int) -> None:
-        """Begin a stage of so many steps (0: unknown)."""
-        self.close()
-        manager = progress(name, total or None)
-        self._advance = manager.__enter__()
-
-        def close() -> None:
-            manager.__exit__(None, None, None)
-
-        self._close = close
+        """Begin a stage of so many steps (0: unknown); the one before is at its end."""
+        self._stage.close()
+        self._advance = self._stage.enter_context(progress(name, total or None))
 
     def advance(self, count: int) -> None:
         """Steps done."""
         self._advance(count)
 
-    def close(self) -> None:
-        """End the present stage's bar."""
-        self._close()
-        self._close = lambda: None
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the present stage's bar; one that was cut short is not called done."""
+        self._stage.__exit__(kind, error, trace)
 
 
-@contextmanager
-def stages() -> Iterator[Stages]:
+def stages() -> Stages:
     """Shows progress while the block runs."""
-    bar = Stages()
-    try:
-        yield bar
-    finally:
-        bar.close()
+    return Stages()

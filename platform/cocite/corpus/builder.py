@@ -8,7 +8,6 @@ the corpus is a table of ids (16 bytes a paper, twice that while runs are merged
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import shutil
 from array import array
@@ -39,7 +38,8 @@ from cocite.corpus.spill import BatchWriter, PairFile, SpillWriter, read_batches
 from cocite.corpus.store import KIND, Corpus, id_hash
 from cocite.corpus.streams import FromFile, Placed
 from cocite.corpus.texts import CHUNK, CONTEXT_SPILL, SENTENCE_SPILL
-from cocite.errors import BusyError, InputError
+from cocite.errors import InputError
+from cocite.locks import locked
 
 PENDING = 2048
 """Papers held until their ids are looked up together."""
@@ -382,17 +382,8 @@ def fill(
 @contextmanager
 def exclusive(destination: Path) -> Iterator[None]:
     """Keeps other imports away from a destination, and removes what a killed one has left beside it."""
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    path = destination.with_name(f".{destination.name}.lock")
-    with path.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BusyError("another process is writing there", where=str(destination)) from error
-        try:
-            # Whoever made these is dead, or it would hold the lock.
-            for stale in destination.parent.glob(f".{destination.name}.*.tmp"):
-                shutil.rmtree(stale, ignore_errors=True)
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+    with locked(destination.with_name(f".{destination.name}.lock"), folder=destination):
+        # Whoever made these is dead, or it would hold the lock.
+        for stale in destination.parent.glob(f".{destination.name}.*.tmp"):
+            shutil.rmtree(stale, ignore_errors=True)
+        yield

@@ -16,6 +16,7 @@ from transformers.utils import logging
 
 from cocite.artifacts import MANIFEST
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.models import hub
 from cocite.verification import open_verified
 
 Layers = int | Literal["alternate"] | None
@@ -46,23 +47,22 @@ def load(name_or_folder: str, *, with_head: bool = True) -> Pretrained:
         with_head: whether to look for a published reranker's classifier.
 
     Raises:
-        NotFoundError: neither a folder nor a name that a reachable hub knows.
+        NotFoundError: neither a folder, nor in this machine's cache, nor a name that a reachable hub knows.
         InputError: no safetensors, an unknown architecture, or one that is no encoder.
         IntegrityError: weights that cannot be read, or lack some of what the architecture needs.
     """
     folder = Path(name_or_folder)
+    options: dict[str, Any] = {}
     if folder.is_dir():
         _check_folder(folder)
+    elif hub.must_be_cached(name_or_folder):
+        options["local_files_only"] = True
     with _explained(name_or_folder), _quiet():
-        config = AutoConfig.from_pretrained(name_or_folder)
+        config = AutoConfig.from_pretrained(name_or_folder, **options)
         if getattr(config, "is_encoder_decoder", False):
             raise InputError(f"a {config.model_type} is no encoder alone", where=name_or_folder)
-        tokenizer = AutoTokenizer.from_pretrained(name_or_folder)
-        options: dict[str, Any] = {
-            "use_safetensors": True,
-            "dtype": torch.float32,
-            "output_loading_info": True,
-        }
+        tokenizer = AutoTokenizer.from_pretrained(name_or_folder, **options)
+        options |= {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
         if with_head and _is_reranker(config):
             whole, told = AutoModelForSequenceClassification.from_pretrained(name_or_folder, **options)
             trunk, head = whole.base_model, getattr(whole, "classifier", None)

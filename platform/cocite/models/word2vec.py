@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,9 @@ from safetensors.numpy import load_file, save_file
 
 from cocite.artifacts import holds, publish
 from cocite.config import Settings
+from cocite.disk import disk_errors
 from cocite.errors import CociteError, InputError, IntegrityError
+from cocite.locks import locked
 from cocite.verification import open_verified
 
 
@@ -60,7 +60,10 @@ def word2vec(
             "training word vectors on the corpus needs gensim",
             hint="pip install gensim, or set words.source to something else",
         ) from error
-    with tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".txt") as file:
+    with (
+        disk_errors(tempfile.gettempdir()),
+        tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".txt") as file,
+    ):
         for lines in sentences:
             file.writelines(f"{line}\n" for line in lines)
         file.flush()
@@ -101,7 +104,8 @@ def kept(
     """
     of = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
     place = folder / kind
-    with _alone(folder, kind):
+    # Workers that share the folder wait for the first one's vectors.
+    with locked(folder / f".{kind}.lock", wait=True):
         if holds(place, kind=kind, meta={"of": of}):
             try:
                 open_verified(place, kind=kind)
@@ -111,15 +115,6 @@ def kept(
             else:
                 return vectors
         vectors = make()
-        with publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
+        with disk_errors(folder), publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
             save_file({"vectors": vectors}, temporary / "vectors.safetensors")
     return vectors
-
-
-@contextmanager
-def _alone(folder: Path, kind: str) -> Iterator[None]:
-    """Only one process at a time: workers that share the folder wait for the first one's vectors."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f".{kind}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

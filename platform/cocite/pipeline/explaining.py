@@ -9,7 +9,7 @@ from bm25s.stopwords import STOPWORDS_EN_PLUS
 from numpy.typing import NDArray
 
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
-from cocite.protocols import NO_ROW, Evidence, Query
+from cocite.protocols import NO_ROW, CitingPaper, CitingSentence, Evidence, Query, SharedWord
 from cocite.retrieval.citing_sentences import CitingSentences
 from cocite.retrieval.index import Index
 from cocite.retrieval.neighbours import Neighbours
@@ -78,13 +78,27 @@ class Explainer:
         """Why each of some papers is recommended to a query, which is one at a position of the batch."""
         text = manuscript_texts([query])[0]
         words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, FUNCTION_WORDS)
-        result = []
-        for row, shared in zip(rows.tolist(), words, strict=True):
-            citing: tuple[int, ...] = ()
-            quoted: tuple[tuple[int, str], ...] = ()
-            if candidates.neighbour_voters is not None:
-                citing = self.neighbours.evidence(candidates.neighbour_voters, position, row, NEIGHBOURS)
-            if candidates.sentence_voters is not None:
-                quoted = self.sentences.evidence(candidates.sentence_voters, position, row, SENTENCES)
-            result.append(Evidence(tuple(shared), citing, quoted))
-        return result
+        citing: list[tuple[int, ...]] = [()] * len(rows)
+        quoted: list[tuple[tuple[int, str], ...]] = [()] * len(rows)
+        if (near := candidates.neighbour_voters) is not None:
+            citing = [self.neighbours.evidence(near, position, row, NEIGHBOURS) for row in rows.tolist()]
+        if (heard := candidates.sentence_voters) is not None:
+            quoted = [self.sentences.evidence(heard, position, row, SENTENCES) for row in rows.tolist()]
+        papers = self._papers(
+            {row for each in citing for row in each} | {row for each in quoted for row, _ in each}
+        )
+        return [
+            Evidence(
+                tuple(SharedWord(word, float(weight)) for word, weight in shared),
+                tuple(papers[row] for row in near_rows),
+                tuple(CitingSentence(text, *papers[row]) for row, text in sentences),
+            )
+            for shared, near_rows, sentences in zip(words, citing, quoted, strict=True)
+        ]
+
+    def _papers(self, rows: set[int]) -> dict[int, CitingPaper]:
+        """Id, title and year of some rows, read together."""
+        ordered = sorted(rows)
+        columns = [self.index.corpus.papers.take(name, ordered) for name in ("id", "title", "year")]
+        heads = zip(ordered, *columns, strict=True)
+        return {row: CitingPaper(id_, title, year or None) for row, id_, title, year in heads}

@@ -22,7 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cocite.artifacts import read_error, write_atomic
-from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError, nearest
+from cocite.errors import InputError, IntegrityError, NotFoundError, nearest
+from cocite.locks import locked
 
 KEEP = 2
 """Versions that stay when a new one is made: the new one and the one before it."""
@@ -118,13 +119,7 @@ class Versions:
         """Be the only writer; yields the name of the version to make. What a killed writer left is removed."""
         (self.root / "locks").mkdir(parents=True, exist_ok=True)
         (self.root / "versions").mkdir(exist_ok=True)
-        with (self.root / "locks" / "writer").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise BusyError(
-                    "another process is changing this index", where=str(self.root), hint="try again later"
-                ) from error
+        with locked(self.root / "locks" / "writer", folder=self.root):
             for stale in (self.root / "versions").glob(".*"):
                 shutil.rmtree(stale, ignore_errors=True)
             names = self.names()

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from cocite.artifacts import publish, read_json, verify
+from cocite.disk import disk_errors
 from cocite.errors import InputError
 
 KIND = "checkpoint"
@@ -35,6 +36,9 @@ def save(
         optimizers: theirs is the state that is kept.
         progress: plain values (epoch, best metric, ...).
         fingerprint: what this training is of; :func:`load` refuses another.
+
+    Raises:
+        CociteError: the disk is full, or may not be written.
     """
     tensors: dict[str, Tensor] = {}
     plain: list[dict[str, Any]] = []
@@ -48,7 +52,8 @@ def save(
                 else:
                     values.setdefault(str(index), {})[name] = value
         plain.append({"values": values, "groups": state["param_groups"]})
-    with publish(folder, kind=KIND, meta={"fingerprint": fingerprint}, replace=True) as temporary:
+    published = publish(folder, kind=KIND, meta={"fingerprint": fingerprint}, replace=True)
+    with disk_errors(folder), published as temporary:
         save_file({k: v.contiguous() for k, v in model.state_dict().items()}, temporary / "model.safetensors")
         save_file({k: v.contiguous() for k, v in best.items()}, temporary / "best.safetensors")
         save_file(tensors, temporary / "optimizer.safetensors")

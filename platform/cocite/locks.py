@@ -1,0 +1,85 @@
+"""Lock files: one process at a time writes into a folder, and the others are told which process that is.
+
+Locks are ``flock``: they end with their process, however it ends. A lock file names its holder and is removed when the
+lock is released.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from cocite.errors import BusyError, InputError
+
+UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP)
+"""Errors of a file system that has no locks: there a writer goes on without one."""
+HINT = "wait until it ends, or name another folder"
+
+
+@contextmanager
+def locked(path: Path, *, folder: Path | str | None = None, wait: bool = False) -> Iterator[None]:
+    """Hold a lock file while the block runs.
+
+    Args:
+        path: the lock file; its folder is made where it is missing.
+        folder: what the lock protects, for the message; the lock file's folder by default.
+        wait: wait for the present holder instead of raising.
+
+    Raises:
+        BusyError: another process holds it, and ``wait`` is off.
+        InputError: something that is no folder stands where the lock file's folder should be.
+        OSError: the folder cannot be written.
+    """
+    where = str(folder if folder is not None else path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError("is not a folder, nor can one be made there", where=where) from error
+    with _held(path, where, wait) as file:
+        try:
+            file.truncate(0)
+            file.write(f"{os.getpid()} {socket.gethostname()}\n")
+            file.flush()
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(path: Path, where: str, wait: bool) -> Iterator[IO[str]]:
+    """The open lock file, held. One that its holder removed meanwhile protects nothing, so it is opened again."""
+    while True:
+        with path.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError as error:
+                raise BusyError(f"{_holder(file)} is at work here", where=where, hint=HINT) from error
+            except OSError as error:
+                if error.errno not in UNSUPPORTED:
+                    raise
+            if _is_same(file, path):
+                yield file
+                return
+
+
+def _is_same(file: IO[str], path: Path) -> bool:
+    """Whether a path still names the file that is open."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _holder(file: IO[str]) -> str:
+    """Who holds a lock, by process id, and by machine where that is another."""
+    file.seek(0)
+    number, _, machine = file.read().strip().partition(" ")
+    if not number:
+        return "another process"
+    return f"process {number}" + (f" of {machine}" if machine != socket.gethostname() else "")

@@ -1,0 +1,125 @@
+"""What keeps a Ray from coming up, in one sentence with what to do. Jobs and the endpoint share it.
+
+Ray is not imported here: its errors are known by what they say.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cocite.disk import disk_error
+from cocite.errors import CociteError, InputError
+
+ANSWER_S = 5.0
+"""Seconds for a cluster to take a connection."""
+SLOW = ("timed out", "Timed out", "TimeoutError", "not available after", "wait for")
+"""What Ray's errors have in common where a machine was too slow, or too busy."""
+DIED = ("actor died", "actor is dead", "ActorDied", "ActorUnavailable", "process died", "failed to start")
+"""And where one of its processes ended."""
+TOO_LONG = "AF_UNIX path length"
+"""Ray's words for a folder in which it can make no socket."""
+LOG = "--verbose shows Ray's own log"
+
+
+def check_address(address: str, where: str = "--address") -> None:
+    """Refuse the address of a cluster where nobody answers: Ray would ask again for minutes, and then end the process.
+
+    Args:
+        address: ``host:port``; any other form, such as ``auto`` or ``local``, is left to Ray.
+        where: what named it.
+
+    Raises:
+        InputError: nobody takes a connection there.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or "/" in address:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        hint = "start the cluster, name the address of one that runs, or leave it out for a private Ray"
+        raise InputError(f"no Ray cluster answers at {address} ({why})", where=where, hint=hint) from error
+
+
+def start_patiently(start: Callable[[], None], undo: Callable[[], object], seconds: float) -> None:
+    """Start something of Ray's, and again where the machine was too slow, until so many seconds have passed.
+
+    Args:
+        start: starts it, and raises what Ray raises.
+        undo: removes what a start that failed has left.
+        seconds: no further start begins after them.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return start()
+        except Exception as error:
+            undo()
+            if not is_slow(error) or time.monotonic() >= until:
+                raise
+
+
+def is_slow(error: BaseException) -> bool:
+    """Whether an error of Ray says that something took too long."""
+    text = f"{type(error).__name__}: {error}"
+    return any(words in text for words in SLOW)
+
+
+@contextmanager
+def ray_errors(what: str, folder: Path | str, *, longer: str = "") -> Iterator[None]:
+    """Raise what Ray raises in the block as a sentence.
+
+    Args:
+        what: could not be done, such as ``Ray did not start``.
+        folder: where Ray keeps its files.
+        longer: the setting that gives a slow machine more time; empty: none.
+
+    Raises:
+        CociteError: Ray, or what runs on it, did not come up.
+    """
+    try:
+        yield
+    except CociteError:
+        raise
+    except Exception as error:  # Ray raises whatever it likes, down to the bare class
+        if not _is_from_ray(error):
+            raise  # a defect of ours keeps its traceback
+        said = _one_line(error)
+        if (full := disk_error(error)) is not None:
+            words, hint = os.strerror(full.errno or 0), "make room there, or set TMPDIR to another folder"
+            raise CociteError(f"{what}: {words}", where=str(folder), hint=hint) from error
+        if TOO_LONG in str(error):
+            raise InputError(
+                f"{what}: the path of its folder is too long for a socket",
+                where=str(folder),
+                hint="set TMPDIR, or RAY_TMPDIR if it is set, to a shorter folder such as /tmp",
+            ) from error
+        if is_slow(error):
+            hint = "try again when the machine is less busy" + (
+                f", or give it longer: {longer}" if longer else ""
+            )
+            raise CociteError(f"{what} in time: {said}", hint=f"{hint}; {LOG}") from error
+        if any(words in str(error) for words in DIED):
+            hint = f"is there memory left? {LOG}"
+            raise CociteError(f"{what}, for one of its processes ended: {said}", hint=hint) from error
+        raise CociteError(f"{what}: {said}", hint=LOG) from error
+
+
+def _is_from_ray(error: Exception) -> bool:
+    """Whether an error was raised in Ray's code."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_globals.get("__name__", "").partition(".")[0] == "ray" for frame, _ in frames)
+
+
+def _one_line(error: Exception) -> str:
+    """The first line that an error says, or that the error says which it carries, shortened, without a full stop."""
+    cause = getattr(error, "cause", None)  # a task's error carries what its code raised
+    lines = str(cause if isinstance(cause, Exception) else error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__)[:300].rstrip(".: ")
