@@ -22,6 +22,7 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.pipeline import members
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot
@@ -189,6 +190,8 @@ def evaluate_pipeline(
         queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
     )
     report.facts |= {"sample": sample or "all", "seed": seed, "depth": k, "model": _versions(model)}
+    if left_out := members.left_out_notes(model):
+        report.facts["left_out"] = "; ".join(left_out)
     if to is not None:
         save(report, to)
     return report

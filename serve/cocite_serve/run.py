@@ -100,10 +100,14 @@ def start(
         InputError: the port is taken, or model and index do not fit.
         CociteError: a stage cannot be loaded, or the two are of different versions.
     """
+    from cocite.pipeline.members import left_out_notes  # heavy: by who starts an endpoint alone
+
     _require_port(settings)
     source = Source(settings)
     held = source.take(source.look())  # what is missing is found before Ray is started
     held.release.check()
+    for note in left_out_notes(held.release.model):
+        tell(note)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, progress
+from cocite.cli.console import JsonFlag, err, progress
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
@@ -107,6 +107,7 @@ def pipeline(
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.corpus.store import Corpus
+    from cocite.pipeline.members import left_out_notes
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
@@ -141,6 +142,8 @@ def pipeline(
             bar=progress,
         )
         keep(kept, report)
+    for note in left_out_notes(model):
+        err.print(note, soft_wrap=True)
     tell(report, json, markdown, brief=brief)
 
 

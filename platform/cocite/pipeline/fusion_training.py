@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,8 +18,18 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Query
 from cocite.reranking.learned_fusion import FusionSettings, LearnedFusion, labels, train
+from cocite.training.stages import (
+    Keep,
+    StageComparison,
+    Values,
+    compare_stages,
+    metric_means,
+    score_values,
+)
 
 BATCH = 256
+STEPS = 10
+"""Numbers of trees that are tried on the held-out queries, in equal steps."""
 
 
 class RankingRecipe(Settings):
@@ -39,6 +49,8 @@ class RankingRecipe(Settings):
     """An index folder of the same corpus, whose vectors and word statistics are taken in place of making them anew."""
     seed: int = 0
     """Of the draw of queries."""
+    keep: Keep = "unless_below"
+    """What becomes of a fusion that is below the order before it on dev: it is left out, or kept (``always``)."""
 
 
 class FusionRecipe(RankingRecipe):
@@ -140,32 +152,73 @@ def examples(
     return Examples(joined, np.concatenate(found), relevant.degrees[: len(queries)], papers)
 
 
+@dataclass(frozen=True)
+class Learned:
+    """A fusion, and what its training found on the held-out share.
+
+    Attributes:
+        fusion: trained on all examples.
+        metrics: of a fusion that did not see the held-out share, and of the orders it is measured against.
+        comparison: that fusion with the order before it; None where nothing was held out.
+        note: how many of its trees are kept, and why.
+    """
+
+    fusion: LearnedFusion
+    metrics: dict[str, float]
+    comparison: StageComparison | None
+    note: str
+
+
 def learn(
-    data: Examples, recipe: RankingRecipe, *, against: Sequence[str] = ("first-stage",)
-) -> tuple[LearnedFusion, Mapping[str, float]]:
-    """Train on all examples; the metrics are those of a fusion that did not see the held-out share.
+    data: Examples,
+    recipe: RankingRecipe,
+    *,
+    stage: str = "fusion",
+    kind: str = "global",
+    against: Sequence[str] = ("first-stage",),
+) -> Learned:
+    """Train on all examples; what is measured is a fusion that did not see the held-out share.
 
     Args:
         data: of one kind of query.
         recipe: how.
-        against: signals whose order is measured on the same share.
+        stage: name of the fusion.
+        kind: of the queries.
+        against: signals whose order is measured on the same share; the first is what the fusion reorders.
     """
     # Held out by manuscript: two gaps of one paper are too alike to tell anything of each other.
     held = reserved(data.papers, recipe.held_out, recipe.seed + 1)
-    metrics: dict[str, float] = {}
-    if held.any():
-        kept, test = data.take(np.flatnonzero(~held)), data.take(np.flatnonzero(held))
-        fusion = train(kept.signals, kept.relevant, recipe.trees)
-        for name in against:
-            metrics |= _measured(f"{name} ", test, test.signals[name])
-        metrics |= _measured("", test, fusion.scores(test.signals, threads=recipe.trees.threads))
-    return train(data.signals, data.relevant, recipe.trees), metrics
+    if not held.any() or held.all():
+        fusion = train(data.signals, data.relevant, recipe.trees)
+        return Learned(fusion, {}, None, f"{kind} {stage}: nothing is held out, so it is not measured")
+    kept, test = data.take(np.flatnonzero(~held)), data.take(np.flatnonzero(held))
+    fusion = train(kept.signals, kept.relevant, recipe.trees)
+    trees, values = _best_trees(fusion, test, recipe.trees)
+    others = {name: score_values(test.signals[name], test.relevant, test.counts) for name in against}
+    metrics = {
+        f"{prefix}{name}": value
+        for prefix, measured in ({f"{name} ": v for name, v in others.items()} | {"": values}).items()
+        for name, value in metric_means(measured).items()
+    }
+    comparison = compare_stages(stage, against[0], kind, values, others[against[0]], test.papers)
+    note = f"{kind} {stage}: all {trees} trees are kept: with fewer it was not better by more than chance"
+    settings = recipe.trees
+    if trees < settings.trees:
+        note = f"{kind} {stage}: {trees} of {settings.trees} trees are kept: with more it was worse"
+        settings = settings.model_copy(update={"trees": trees})
+    return Learned(train(data.signals, data.relevant, settings), metrics, comparison, note)
 
 
-def _measured(prefix: str, data: Examples, scores: NDArray[np.float32]) -> dict[str, float]:
-    """MRR and R@10 of an order of the candidates; a paper that is not among them counts as not found."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    hits = np.take_along_axis(data.relevant, order, axis=1)
-    first = np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0)
-    recall = hits[:, :10].sum(axis=1) / np.maximum(data.counts, 1)
-    return {f"{prefix}MRR": float(first.mean()), f"{prefix}R@10": float(recall.mean())}
+def _best_trees(fusion: LearnedFusion, test: Examples, settings: FusionSettings) -> tuple[int, Values]:
+    """How many trees order held-out queries best, and the values of their order.
+
+    It is all of them unless fewer are better by more than chance: the 95 % interval of the difference in the mean of
+    the three metrics lies below 0.
+    """
+    steps = np.unique(np.linspace(0, settings.trees, STEPS + 1).round().astype(int))[1:].tolist()
+    scores = fusion.scores_after(test.signals, steps, threads=settings.threads)
+    values = [score_values(part, test.relevant, test.counts) for part in scores]
+    best = int(np.argmax([sum(metric_means(part).values()) for part in values]))
+    whole = compare_stages("all trees", "fewer", "", values[-1], values[best], test.papers)
+    chosen = best if whole.differences["mean"][1] < 0 else -1
+    return steps[chosen], values[chosen]
