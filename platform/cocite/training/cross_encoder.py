@@ -289,7 +289,7 @@ class CrossEncoderTask:
         pairs = [
             (name, dev[name], dev[f"retriever {name}"]) for name in METRICS if f"retriever {name}" in dev
         ]
-        below = sum(new - old for _, new, old in pairs) < 0
+        below = any(new < old for _, new, old in pairs)
         kind = self.recipe.candidates.task
         note = f"cross-encoder is {'below' if below else 'not below'} its retriever on {len(self.sides['dev'].part):,} "
         note += f"{kind} dev queries: " + ", ".join(
