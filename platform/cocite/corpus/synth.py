@@ -118,9 +118,10 @@ class Synthetic:
         if self.one_year:
             mixed = np.asarray(rows, np.uint64) * _GOLDEN >> np.uint64(32)
             part = (mixed % np.uint64(10)).astype(np.int64)
-            return np.select([part == 0, part == 1], ["dev", "test"], "train").tolist()
+            return [str(name) for name in np.select([part == 0, part == 1], ["dev", "test"], "train")]
         years = self.year(rows)
-        return np.select([years <= LAST_YEAR - 4, years == LAST_YEAR - 3], ["train", "dev"], "test").tolist()
+        names = np.select([years <= LAST_YEAR - 4, years == LAST_YEAR - 3], ["train", "dev"], "test")
+        return [str(name) for name in names]
 
     def topic(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         """The topics take turns."""
