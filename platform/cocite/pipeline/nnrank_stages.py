@@ -35,20 +35,18 @@ def nnrank_record(task: NNRankTask, encoder: NNSelectEncoder, keep: Keep) -> dic
     kinds of query for which NNRank is below the first stage: then it is a signal of the learned fusion alone, and
     without a fusion the order of the first stage stays.
     """
-    over_nnselect = _over_nnselect(task)
-    whole = stage_record([over_nnselect], keep, left_out="it is left out of the pipeline")
+    whole = stage_record([_over_nnselect(task)], keep, left_out="it is left out of the pipeline")
+    if whole["left_out"]:
+        return {**whole, "left_out": {"all": whole["left_out"]["global"]}}
     over_first = stage_record(
         _over_first_stage(task, encoder),
         keep,
         left_out="such candidates are ordered by the first stage, or by a learned fusion, which weighs nnrank's score",
     )
-    left_out = dict(over_first["left_out"])
-    if whole["left_out"]:
-        left_out["all"] = whole["left_out"]["global"]
     return {
         "stages": whole["stages"] + over_first["stages"],
         "notes": whole["notes"] + over_first["notes"],
-        "left_out": left_out,
+        "left_out": over_first["left_out"],
     }
 
 
