@@ -22,6 +22,7 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.pipeline import members
 from cocite.pipeline.options import CandidateScope
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
@@ -199,6 +200,8 @@ def evaluate_pipeline(
         "candidates": candidates,
         "model": _versions(model),
     }
+    if left_out := members.left_out_notes(model):
+        report.facts["left_out"] = "; ".join(left_out)
     if to is not None:
         save(report, to)
     return report

@@ -87,7 +87,7 @@ class _Tables:
         }
         with bar("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
-            needed = members.ENCODERS if (model / "fusion").is_dir() else ["nnselect"]
+            needed = members.ENCODERS if "fusion" in members.kept(model) else ["nnselect"]
             encoders = members.load_encoders(model, among=tuple(needed))
             self.index = Index.build(corpus, history, encoders=encoders, advance=advance)
         self._outcomes: dict[str, Outcome] = {}
@@ -106,7 +106,7 @@ class _Tables:
         }
         if metadata is not None:
             systems["+ metadata"] = lambda: self._citeomatic(self.index, metadata)
-        if (self.model / "fusion").is_dir():
+        if "global" in members.ordered_kinds(self.model, "fusion"):
             systems["+ learned fusion"] = self._full
         rows = [[name, *self._measure(name, make()).values()] for name, make in systems.items()]
         return Table("Table 2", ["method", "F1@20", "MRR"], rows)
@@ -145,7 +145,7 @@ class _Tables:
         encoder = members.load_encoder(folder, "nnselect")
         if encoder is None:
             raise InputError("holds no nnselect", where=str(folder))
-        reranker = members.load_nnrank(folder, index) if reranked else None
+        reranker = members.load_nnrank(folder, index, always=True) if reranked else None
         return CiteomaticRanker(index, encoder, reranker, neighbours=neighbours).rank
 
     def _full(self) -> Rank:

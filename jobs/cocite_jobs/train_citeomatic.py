@@ -6,11 +6,13 @@ import math
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.models.citeomatic import load_encoder, save_nnrank, save_nnselect
+from cocite.pipeline.nnrank_stages import nnrank_record
 from cocite.text.fields import FieldEncoder
 from cocite.training.crossfit import cross_fit
 from cocite.training.loop import FitResult, fit
@@ -28,12 +30,15 @@ def _checkpoint(to: Path, kind: str, fresh: bool) -> Path:
     return folder
 
 
-def _meta(recipe: NNSelectRecipe | NNRankRecipe, corpus: Corpus, result: FitResult) -> dict[str, object]:
+def _meta(
+    recipe: NNSelectRecipe | NNRankRecipe, corpus: Corpus, result: FitResult, metric: str
+) -> dict[str, Any]:
     return {
         "recipe": recipe.model_dump(mode="json"),
         "corpus": corpus.version,
         "epoch": result.best_epoch,
         "dev": {name: round(value, 6) for name, value in result.best.items()},
+        "notes": [result.kept(metric)],
     }
 
 
@@ -66,7 +71,7 @@ def train_nnselect(
         log=report.log,
         advance=report.advance,
     )
-    save_nnselect(to / "nnselect", task.model, fields, _meta(recipe, corpus, result))
+    save_nnselect(to / "nnselect", task.model, fields, _meta(recipe, corpus, result, task.metric))
     shutil.rmtree(checkpoint, ignore_errors=True)
     return _trained(to / "nnselect", result, began, words=len(fields.vocabularies["words"]))
 
@@ -88,10 +93,10 @@ def train_nnrank(
     periods = Periods.of(corpus, recipe.period)
     fields = FieldEncoder.build(periods.history, recipe.fields, metadata=bool(recipe.model.metadata))
     folds = None
-    if recipe.objective.folds and recipe.model.nnselect:
-        meta = read_manifest(to / "nnselect", kind="nnselect").meta
+    meta = read_manifest(to / "nnselect", kind="nnselect").meta
+    epochs = int(meta["epoch"])  # 0: no training made NNSelect better, so it has seen no citation
+    if recipe.objective.folds and recipe.model.nnselect and epochs:
         select = NNSelectRecipe.parse(meta["recipe"], where=str(to / "nnselect"))
-        epochs = max(1, int(meta["epoch"]))
         sizes = NNSelectTask(select, periods, encoder.fields).steps * epochs
         report.stage("NNSelect for each fold", math.ceil(sizes * (recipe.objective.folds - 1)))
         folds = cross_fit(
@@ -108,6 +113,10 @@ def train_nnrank(
         log=report.log,
         advance=report.advance,
     )
-    save_nnrank(to / "nnrank", task.model, fields, _meta(recipe, corpus, result), nnselect=encoder.id)
+    report.stage("comparing with the stages before", 0)
+    meta = _meta(recipe, corpus, result, task.metric)
+    record = nnrank_record(task, encoder, recipe.keep)
+    meta |= record | {"notes": meta["notes"] + record["notes"]}
+    save_nnrank(to / "nnrank", task.model, fields, meta, nnselect=encoder.id)
     shutil.rmtree(checkpoint, ignore_errors=True)
     return _trained(to / "nnrank", result, began, features=list(recipe.model.features))

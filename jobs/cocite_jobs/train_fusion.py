@@ -29,6 +29,7 @@ from cocite.reranking.learned_fusion import LearnedFusion
 from cocite.retrieval.index import Index
 from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.training.stages import StageComparison, stage_record
 from cocite_jobs.train import Report, Trained
 
 
@@ -42,7 +43,11 @@ def train_fusion(
 ) -> Trained:
     """Train on what the folder's other members score, and write ``to/fusion``."""
     training = _Training("fusion", recipe, corpus, to, report)
-    second = SecondStage(training.index, nnrank=members.load_nnrank(to, training.index))
+    second = SecondStage(
+        training.index,
+        nnrank=members.load_nnrank(to, training.index),
+        nnrank_orders=members.ordered_kinds(to, "nnrank"),
+    )
     depths = {"local": recipe.local_depth, "global": recipe.global_depth}
     return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
 
@@ -63,7 +68,7 @@ def train_final(
             hint="train a cross-encoder into it first",
         )
     reserve, seed = 1.0, recipe.seed
-    if (to / "fusion").is_dir():
+    if "fusion" in members.kept(to):
         seen = FusionRecipe.parse(
             read_manifest(to / "fusion").meta.get("recipe", {}), where=str(to / "fusion")
         )
@@ -79,6 +84,7 @@ def train_final(
     second = SecondStage(
         index,
         nnrank=members.load_nnrank(to, index),
+        nnrank_orders=members.ordered_kinds(to, "nnrank"),
         fusions=members.load_fusions(to, index, "fusion"),
         cross_encoder=members.load_cross_encoder(to, index),
     )
@@ -119,6 +125,8 @@ class _Training:
         fusions: dict[str, LearnedFusion] = {}
         metrics: dict[str, float] = {}
         details: dict[str, object] = {}
+        comparisons: list[StageComparison] = []
+        notes: list[str] = []
         for kind in recipe.tasks:
             try:
                 task = self._task(kind, reserve, seed, apart=bool(rerank))
@@ -137,18 +145,28 @@ class _Training:
                 advance=report.advance,
             )
             report.stage(f"{kind} trees", 0)
-            fusions[kind], measured = learn(data, recipe, against=_rivals(data.signals, rerank))
-            metrics |= {f"{kind} {name}": value for name, value in measured.items()}
+            against = _rivals(data.signals, second.order_before_fusion(kind), rerank)
+            learned = learn(data, recipe, stage=self.name, kind=kind, against=against)
+            fusions[kind] = learned.fusion
+            metrics |= {f"{kind} {name}": value for name, value in learned.metrics.items()}
+            notes.append(learned.note)
+            if learned.comparison is not None:
+                comparisons.append(learned.comparison)
             best = [name for name, _ in fusions[kind].importance()[:5]]
             details[f"{kind} queries"] = len(task)
             details[f"{kind} best signals"] = ", ".join(best)
         if not fusions:
             raise InputError("the dev split has no queries to train on", where=str(self.corpus.path))
+        record = stage_record(
+            comparisons, recipe.keep, left_out="it is left out of the pipeline, and the order before it stays"
+        )
         meta = {
             "recipe": recipe.model_dump(mode="json"),
             "corpus": self.corpus.version,
             "dev": metrics,
             "members": members.beneath(self.to, self.index, self.name),
+            **record,
+            "notes": notes + record["notes"],
         }
         LearnedFusion.save_all(self.to / self.name, fusions, meta)
         report.log(metrics, 0)
@@ -164,9 +182,9 @@ class _Training:
         return task.take(tasks.drawn(mine, self.recipe.queries, self.recipe.seed))
 
 
-def _rivals(signals: Collection[str], rerank: int) -> list[str]:
-    """What a fusion is measured against: the order before it, and the cross-encoder's."""
+def _rivals(signals: Collection[str], before: str, rerank: int) -> list[str]:
+    """What a fusion is measured against: the order before it first, and the cross-encoder's."""
     if not rerank:
-        return ["first-stage"]
+        return [before]
     before = next(name for name in ("fusion", "nnrank", "first-stage") if f"{name}/gap" in signals)
     return [before, "cross-encoder"]

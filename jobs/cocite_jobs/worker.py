@@ -23,6 +23,7 @@ from cocite.training.engine import loop
 from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
+from cocite.training.loop import kept_sentence
 from cocite_jobs.places import Place, at_hand
 from cocite_jobs.runs import Run
 from cocite_jobs.telling import Event, Teller
@@ -126,6 +127,9 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
             "corpus": corpus.version,
             "step": outcome.best_step,
             "dev": {name: round(value, 6) for name, value in outcome.best.items()},
+            "notes": [
+                kept_sentence(task.metric, outcome.best_step, outcome.best[task.metric], None, steps="step")
+            ],
         }
         with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
             with disk_errors(temporary):

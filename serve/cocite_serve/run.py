@@ -106,6 +106,8 @@ def start(
         InputError: the port is taken, or model and index do not fit.
         CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
+    from cocite.pipeline.members import left_out_notes  # heavy: by who starts an endpoint alone
+
     _require_port(settings)
     if address is not None:
         check_address(address)
@@ -114,6 +116,8 @@ def start(
     held.release.check()
     if (cold := held.release.cold()) is not None:
         tell(f"cocite: warning: {cold}")
+    for note in left_out_notes(held.release.model):
+        tell(note)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray

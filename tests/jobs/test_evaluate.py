@@ -37,7 +37,8 @@ def model(corpus, tmp_path_factory):
     loop = {"epochs": 1}
     train(NNSelectRecipe.parse({"model": {"dimension": 8}, "loop": loop}), corpus, folder)
     small = {"model": {"dimension": 8, "metadata_dimension": 4, "hidden": [4, 4]}, "loop": loop}
-    train(NNRankRecipe.parse(small | {"candidates": {"neighbours": 10}}), corpus, folder)
+    small |= {"candidates": {"neighbours": 10}, "keep": "always"}
+    train(NNRankRecipe.parse(small), corpus, folder)
     return folder
 
 

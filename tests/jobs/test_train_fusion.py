@@ -26,6 +26,7 @@ from cocite.text.pairs import PairSettings
 from cocite_jobs.train import train
 
 TREES = {"trees": 10, "leaves": 7, "threads": 1}
+KEPT = {"trees": TREES, "keep": "always"}  # so few queries tell nothing of a stage
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +48,10 @@ def model(corpus: Corpus, bert: Path, tmp_path_factory: pytest.TempPathFactory) 
     """Every member that a small machine trains in seconds, in the order of the documentation."""
     folder = tmp_path_factory.mktemp("m") / "model"
     save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
-    train(
-        FusionRecipe.parse({"queries": 60, "local_depth": 40, "reserve": 0.5, "trees": TREES}), corpus, folder
-    )
+    train(FusionRecipe.parse({"queries": 60, "local_depth": 40, "reserve": 0.5, **KEPT}), corpus, folder)
     pairs = PairSettings(query_tokens=48, candidate_tokens=48, context_tokens=24)
     CrossEncoder.from_pretrained(bert, pairs).save(folder / "cross-encoder")
-    train(FinalRecipe.parse({"queries": 20, "rerank": 8, "tasks": ["local"], "trees": TREES}), corpus, folder)
+    train(FinalRecipe.parse({"queries": 20, "rerank": 8, "tasks": ["local"], **KEPT}), corpus, folder)
     return folder
 
 
@@ -100,7 +99,7 @@ def test_what_does_not_fit_together_is_told(corpus: Corpus, bert: Path, model: P
     folder = tmp_path / "model"
     save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
     (folder / "cross-encoder").symlink_to(model / "cross-encoder")
-    small = {"queries": 30, "tasks": ["global"], "global_depth": 30, "trees": TREES}
+    small = {"queries": 30, "tasks": ["global"], "global_depth": 30, **KEPT}
     train(FusionRecipe.parse(small), corpus, folder)
     with pytest.raises(InputError, match=r"trained on all dev queries.*\n?.*reserve=0\.3"):
         train(FinalRecipe(), corpus, folder)

@@ -41,7 +41,7 @@ def fused(folder: Path, first: FirstStage, corpus: Corpus, later: list[int]) -> 
     data = examples(first, SecondStage(first.index), queries, relevant, depth=50)
     recipe = FusionRecipe.parse({"trees": {"trees": 3, "leaves": 4, "threads": 1}, "held_out": 0})
     meta = {"members": members.beneath(folder, first.index, "fusion")}
-    LearnedFusion.save_all(folder / "fusion", {"global": learn(data, recipe)[0]}, meta)
+    LearnedFusion.save_all(folder / "fusion", {"global": learn(data, recipe).fusion}, meta)
 
 
 def test_the_first_stage_weighs_as_the_model_folder_says(

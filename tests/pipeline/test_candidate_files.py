@@ -92,6 +92,26 @@ def test_the_first_stage_knows_nothing_of_the_querys_year(
         assert np.array_equal(some.rows, wanted)
 
 
+def test_where_years_do_not_separate_a_query_asks_all_but_its_own_links(tmp_path: Path) -> None:
+    """As a dev query does: of earlier years, nothing would be known here."""
+    one_year = build(Synthetic(400, seed=1, one_year=True), tmp_path / "store")
+    given = settings(queries=40, period={})
+    periods = Periods.of(one_year, given.period)
+    train = mine(given, periods, Index.build(one_year, periods.history))["train"]
+    for i in (0, 20, 39):
+        others = periods.history.citing.copy()
+        others[train.papers(one_year)[i]] = False
+        first = FirstStage(Index.build(one_year, History(one_year, others)))
+        queries = train.take(np.array([i])).queries(one_year)
+        options = Options(top_k=30, depth=1, year_to=queries[0].year, evidence=False)
+        wanted = first.retrieve(queries, options, wide=30).ranking.rows[0]
+        # The same but for the statistics of its own contexts' words.
+        assert len(set(train.rows[i].tolist()) & set(wanted.tolist())) >= 25
+    assert prepare(given, one_year, tmp_path / "c")
+    assert read_manifest(tmp_path / "c").meta["history"] == "split"
+    assert not prepare(given, one_year, tmp_path / "c")
+
+
 def test_bm25_ranks_the_earlier_papers_as_it_would_rank_all(
     corpus: Corpus, periods: Periods, index: Index
 ) -> None:

@@ -54,7 +54,7 @@ def fusions(corpus: Corpus, first: FirstStage, later: list[int]) -> dict[str, Le
     for kind in ("local", "global"):
         queries, relevant = asked(corpus, later[:13], kind)
         data = examples(first, SecondStage(first.index), queries, relevant, depth=100)
-        result[kind], _ = learn(data, FusionRecipe.parse(TREES))
+        result[kind] = learn(data, FusionRecipe.parse(TREES)).fusion
     return result
 
 
@@ -113,8 +113,9 @@ def test_a_final_fusion_learns_how_far_to_trust_it(
         data = examples(first, second, queries, relevant, depth=100, rerank=40)
         assert {"fusion", "fusion/gap", "fusion/rank", "cross-encoder/rank"} <= set(data.signals)
         assert all(values.shape == (13, 40) for values in data.signals.values())
-        finals[kind], metrics = learn(data, FinalRecipe.parse(TREES), against=["fusion", "cross-encoder"])
-        assert {"fusion MRR", "cross-encoder R@10", "MRR"} <= set(metrics)
+        learned = learn(data, FinalRecipe.parse(TREES), against=["fusion", "cross-encoder"])
+        finals[kind] = learned.fusion
+        assert {"fusion MRR", "cross-encoder R@10", "MRR"} <= set(learned.metrics)
         assert finals[kind].depth == 40
     rows = later[26:]
     queries, _ = asked(corpus, rows)

@@ -11,6 +11,7 @@ import torch
 from tiny_bert import tiny_bert
 from torch.utils.flop_counter import FlopCounterMode
 
+from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
 from cocite.losses.pairwise_triplet import pairwise_triplet_loss
@@ -153,7 +154,9 @@ def _falls(chosen: CrossEncoderRecipe, corpus: Corpus, folder: Path) -> None:
     outcome = train(task, chosen.training, world=World(), log=log)
     assert outcome.steps == 24
     assert loss() < before
-    assert set(metrics[0]) == {"MRR", "R@10", "retriever MRR", "retriever R@10"}
+    assert set(metrics[0]) == {
+        f"{of}{name}" for of in ("", "retriever ") for name in ("F1@20", "MRR", "R@10")
+    }
     assert all(m["retriever MRR"] == metrics[0]["retriever MRR"] for m in metrics)
 
 
@@ -217,3 +220,29 @@ def test_mistakes_in_a_recipe_are_told(encoder: Path) -> None:
         recipe(encoder, objective={"candidates": "top", "top": 30})
     with pytest.raises(ConfigError, match="unknown key 'objective.negative'"):
         recipe(encoder, objective={"negative": 3})
+
+
+@pytest.mark.parametrize(("keep", "out"), [("unless_below", ["local", "global"]), ("always", [])])
+def test_one_that_is_below_its_retriever_is_left_out(
+    corpus: Corpus, encoder: Path, folder: Path, tmp_path: Path, keep: str, out: list[str]
+) -> None:
+    chosen = CrossEncoderRecipe.model_validate(recipe(encoder).model_dump() | {"keep": keep})
+    task = build(chosen, corpus, folder)
+    dev = {
+        "F1@20": 0.1,
+        "MRR": 0.4,
+        "R@10": 0.2,
+        "retriever F1@20": 0.1,
+        "retriever MRR": 0.3,
+        "retriever R@10": 0.2,
+    }
+    for name, below in (("good", False), ("bad", True)):
+        task.export(tmp_path / name, {"dev": dev | ({"R@10": 0.19} if below else {}), "notes": ["kept"]})
+        meta = read_manifest(tmp_path / name).meta
+        assert set(meta["left_out"]) == set(out if below else [])
+        place = "below" if below else "not below"
+        assert meta["notes"][0] == "kept"
+        assert (
+            f"cross-encoder is {place} its retriever on 12 local dev queries: F1@20 0.100 against"
+            in meta["notes"][1]
+        )

@@ -73,8 +73,25 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training() -> None:
     assert torch.equal(task.model.weight, other.model.weight)
 
 
-def test_a_first_epoch_counts_even_when_the_untrained_model_was_better() -> None:
-    assert run(LineTask([9.0, 0.1, 0.0]), epochs=2).best_epoch == 1
+def test_the_start_is_kept_where_no_epoch_was_better() -> None:
+    task = LineTask([9.0, 0.1, 0.2, 0.0])
+    result = run(task, epochs=9, patience=2)
+    assert (result.best_epoch, result.best, len(result.epochs)) == (0, {"score": 9.0}, 3)
+    assert task.model.weight.abs().max() == 0
+    assert result.kept("score") == (
+        "no epoch was better than the start (score 9.000): the weights of the start are kept"
+    )
+    assert run(LineTask([0.5, 0.1, 0.9]), epochs=2).kept("score") == (
+        "epoch 2 was best (score 0.900; the start had 0.500): its weights are kept"
+    )
+
+
+def test_the_start_is_kept_by_a_training_that_was_resumed(tmp_path: Path) -> None:
+    run(LineTask([9.0, 0.1]), tmp_path / "c", epochs=1)
+    again = LineTask([0.2, 0.3])
+    result = run(again, tmp_path / "c", epochs=9, patience=3)
+    assert (result.best_epoch, again.evaluated, len(result.epochs)) == (0, 2, 4)
+    assert again.model.weight.abs().max() == 0
 
 
 def test_the_rate_decays_when_the_metric_stands_still() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, err, progress
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
@@ -110,6 +110,7 @@ def pipeline(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
+    from cocite.pipeline.members import left_out_notes
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
@@ -146,6 +147,8 @@ def pipeline(
             bar=progress,
         )
         keep(kept, report)
+    for note in left_out_notes(model):
+        err.print(note, soft_wrap=True)
     tell(report, json, markdown, brief=brief)
 
 

@@ -70,6 +70,7 @@ def train(
     A training that was stopped leaves checkpoints. Kinds that take minutes (nnselect, nnrank) go on from them by
     themselves, and start over with --fresh; neural kinds (hatten, cross-encoder, masked-lm) ask: --resume or --fresh.
     """
+    from cocite.artifacts import read_manifest
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking
@@ -121,11 +122,15 @@ def train(
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
             run.artifact(result.folder if neural else result.folder / "manifest.json")
+    notes = read_manifest(result.folder).meta.get("notes", [])
+    for note in notes:
+        err.print(note, highlight=False, soft_wrap=True)
     if json_:
         emit(
             {
                 "folder": str(result.folder),
                 "metrics": result.metrics,
+                "notes": notes,
                 "details": result.details,
                 "steps" if neural else "epochs": history,
             }

@@ -167,6 +167,12 @@ def synth(
     seed: Annotated[int, typer.Option(help="The same seed gives the same corpus.")] = 0,
     context_rate: Annotated[float, typer.Option(min=0, max=20, help="Contexts per paper, on average.")] = 4.0,
     sentences: Annotated[bool, typer.Option("--sentences", help="Write bodies as well.")] = False,
+    one_year: Annotated[
+        bool,
+        typer.Option(
+            "--one-year", help="All papers are of one year, split at random: dev and test a tenth each."
+        ),
+    ] = False,
     replace: Replace = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -174,7 +180,7 @@ def synth(
     from cocite.corpus.builder import build
     from cocite.corpus.synth import Synthetic
 
-    source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences)
+    source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences, one_year=one_year)
     with progress("writing papers", total=papers) as advance:
         corpus = build(
             _Watched(source, advance),

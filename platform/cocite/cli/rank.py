@@ -121,11 +121,14 @@ def _system(
 ) -> _System:
     from cocite.evaluation import systems
     from cocite.evaluation.baselines import lexical_index
+    from cocite.pipeline import members
     from cocite.retrieval.index import Index
     from cocite.retrieval.query_forms import QueryForm
     from cocite.retrieval.snapshot import IndexSnapshot
 
     [name] = systems.chosen(model, [pipeline or "full"], where="--pipeline")
+    for note in members.left_out_notes(model):
+        err.print(note, soft_wrap=True)
     if form is not None and name != "bm25":
         raise InputError("a form of the query goes with --pipeline bm25", where="--form")
     if form is not None and form not in set(QueryForm):

@@ -55,17 +55,25 @@ class Synthetic:
         seed: the same settings and seed give the same records.
         context_rate: contexts a paper, on average; each stands for one anchor and its companions.
         sentences: also yield a body: each context's sentence between two others.
+        one_year: all papers are of the last year, and split at random: a tenth tunes, a tenth tests.
     """
 
     format = "synth"
 
     def __init__(
-        self, papers: int, *, seed: int = 0, context_rate: float = 4.0, sentences: bool = False
+        self,
+        papers: int,
+        *,
+        seed: int = 0,
+        context_rate: float = 4.0,
+        sentences: bool = False,
+        one_year: bool = False,
     ) -> None:
         self.papers = papers
         self.seed = seed
         self.context_rate = context_rate
         self.sentences = sentences
+        self.one_year = one_year
         self.topics = max(round(0.7 * papers**0.5), 3)
         # Early blocks are short: a paper cites only papers of blocks before its own.
         self.block = int(np.clip(papers // 64, 8, 8192))
@@ -81,6 +89,7 @@ class Synthetic:
             "seed": self.seed,
             "context_rate": self.context_rate,
             "sentences": self.sentences,
+            **({"one_year": True} if self.one_year else {}),
         }
 
     def __iter__(self) -> Iterator[Record]:
@@ -97,10 +106,22 @@ class Synthetic:
     # -- structure ------------------------------------------------------------------------------------------
 
     def year(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Years grow with the row, and each has more papers than the one before."""
+        """Years grow with the row, and each has more papers than the one before; or all are the last one."""
+        if self.one_year:
+            return np.full(np.shape(rows), LAST_YEAR, np.int64)
         share = (np.asarray(rows) + 0.5) / self.papers
         span = LAST_YEAR - FIRST_YEAR + 1
         return np.asarray(FIRST_YEAR + np.floor(span * np.sqrt(share)), np.int64)
+
+    def split(self, rows: NDArray[np.integer]) -> list[str]:
+        """By year; or a tenth of the papers each for dev and test, evenly spread over the rows."""
+        if self.one_year:
+            mixed = np.asarray(rows, np.uint64) * _GOLDEN >> np.uint64(32)
+            part = (mixed % np.uint64(10)).astype(np.int64)
+            return [str(name) for name in np.select([part == 0, part == 1], ["dev", "test"], "train")]
+        years = self.year(rows)
+        names = np.select([years <= LAST_YEAR - 4, years == LAST_YEAR - 3], ["train", "dev"], "test")
+        return [str(name) for name in names]
 
     def topic(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         """The topics take turns."""
@@ -195,7 +216,7 @@ class Synthetic:
         self._insert(rng, title, own)
         self._insert(rng, abstract, np.concatenate([own, own, inherited], 1))
         titles, abstracts = (a.to_pylist() for a in vocabulary.sentences([title, abstract], self._words))
-        years = self.year(rows).tolist()
+        years, splits = self.year(rows).tolist(), self.split(rows)
         authors = self._authors(rng, topic)
         venue = (topic + (rng.random(len(rows)) < 0.3) * rng.integers(0, 50, len(rows))) % 50
         venues = np.char.add("Proceedings of ", np.char.upper(vocabulary.words(venue + 900))).tolist()
@@ -208,16 +229,15 @@ class Synthetic:
         for i, row in enumerate(rows.tolist()):
             self.place.line = row + 1
             links = tuple(paper_id(c) for c in dict.fromkeys(cited[i][cited[i] >= 0].tolist()))
-            year = years[i]
             yield PaperRecord(
                 id=paper_id(row),
                 title=titles[i],
                 abstract=abstracts[i],
-                year=year,
+                year=years[i],
                 venue=venues[i],
                 authors=authors[i],
                 keyphrases=(phrases[i],),
-                split="train" if year <= LAST_YEAR - 4 else "dev" if year == LAST_YEAR - 3 else "test",
+                split=splits[i],
                 citations=links,
             )
             yield from per_paper[i]

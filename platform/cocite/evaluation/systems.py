@@ -50,23 +50,41 @@ BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)}
 
 def offered(model: Path | None) -> list[str]:
     """Names of the systems that a model folder has the parts for, without those that equal another one."""
-    parts = set(members.check(model)) if model is not None else set()
+    parts = _parts(model)
     names = {"bm25", "first"} | {name for name, needed in NEEDS.items() if parts.issuperset(needed)}
     if parts & BLENDED:
         names.add("first-without-neural")
-    if parts & {"nnrank", "fusion", "cross-encoder"}:
+    if model is not None and _orders(model, parts):
         names.add("full")
     if "cross-encoder" not in parts:
         names.discard("fusion")
     return [name for name in SYSTEMS if name in names]
 
 
+def _parts(model: Path | None) -> set[str]:
+    """The members of a model folder, without those that are left out."""
+    if model is None:
+        return set()
+    members.check(model)
+    return set(members.kept(model))
+
+
+def _orders(model: Path, parts: set[str]) -> bool:
+    """Whether a member changes the order of the first stage."""
+    return bool(parts & {"fusion", "final"}) or any(
+        members.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder")
+    )
+
+
 def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> list[str]:
     """The systems asked for, all that are offered by default; an unknown or impossible one is refused."""
-    parts = set(members.check(model)) if model is not None else set()
+    parts = _parts(model)
     for name in names or []:
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
+        for part in {*NEEDS.get(name, ())} - parts:
+            if model is not None and (why := members.left_out(model, part)):
+                raise InputError(next(iter(why.values())), where=f"{where} {name}")
         if not parts.issuperset(NEEDS.get(name, ())):
             raise InputError(
                 f"the model folder {model} lacks the parts of {name!r}"

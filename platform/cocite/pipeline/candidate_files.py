@@ -1,7 +1,9 @@
-"""Makes the candidates that a reranker is trained on: what the first stage finds, as it was in each query's year.
+"""Makes the candidates that a reranker is trained on: what the first stage finds, knowing what it will know in use.
 
-A training query asks an index that knows nothing of its own year or later, so neither its own links nor its
-contemporaries' vote for what it cites: just as for a manuscript of today.
+Where years separate the training papers from dev, a training query asks an index that knows nothing of its own year or
+later, so neither its own links nor its contemporaries' vote for what it cites: just as for a manuscript of today.
+Elsewhere (a random split, one year) it asks what all other training papers say, its own links left out, as a dev query
+does.
 """
 
 from __future__ import annotations
@@ -56,11 +58,13 @@ def prepare(
     Returns:
         Whether they were made.
     """
+    periods = Periods.of(corpus, settings.period)
     meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
+    if not periods.years_separate:
+        meta["history"] = "split"
     if holds(folder, kind=KIND, meta=meta):
         return False
     stage("candidates: indexing", 0)
-    periods = Periods.of(corpus, settings.period)
     index = Index.build(corpus, periods.history)
     save(folder, mine(settings, periods, index, stage=stage, advance=advance), meta)
     return True
@@ -86,7 +90,8 @@ def mine(
     corpus, years = index.corpus, np.asarray(index.corpus.years)
     training = periods.history.citing
     asking = training & (corpus.cites.degrees > 0)
-    if (years[asking] > 0).any():
+    by_year = periods.years_separate
+    if by_year and (years[asking] > 0).any():
         latest = int(years[asking].max())
         asking &= years > latest - settings.years
     dev = np.zeros(len(corpus), bool)
@@ -107,22 +112,28 @@ def mine(
         cited = cited_rows(corpus, settings.task, positions)
         empty = np.full((len(positions), min(depth, len(corpus))), NO_ROW, np.int32)
         part = CandidateSet(settings.task, positions, empty, cited)
-        _fill(part, settings, index, by_year=name == "train", advance=advance)
+        _fill(part, settings, index, training=name == "train", by_year=by_year, advance=advance)
         parts[name] = part
     return parts
 
 
 def _fill(
-    part: CandidateSet, settings: CandidateSettings, index: Index, *, by_year: bool, advance: Advance
+    part: CandidateSet,
+    settings: CandidateSettings,
+    index: Index,
+    *,
+    training: bool,
+    by_year: bool,
+    advance: Advance,
 ) -> None:
-    """Write the candidates of each query into ``part.rows``."""
+    """Write the candidates of each query into ``part.rows``; of a training query those of its time, if ``by_year``."""
     corpus = index.corpus
     years = np.asarray(corpus.years)[part.papers(corpus)]
     # A paper without a year cannot be put into its time; its own links are kept from it all the same.
-    groups = np.unique(years) if by_year else np.zeros(1, years.dtype)
+    groups = np.unique(years) if training else np.zeros(1, years.dtype)
     for year in groups.tolist():
-        chosen = np.flatnonzero(years == year) if by_year else np.arange(len(part))
-        known = index.rewind(year - 1) if year else index
+        chosen = np.flatnonzero(years == year) if training else np.arange(len(part))
+        known = index.rewind(year - 1) if year and by_year else index
         find = _finder(settings, known, year if settings.earlier_only else 0)
         for start in range(0, len(chosen), BLOCK):
             some = chosen[start : start + BLOCK]

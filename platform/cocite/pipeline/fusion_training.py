@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,8 +18,20 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Query
 from cocite.reranking.learned_fusion import FusionSettings, LearnedFusion, labels, train
+from cocite.training.stages import (
+    Keep,
+    StageComparison,
+    Values,
+    compare_stages,
+    metric_means,
+    score_values,
+)
 
 BATCH = 256
+MEASURED = 200
+"""Held-out queries from which on one part is enough to measure a fusion."""
+STEPS = 10
+"""Numbers of trees that are tried on the held-out queries, in equal steps."""
 
 
 class RankingRecipe(Settings):
@@ -30,7 +42,8 @@ class RankingRecipe(Settings):
     queries: int = Field(4000, ge=1)
     """Most queries of a kind, drawn with the seed."""
     held_out: float = Field(0.2, ge=0, lt=1)
-    """Share of the queries that the dev metric is measured on; the fusion that is kept then sees all."""
+    """Share of the manuscripts whose queries the dev metric is measured on, other fusions being trained on the rest;
+    the one that is kept sees all. Where that is few queries, several such shares are measured, each by its own."""
     without: tuple[str, ...] = ()
     """Signals left out, by their beginning: ``nnrank``, ``shared-authors``, ``neighbours`` …"""
     trees: FusionSettings = FusionSettings()
@@ -39,6 +52,8 @@ class RankingRecipe(Settings):
     """An index folder of the same corpus, whose vectors and word statistics are taken in place of making them anew."""
     seed: int = 0
     """Of the draw of queries."""
+    keep: Keep = "unless_below"
+    """What becomes of a fusion that is below the order before it on dev: it is left out, or kept (``always``)."""
 
 
 class FusionRecipe(RankingRecipe):
@@ -140,32 +155,94 @@ def examples(
     return Examples(joined, np.concatenate(found), relevant.degrees[: len(queries)], papers)
 
 
+def held_out_parts(papers: NDArray[np.int32], share: float, seed: int) -> list[NDArray[np.int64]]:
+    """Positions of the queries of each held-out part, given the manuscript of each query.
+
+    Held out is by manuscript: two gaps of one paper are too alike to tell anything of each other. There is one part
+    of the given share; where that is fewer than ``MEASURED`` queries, there are more, none with a query in common.
+    """
+    distinct = np.random.default_rng(seed).permutation(np.unique(papers))
+    size = round(share * len(distinct))
+    parts: list[NDArray[np.int64]] = []
+    while size and size * (len(parts) + 1) <= len(distinct) and sum(map(len, parts)) < MEASURED:
+        mine = distinct[size * len(parts) : size * (len(parts) + 1)]
+        parts.append(np.flatnonzero(np.isin(papers, mine)))
+    return parts
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A fusion, and what its training found on held-out queries.
+
+    Attributes:
+        fusion: trained on all examples.
+        metrics: of fusions that did not see the queries they are measured on, and of the orders before.
+        comparison: those fusions with the order before them; None where nothing was held out.
+        note: how many of its trees are kept, and why.
+    """
+
+    fusion: LearnedFusion
+    metrics: dict[str, float]
+    comparison: StageComparison | None
+    note: str
+
+
 def learn(
-    data: Examples, recipe: RankingRecipe, *, against: Sequence[str] = ("first-stage",)
-) -> tuple[LearnedFusion, Mapping[str, float]]:
-    """Train on all examples; the metrics are those of a fusion that did not see the held-out share.
+    data: Examples,
+    recipe: RankingRecipe,
+    *,
+    stage: str = "fusion",
+    kind: str = "global",
+    against: Sequence[str] = ("first-stage",),
+) -> Learned:
+    """Train on all examples; what is measured is fusions that did not see the queries they are measured on.
 
     Args:
         data: of one kind of query.
         recipe: how.
-        against: signals whose order is measured on the same share.
+        stage: name of the fusion.
+        kind: of the queries.
+        against: signals whose order is measured on the same queries; the first is what the fusion reorders.
     """
-    # Held out by manuscript: two gaps of one paper are too alike to tell anything of each other.
-    held = reserved(data.papers, recipe.held_out, recipe.seed + 1)
-    metrics: dict[str, float] = {}
-    if held.any():
-        kept, test = data.take(np.flatnonzero(~held)), data.take(np.flatnonzero(held))
-        fusion = train(kept.signals, kept.relevant, recipe.trees)
-        for name in against:
-            metrics |= _measured(f"{name} ", test, test.signals[name])
-        metrics |= _measured("", test, fusion.scores(test.signals, threads=recipe.trees.threads))
-    return train(data.signals, data.relevant, recipe.trees), metrics
+    parts = held_out_parts(data.papers, recipe.held_out, recipe.seed + 1)
+    if not parts:
+        fusion = train(data.signals, data.relevant, recipe.trees)
+        return Learned(fusion, {}, None, f"{kind} {stage}: nothing is held out, so it is not measured")
+    settings = recipe.trees
+    steps = np.unique(np.linspace(0, settings.trees, STEPS + 1).round().astype(int))[1:].tolist()
+    after: list[list[Values]] = []  # for each part, for each number of trees
+    for part in parts:
+        kept, test = data.take(np.setdiff1d(np.arange(len(data.papers)), part)), data.take(part)
+        scores = train(kept.signals, kept.relevant, settings).scores_after(
+            test.signals, steps, threads=settings.threads
+        )
+        after.append([score_values(some, test.relevant, test.counts) for some in scores])
+    measured = data.take(np.concatenate(parts))
+    by_trees = [np.concatenate(values) for values in zip(*after, strict=True)]
+    best = _best(by_trees, measured.papers)
+    values, trees = by_trees[best], steps[best]
+    others = {
+        name: score_values(measured.signals[name], measured.relevant, measured.counts) for name in against
+    }
+    metrics = {
+        f"{prefix}{name}": value
+        for prefix, some in ({f"{name} ": v for name, v in others.items()} | {"": values}).items()
+        for name, value in metric_means(some).items()
+    }
+    note = f"{kind} {stage}: all {trees} trees are kept: fewer were not better by more than chance"
+    if trees < settings.trees:
+        note = f"{kind} {stage}: {trees} of {settings.trees} trees are kept: more were worse"
+        settings = settings.model_copy(update={"trees": trees})
+    comparison = compare_stages(stage, against[0], kind, values, others[against[0]], measured.papers)
+    return Learned(train(data.signals, data.relevant, settings), metrics, comparison, note)
 
 
-def _measured(prefix: str, data: Examples, scores: NDArray[np.float32]) -> dict[str, float]:
-    """MRR and R@10 of an order of the candidates; a paper that is not among them counts as not found."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    hits = np.take_along_axis(data.relevant, order, axis=1)
-    first = np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0)
-    recall = hits[:, :10].sum(axis=1) / np.maximum(data.counts, 1)
-    return {f"{prefix}MRR": float(first.mean()), f"{prefix}R@10": float(recall.mean())}
+def _best(by_trees: Sequence[Values], papers: NDArray[np.int32]) -> int:
+    """Which number of trees orders held-out queries best.
+
+    It is the last unless another is better by more than chance: the 95 % interval of the difference in the mean of the
+    three metrics lies below 0.
+    """
+    best = int(np.argmax([sum(metric_means(values).values()) for values in by_trees]))
+    whole = compare_stages("all trees", "fewer", "", by_trees[-1], by_trees[best], papers)
+    return best if whole.differences["mean"][1] < 0 else len(by_trees) - 1

@@ -10,7 +10,8 @@
 | ``final`` | LambdaMART over all signals, the fusion's score and the cross-encoder's |
 
 Each is an artifact of its own. What is missing is done without: :class:`~cocite.pipeline.second_stage.SecondStage` says
-how.
+how. So is what its training found below the stage before it on dev, unless it was trained with ``keep=always``:
+:func:`left_out` and :func:`ordered_kinds` say what, :func:`left_out_notes` why.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
+from cocite.pipeline.options import QUERY_KINDS
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Encoder, Reranker
 from cocite.reranking.learned_fusion import LearnedFusion
@@ -56,6 +58,59 @@ def check(model: Path) -> list[str]:
             hint="train a model: cocite train nnselect …",
         )
     return found
+
+
+def left_out(model: Path, name: str) -> dict[str, str]:
+    """Kinds of query for which a member is left out, and why: its training found it below the stage before it.
+
+    The kind ``all`` is NNRank's where nothing may read its score. For the kinds that NNRank and the cross-encoder are
+    left out for, they do not order candidates by themselves, and a fusion still weighs their scores. A learned fusion
+    is not there for such a kind.
+    """
+    if not (model / name).is_dir():
+        return {}
+    return dict(read_manifest(model / name).meta.get("left_out", {}))
+
+
+def ordered_kinds(model: Path, name: str) -> list[str]:
+    """Kinds of query whose candidates a member may order; none if the folder does not have it."""
+    kinds = [kind for kind in QUERY_KINDS if (model / name).is_dir()]
+    if name in ("fusion", "final"):
+        kinds = [kind for kind in kinds if (model / name / f"{kind}.txt").is_file()]
+    out = left_out(model, name)
+    if (
+        name == "cross-encoder"
+    ):  # a final fusion that is below the order before it says that this order should stay
+        out |= left_out(model, "final")
+    return [kind for kind in kinds if kind not in out and "all" not in out]
+
+
+def kept(model: Path) -> list[str]:
+    """The members a model folder has, without those that are left out for all that they were made for."""
+    return [
+        name
+        for name in MEMBERS
+        if (model / name).is_dir()
+        and not (name == "nnrank" and "all" in left_out(model, name))
+        and not (name in ("fusion", "final") and not ordered_kinds(model, name))
+    ]
+
+
+def left_out_notes(model: Path | None) -> list[str]:
+    """A sentence for each member that the pipeline leaves out for a kind of query, as its training found it.
+
+    Where a learned fusion orders the candidates, it does not matter that NNRank, or the cross-encoder, does not.
+    """
+    if model is None:
+        return []
+    fused = {"nnrank": ordered_kinds(model, "fusion"), "cross-encoder": ordered_kinds(model, "final")}
+    notes = {
+        why: None
+        for name in MEMBERS
+        for kind, why in left_out(model, name).items()
+        if kind == "all" or kind not in fused.get(name, [])
+    }
+    return list(notes)
 
 
 def version(model: Path | None) -> str:
@@ -112,9 +167,9 @@ def load_blend(model: Path | None, encoders: Collection[str]) -> Blend | None:
     return blend
 
 
-def load_nnrank(model: Path, index: Index) -> Reranker | None:
-    """NNRank over an index' papers and history, if the folder has it."""
-    if not (model / "nnrank").is_dir():
+def load_nnrank(model: Path, index: Index, *, always: bool = False) -> Reranker | None:
+    """NNRank over an index' papers and history, if the folder has it; not one that is left out, unless ``always``."""
+    if not (model / "nnrank").is_dir() or ("all" in left_out(model, "nnrank") and not always):
         return None
     from cocite.models import citeomatic
 
@@ -133,14 +188,15 @@ def load_cross_encoder(model: Path, index: Index) -> Reranker | None:
 
 
 def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusion]:
-    """The learned fusions of a member (``fusion`` or ``final``) by kind of query, if the folder has it.
+    """The learned fusions of a member (``fusion`` or ``final``) by kind of query, but those that are left out.
 
     Raises:
         InputError: folder or index lack what the fusion reads, or hold other members than it was trained with.
     """
-    if not (model / name).is_dir():
+    kinds = ordered_kinds(model, name)
+    if not kinds:
         return {}
-    fusions = LearnedFusion.load_all(model / name)
+    fusions = {kind: fusion for kind, fusion in LearnedFusion.load_all(model / name).items() if kind in kinds}
     present = beneath(model, index, name)
     for signal in sorted({signal for fusion in fusions.values() for signal in fusion.names}):
         source = signal.partition(":")[0].partition("/")[0]
@@ -158,12 +214,14 @@ def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusio
 def beneath(model: Path, index: Index, name: str) -> dict[str, str]:
     """Fingerprints of what the scores that a member ``name`` gets depend on.
 
-    That is the members before it that the index serves, and under :data:`BM25` the k1 and b of the index.
+    That is the members before it that are kept and that the index serves, and under :data:`BM25` the k1 and b of the
+    index.
     """
+    present = kept(model)
     found = {
         member: read_manifest(model / member).digest
         for member in MEMBERS[: MEMBERS.index(name)]
-        if (model / member).is_dir() and (member not in ENCODERS or member in index.vectors)
+        if member in present and (member not in ENCODERS or member in index.vectors)
     }
     changed = " ".join(f"{key}={value}" for key, value in index.bm25.changed().items())
     return found | ({BM25: changed} if changed else {})
@@ -188,6 +246,8 @@ def _check_same(model: Path, name: str, now: dict[str, str], then: dict[str, str
 
 
 def _lacking(model: Path, member: str) -> str:
+    if (model / member).is_dir() and member not in kept(model):
+        return f"{member} is left out, as it was below the stage before it on dev"
     if (model / member).is_dir():
         return f"the index holds no vectors of {member} (build it with --model)"
     return f"the model folder holds no {member}"

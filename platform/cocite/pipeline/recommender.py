@@ -29,14 +29,22 @@ class Recommender:
         first: finds candidates.
         second: orders them.
         model_version: fingerprint of the model folder.
+        left_out: why members of the model folder are left out, a sentence each.
     """
 
     name = "recommender"
 
-    def __init__(self, first: FirstStage, second: SecondStage, *, model_version: str = "") -> None:
+    def __init__(
+        self,
+        first: FirstStage,
+        second: SecondStage,
+        *,
+        model_version: str = "",
+        left_out: Sequence[str] = (),
+    ) -> None:
         self.first, self.second = first, second
         self.index: Index = first.index
-        self.model_version = model_version
+        self.model_version, self.left_out = model_version, tuple(left_out)
 
     @classmethod
     def load(cls, model: str | Path | None, index: str | Path) -> Recommender:
@@ -53,6 +61,7 @@ class Recommender:
             FirstStage.load(folder, index),
             SecondStage.load(folder, index, cross_encoder=cross_encoder),
             model_version=members.version(folder),
+            left_out=members.left_out_notes(folder),
         )
 
     def query(

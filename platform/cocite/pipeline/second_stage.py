@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,16 +32,19 @@ class SecondStage:
     | part | reads | without it |
     | --- | --- | --- |
     | NNRank | all candidates | there is one signal less |
-    | learned fusion | all candidates, by all signals | the order of NNRank, or of the first stage, stays |
+    | learned fusion | all candidates, by all signals | the first stage's order stays, or NNRank's if better |
     | cross-encoder | the best ``Options.rerank`` of that order | that order stays |
     | final fusion | the same, by all signals and both scores | ``Options.cross_weight`` weighs the two scores |
 
     Args:
         index: the papers and the history.
         nnrank: scores candidates by title and abstract.
+        nnrank_orders: kinds of query whose candidates NNRank orders where no fusion does; for the others its score is
+            a signal alone.
         fusions: the learned fusion for ``local`` and ``global`` queries.
         cross_encoder: reads query and candidate together; its ``kinds``, if it has them, are the kinds of query that
             it was made for.
+        cross_orders: kinds of query for which the cross-encoder may change the order where no final fusion does.
         finals: the final fusion for ``local`` and ``global`` queries.
     """
 
@@ -50,25 +53,38 @@ class SecondStage:
         index: Index,
         *,
         nnrank: Reranker | None = None,
+        nnrank_orders: Collection[str] = QUERY_KINDS,
         fusions: Mapping[str, LearnedFusion] | None = None,
         cross_encoder: Reranker | None = None,
+        cross_orders: Collection[str] = QUERY_KINDS,
         finals: Mapping[str, LearnedFusion] | None = None,
     ) -> None:
         self.index, self.nnrank, self.cross_encoder = index, nnrank, cross_encoder
+        self.nnrank_orders, self.cross_orders = nnrank_orders, cross_orders
         self.fusions, self.finals = fusions or {}, finals or {}
         self.explainer = Explainer(index)
 
     @classmethod
     def load(cls, model: Path | None, index: Index, *, cross_encoder: bool = True) -> SecondStage:
-        """The stage of a model folder over an index; without the cross-encoder, and what follows it, if told so."""
+        """The stage of a model folder over an index; without the cross-encoder, and what follows it, if told so.
+
+        What its training found below the stage before it on dev is left out: see :func:`members.left_out`.
+        """
         if model is None:
             return cls(index)
+        fusions = members.load_fusions(model, index, "fusion")
+        finals = members.load_fusions(model, index, "final") if cross_encoder else {}
+        ranks, crosses = (members.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder"))
         return cls(
             index,
-            nnrank=members.load_nnrank(model, index),
-            fusions=members.load_fusions(model, index, "fusion"),
-            cross_encoder=members.load_cross_encoder(model, index) if cross_encoder else None,
-            finals=members.load_fusions(model, index, "final") if cross_encoder else None,
+            nnrank=members.load_nnrank(model, index) if ranks or fusions or finals else None,
+            nnrank_orders=ranks,
+            fusions=fusions,
+            cross_encoder=members.load_cross_encoder(model, index)
+            if cross_encoder and (crosses or finals)
+            else None,
+            cross_orders=crosses,
+            finals=finals,
         )
 
     def depth(self, kind: str) -> int:
@@ -122,15 +138,22 @@ class SecondStage:
         top, signals = candidates.top, dict(candidates.signals)
         scores = {"first-stage": top.scores}
         if self.nnrank is not None:
-            scores["nnrank"] = signals["nnrank"] = self.nnrank.score(queries, top)
+            signals["nnrank"] = self.nnrank.score(queries, top)
+            scores["nnrank"] = signals["nnrank"]
+            if kind not in self.nnrank_orders and kind not in self.fusions:
+                scores["first-stage"] = scores.pop("first-stage")  # the last score decides
         if kind in self.fusions:
             scores["fusion"] = self.fusions[kind].scores(signals)
         return scores, signals
 
+    def order_before_fusion(self, kind: str) -> str:
+        """The score that orders the candidates of queries of a kind where no fusion does."""
+        return "nnrank" if self.nnrank is not None and kind in self.nnrank_orders else "first-stage"
+
     def crosses(self, kind: str) -> bool:
         """Whether the cross-encoder reads queries of a kind: those it was made for, or a final fusion weighs it."""
-        made_for = getattr(self.cross_encoder, "kinds", QUERY_KINDS)
-        return self.cross_encoder is not None and (kind in made_for or kind in self.finals)
+        orders = set(getattr(self.cross_encoder, "kinds", QUERY_KINDS)).intersection(self.cross_orders)
+        return self.cross_encoder is not None and (kind in orders or kind in self.finals)
 
     def crossed(
         self,

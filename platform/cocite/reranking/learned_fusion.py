@@ -7,6 +7,7 @@ one more signal.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,17 +74,36 @@ class LearnedFusion:
 
     def scores(self, signals: Mapping[str, NDArray[np.float32]], *, threads: int = 1) -> NDArray[np.float32]:
         """(Q, k) scores from signals that are (Q, k) each; raises when one it reads is missing."""
+        table = self._table(signals)
+        flat = self.booster.predict(table.reshape(-1, table.shape[-1]), num_threads=threads)
+        scores = np.asarray(flat, np.float32).reshape(table.shape[:2])
+        require_finite(scores, "learned fusion", "scores")
+        return scores
+
+    def scores_after(
+        self, signals: Mapping[str, NDArray[np.float32]], trees: Sequence[int], *, threads: int = 1
+    ) -> list[NDArray[np.float32]]:
+        """(Q, k) scores of the first trees alone, for each of some ascending numbers of them."""
+        table = self._table(signals)
+        flat, total = table.reshape(-1, table.shape[-1]), np.zeros(table.shape[:2])
+        result = []
+        for first, last in itertools.pairwise([0, *trees]):
+            part = self.booster.predict(
+                flat, start_iteration=first, num_iteration=last - first, num_threads=threads
+            )
+            total = total + np.asarray(part).reshape(total.shape)
+            result.append(total.astype(np.float32))
+        return result
+
+    def _table(self, signals: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
+        """(Q, k, F) the signals it reads; raises when one is missing."""
         missing = [name for name in self.names if name not in signals]
         if missing:
             raise InputError(
                 f"the learned fusion reads the signal {missing[0]!r}, which nothing provides",
                 hint="use it with the members and the index it was trained with, or train the fusion again",
             )
-        table = stacked(signals, self.names)
-        flat = self.booster.predict(table.reshape(-1, table.shape[-1]), num_threads=threads)
-        scores = np.asarray(flat, np.float32).reshape(table.shape[:2])
-        require_finite(scores, "learned fusion", "scores")
-        return scores
+        return stacked(signals, self.names)
 
     def importance(self) -> list[tuple[str, float]]:
         """Each signal's share of the total gain, largest first."""

@@ -39,7 +39,7 @@ class CandidateSettings(Settings):
     period: PeriodSettings = PeriodSettings()
     """Which papers' links are trained on, and which tune."""
     years: int = Field(4, ge=1)
-    """Training queries come from the last so many years of the training period."""
+    """Training queries come from the last so many years of the training period, where years separate it from dev."""
     queries: int | None = Field(20_000, ge=1)
     """At most so many training queries, drawn evenly; unset: all."""
     depth: int = Field(100, ge=2, le=2000)

@@ -37,6 +37,7 @@ from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
+from cocite.training.stages import METRICS, Keep, metric_means, query_values
 
 CANDIDATES = "candidates"
 """Artifact of a model folder that holds what is trained on."""
@@ -72,6 +73,8 @@ class CrossEncoderRecipe(Settings):
     objective: ObjectiveSettings = ObjectiveSettings()
     training: TrainingSettings = TrainingSettings()
     workers: WorkerSettings = WorkerSettings()
+    keep: Keep = "unless_below"
+    """What becomes of a cross-encoder that is below its retriever on dev: it is left out, or kept (``always``)."""
 
     @model_validator(mode="after")
     def _possible(self) -> CrossEncoderRecipe:
@@ -221,16 +224,16 @@ class CrossEncoderTask:
     # -- the dev metric -----------------------------------------------------------------------------------------
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
-        """MRR and R@10 of the dev queries' candidates in the model's order, and in the retriever's."""
+        """The metrics of the dev queries' candidates in the model's order, and in the retriever's."""
         side = self.sides["dev"]
         mine = np.arange(len(side.part))[world.share(len(side.part))]
         scores = self._scores(model, mine, side.part.rows[mine], world.device)
         whole = world.concatenate(torch.from_numpy(scores).to(world.device)).cpu().numpy()
         order = np.argsort(-whole, axis=1, kind="stable")
         relevant, count = side.part.relevant, side.part.cited.degrees
-        retrieved = _metrics(relevant, count)
+        retrieved = metric_means(query_values(relevant, count))
         return {
-            **_metrics(np.take_along_axis(relevant, order, 1), count),
+            **metric_means(query_values(np.take_along_axis(relevant, order, 1), count)),
             **{f"retriever {name}": value for name, value in retrieved.items()},
         }
 
@@ -277,8 +280,29 @@ class CrossEncoderTask:
         return float(3 * ((config.num_hidden_layers - 1) * full + last))
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
-        """Write the cross-encoder."""
-        self.model.save(folder, meta)
+        """Write the cross-encoder; where its order is below the retriever's on dev, the manifest leaves it out."""
+        self.model.save(folder, {**meta, **self._place(meta)})
+
+    def _place(self, meta: Mapping[str, Any]) -> dict[str, Any]:
+        """``notes`` and ``left_out``, as :func:`~cocite.training.stages.stage_record` has them."""
+        dev, notes = meta.get("dev", {}), list(meta.get("notes", []))
+        pairs = [
+            (name, dev[name], dev[f"retriever {name}"]) for name in METRICS if f"retriever {name}" in dev
+        ]
+        below = any(new < old for _, new, old in pairs)
+        kind = self.recipe.candidates.task
+        note = f"cross-encoder is {'below' if below else 'not below'} its retriever on {len(self.sides['dev'].part):,} "
+        note += f"{kind} dev queries: " + ", ".join(
+            f"{name} {new:.3f} against {old:.3f}" for name, new, old in pairs
+        )
+        left_out = {}
+        if below and self.recipe.keep == "always":
+            note += "; it is kept all the same, as keep=always says"
+        elif below:
+            note += "; it is left out but where a final fusion weighs its score"
+            note += " (train it with keep=always to have it all the same)"
+            left_out = dict.fromkeys(("local", "global"), note)
+        return {"notes": [*notes, note], "left_out": left_out}
 
 
 def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> CrossEncoderTask:
@@ -295,9 +319,3 @@ def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> Cro
             hint="train with `cocite train`, which makes them",
         )
     return CrossEncoderTask(recipe, corpus, candidates.load(folder, corpus))
-
-
-def _metrics(relevant: NDArray[np.bool_], count: NDArray[np.int32]) -> dict[str, float]:
-    """MRR and R@10 of ranked candidates (Q, k); a paper that is not among them counts as not found."""
-    first = np.where(relevant.any(axis=1), 1 / (1 + relevant.argmax(axis=1)), 0)
-    return {"MRR": float(first.mean()), "R@10": float((relevant[:, :10].sum(axis=1) / count).mean())}

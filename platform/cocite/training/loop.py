@@ -36,7 +36,7 @@ class LoopSettings(Settings):
     epochs: int = 10
     """At most so many passes."""
     patience: int = 3
-    """Stop after so many epochs without a better dev metric."""
+    """Stop after so many epochs without a better dev metric than the best so far, the start's included."""
     learning_rate: float = 0.01
     decay: float = 1.0
     """The learning rate is multiplied by this after each epoch that was no better than the best."""
@@ -78,11 +78,36 @@ class FitResult:
     """How a training went. The model is left with the weights of the best epoch."""
 
     best_epoch: int
+    """0: no epoch was better than the untrained model."""
     best: dict[str, float]
     """Dev metrics of the best epoch."""
     epochs: list[dict[str, float]] = field(default_factory=list)
     """Metrics of each epoch, number 0 being the untrained model."""
     seconds: float = 0.0
+
+    def kept(self, metric: str) -> str:
+        """Which weights were kept, in words: those of the best of all evaluations by ``metric``, the start included."""
+        return kept_sentence(
+            metric, self.best_epoch, self.best[metric], self.epochs[0][metric], steps="epoch"
+        )
+
+
+def kept_sentence(metric: str, best_at: int, best: float, start: float | None, *, steps: str) -> str:
+    """Which weights a training kept, in words.
+
+    Args:
+        metric: the dev metric that decides.
+        best_at: number of the epoch or step that was best; 0: the start.
+        best: its metric.
+        start: the metric of the start, where it is known.
+        steps: ``epoch`` or ``step``.
+    """
+    if best_at == 0:
+        return (
+            f"no {steps} was better than the start ({metric} {best:.3f}): the weights of the start are kept"
+        )
+    known = f"; the start had {start:.3f}" if start is not None else ""
+    return f"{steps} {best_at} was best ({metric} {best:.3f}{known}): its weights are kept"
 
 
 def optimizers_for(
@@ -114,6 +139,8 @@ def fit(
     advance: Advance = silent,
 ) -> FitResult:
     """Train until the epochs are done, the dev metric stands still, or the minutes are over.
+
+    The model is left with the weights of the best evaluation, the one before any training included.
 
     Args:
         task: model, batches, loss, metric.
@@ -149,7 +176,7 @@ def fit(
         metrics["seconds"] = result.seconds = time.monotonic() - began + before
         result.epochs.append(metrics)
         log(metrics, epoch)
-        if metrics[task.metric] > result.best[task.metric] or result.best_epoch == 0:
+        if metrics[task.metric] > result.best[task.metric]:
             result.best_epoch, result.best = epoch, metrics
             best = {name: value.clone() for name, value in model.state_dict().items()}
         else:

@@ -26,6 +26,7 @@ from cocite.training.loop import LoopSettings
 from cocite.training.measure import ranking_metrics
 from cocite.training.nnselect import union
 from cocite.training.periods import Periods, PeriodSettings
+from cocite.training.stages import Keep
 
 
 class CandidateSettings(Settings):
@@ -55,8 +56,10 @@ class NNRankObjectiveSettings(Settings):
     new ones; 0 takes the similarities of the one NNSelect, which has seen the answers."""
     listed: int = 60
     """Candidates of a query that it does not cite (objective ``listwise``)."""
-    temporal: bool = True
-    """Whether a training query sees in-citations and links of the years before it only, as a real one does."""
+    temporal: bool | None = None
+    """Whether a training query sees in-citations and links of the years before it alone, or those of all other
+    training papers, its own left out. Unset: the former where years separate the training papers from the dev queries,
+    so that counts in training are distributed as they are for the queries of dev."""
     word_dropout: float = 0.1
     table_rate: float | None = None
     """Learning rate of what belongs to a word (its vector, its shared weight): at that of the layers it overfits long
@@ -76,6 +79,8 @@ class NNRankRecipe(Settings):
     candidates: CandidateSettings = CandidateSettings()
     negatives: NegativeSettings = NegativeSettings()
     loop: LoopSettings = LoopSettings()
+    keep: Keep = "unless_below"
+    """What becomes of an NNRank that is below the stage before it on dev: it is left out, or kept (``always``)."""
 
 
 class Lists(NamedTuple):
@@ -120,6 +125,10 @@ class NNRankTask:
         fields: bags of papers.
         encoder: NNSelect.
         folds: NNSelect's vectors that have not seen the training queries' citations; its own when not given.
+
+    Attributes:
+        temporal: whether a training query knows earlier years alone, or all other training papers.
+        dev: (D, M) candidates of the dev queries, in NNSelect's order.
     """
 
     metric = "F1@20"
@@ -134,6 +143,8 @@ class NNRankTask:
     ) -> None:
         torch.manual_seed(recipe.loop.seed)
         self.recipe, self.periods = recipe, periods
+        given = recipe.objective.temporal
+        self.temporal = periods.years_separate if given is None else given
         history, corpus = periods.history, periods.history.corpus
         vocabulary = fields.vocabularies["words"]
         self.model = NNRank({name: len(v) for name, v in fields.vocabularies.items()}, recipe.model)
@@ -171,16 +182,17 @@ class NNRankTask:
         return self._candidates(self.vectors, queries, None)
 
     def training_candidates(self, queries: NDArray[np.int32]) -> NDArray[np.int32]:
-        """(Q, M) candidates of training queries, padded: as they were in each query's year, in its fold's space."""
+        """(Q, M) candidates of training queries, padded, in the space of each query's fold.
+
+        Where history goes by years, they are no later than the query.
+        """
         years = np.asarray(self.periods.history.corpus.years)
         latest = np.where(years[queries] > 0, years[queries], np.iinfo(np.int16).max)
         found = []
         for fold, vectors in enumerate(self.folds.vectors):
             place = np.flatnonzero(self.folds.fold[queries] == fold)
             some = queries[place]
-            ranking = self._candidates(
-                vectors, some, latest[place] if self.recipe.objective.temporal else None
-            )
+            ranking = self._candidates(vectors, some, latest[place] if self.temporal else None)
             found.append((place, ranking.rows))
         width = max(rows.shape[1] for _, rows in found)
         result = np.full((len(queries), width), NO_ROW, np.int32)
@@ -265,18 +277,22 @@ class NNRankTask:
         if self.recipe.model.intersection:
             left = {field: take(self.bags[field], queries) for field in ("title", "abstract")}
             words = shared_words(left, query_place, self.bags, paper, len(self.model.shared_weight))
-        if self.recipe.objective.temporal:
-            counts = self.before(query, paper)
-        else:
-            counts = self.in_citations.numpy()[paper] - self.periods.history.cites.contains(query, paper)
         pairs = Pairs(
             torch.from_numpy(query_place),
             torch.from_numpy(paper_place),
             words,
             torch.from_numpy(self.folds.cosine(query, paper)),
-            torch.from_numpy(counts.astype(np.float32)),
+            torch.from_numpy(self.counts(query, paper).astype(np.float32)),
         )
         return self.model(units[0], units[1], pairs), used
+
+    def counts(self, query: NDArray[np.int32], paper: NDArray[np.int32]) -> NDArray[np.int64]:
+        """(P,) in-citations of papers as training queries know them: of earlier years, or all but the query's own."""
+        if self.temporal:
+            return self.before(query, paper)
+        history = self.periods.history
+        known = history.in_citations[paper] - history.cites.contains(query, paper)
+        return np.asarray(known, np.int64)
 
     def loss(self, batch: Triplets | Lists) -> Tensor:
         """The objective, with the embeddings' regularisation."""

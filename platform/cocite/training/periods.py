@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from cocite.corpus.history import History
 from cocite.corpus.records import SPLITS
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+
+OVERLAP = 0.05
+"""Up to this share of (training paper, dev paper) pairs may be in the wrong order where years separate them."""
 
 
 class PeriodSettings(Settings):
@@ -32,6 +36,24 @@ class Periods:
 
     history: History
     dev: NDArray[np.int32]
+
+    @cached_property
+    def years_separate(self) -> bool:
+        """Whether years separate the training papers from the dev queries: the former lie before the latter.
+
+        Then a training query may know what papers of earlier years say, as a dev query does. Otherwise (a random
+        split, one year, years unknown) a dev query knows the links of papers of its own year and later, so a training
+        query may know those of all other training papers.
+
+        A small share of pairs in the wrong order is allowed (``OVERLAP``); a paper without a year is in the wrong
+        order with all others.
+        """
+        corpus = self.history.corpus
+        years = np.asarray(corpus.years)
+        training = years[self.history.citing & (corpus.cites.degrees > 0)]
+        dated = np.sort(training[training > 0])
+        before = np.searchsorted(dated, years[self.dev])  # training papers of a year before each dev query's
+        return bool(before.mean() >= (1 - OVERLAP) * len(training))
 
     @classmethod
     def of(cls, corpus: Corpus, settings: PeriodSettings, *, all_dev: bool = False) -> Periods:
@@ -66,7 +88,7 @@ class Periods:
                 dev = later & (years == nearest)
         rows = np.flatnonzero(dev & linked).astype(np.int32)
         history = History(corpus, train)
-        hint = "choose a split that leaves links to train, or period.train_until=YEAR"
+        hint = "choose period.train_until=YEAR, or split by papers: cocite corpus split STORE --random 0.1,0.1 --to NEW"
         if (cold := cold_history(history, "of the training period", hint)) is not None:
             raise cold
         if not len(rows):

@@ -138,6 +138,16 @@ def test_the_best_weights_are_left_in_the_model_even_those_of_an_earlier_run(tmp
     assert not task.model.training
 
 
+def test_the_start_is_kept_where_no_step_was_better() -> None:
+    chosen = settings(epochs=20, evaluate_every=1, patience=3)
+    task = BagTask(chosen)
+    start = {name: value.clone() for name, value in task.model.state_dict().items()}
+    task.values = [0.5, 0.1, 0.5, 0.2]
+    outcome = train(task, chosen, world=WORLD)
+    assert (outcome.best_step, outcome.best, outcome.steps) == (0, {"fit": 0.5}, 3)
+    assert all(torch.equal(start[name], value) for name, value in task.model.state_dict().items())
+
+
 def test_patience_ends_it() -> None:
     chosen = settings(epochs=20, evaluate_every=1, patience=3)
     task = BagTask(chosen)

@@ -36,10 +36,17 @@ def model(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = {word for title in corpus.papers.table["title"].to_pylist() for word in title.lower().split()}
     bert = tiny_bert(root / "bert", words)
     save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
-    for name in ("nnselect", "nnrank"):
-        train(load_recipe(name, ["loop.epochs=1"]), corpus, folder)
+    train(load_recipe("nnselect", ["loop.epochs=1"]), corpus, folder)
+    train(load_recipe("nnrank", ["loop.epochs=1", "keep=always"]), corpus, folder)
     trees = {"trees": 10, "leaves": 7, "threads": 1}
-    small = {"queries": 60, "local_depth": 40, "global_depth": 40, "reserve": 0.6, "trees": trees}
+    small = {
+        "queries": 60,
+        "local_depth": 40,
+        "global_depth": 40,
+        "reserve": 0.6,
+        "trees": trees,
+        "keep": "always",
+    }
     train(FusionRecipe.parse(small), corpus, folder)
     pairs = PairSettings(query_tokens=48, candidate_tokens=48, context_tokens=24)
     CrossEncoder.from_pretrained(bert, pairs).save(folder / "cross-encoder")

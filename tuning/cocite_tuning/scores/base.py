@@ -130,7 +130,7 @@ class DevQueries:
 
 def _unseen(model: Path | None, papers: NDArray[np.int32]) -> NDArray[np.bool_]:
     """(Q,) whether the learned fusion of a model folder did not see a query's manuscript."""
-    if model is None or not (model / "fusion").is_dir():
+    if model is None or "fusion" not in members.kept(model):
         return np.ones(len(papers), bool)
     recipe = FusionRecipe.parse(
         read_manifest(model / "fusion").meta.get("recipe", {}), where=str(model / "fusion")
@@ -210,7 +210,10 @@ class ScoreStudy(ABC, Generic[S]):
     def members(self) -> list[str]:
         """The members of the model folder that are used."""
         model, without = self.settings.model, self.settings.without
-        return [name for name in members.check(model) if name not in without] if model is not None else []
+        if model is None:
+            return []
+        members.check(model)
+        return [name for name in members.kept(model) if name not in without]
 
     @cached_property
     def _meta(self) -> dict[str, Any]:

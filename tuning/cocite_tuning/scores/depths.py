@@ -127,6 +127,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         second = SecondStage(
             dev.index,
             nnrank=members.load_nnrank(model, dev.index) if "nnrank" in self.members else None,
+            nnrank_orders=members.ordered_kinds(model, "nnrank"),
             fusions=members.load_fusions(model, dev.index, "fusion") if "fusion" in self.members else None,
             cross_encoder=members.load_cross_encoder(model, dev.index) if self._crosses else None,
         )
