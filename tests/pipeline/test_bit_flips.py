@@ -74,7 +74,7 @@ class Folders:
             relevant = CSR.build(*corpus.cites.gather(np.array(rows[:10])), 10)
             data = examples(first, second, queries, relevant, depth=40)
             recipe = FusionRecipe.parse({"trees": {"trees": 5, "leaves": 4, "threads": 1}})
-            fusions[kind], _ = learn(data, recipe)
+            fusions[kind] = learn(data, recipe).fusion
         beneath = members.beneath(self.model, index, "fusion")
         LearnedFusion.save_all(self.model / "fusion", fusions, {"members": beneath})
         self.queries = [queries_of(corpus, rows[-1:], context=context)[0] for context in (True, False)]

@@ -61,7 +61,7 @@ def recommender(dated: Corpus, manuscripts: list[Query]) -> Recommender:
         relevant = CSR.build(*dated.cites.gather(np.array([query.paper for query in queries])), len(queries))
         data = examples(first, SecondStage(first.index), queries, relevant, depth=40)
         trees = {"trees": {"trees": 5, "leaves": 4, "threads": 1}}
-        fusions[kind], _ = learn(data, FusionRecipe.parse(trees))
+        fusions[kind] = learn(data, FusionRecipe.parse(trees)).fusion
     return Recommender(first, SecondStage(first.index, fusions=fusions, cross_encoder=Oracle(dated)))
 
 
