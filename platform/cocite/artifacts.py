@@ -12,19 +12,20 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
+from cocite.temporary import temporary_beside
+from cocite.write_errors import writing_to
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -55,17 +56,94 @@ def sha256(path: Path) -> str:
 
 
 def write_atomic(path: Path, text: str) -> None:
-    """Replace a file's content so that a reader sees the old text or the new one, whole."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    """Replace a file's content so that a reader sees the old text or the new one, whole.
+
+    Raises:
+        InputError: a folder is at ``path``.
+        WriteError: the file cannot be written.
+    """
+    with replace_file(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of ``path`` when the body ends; if the body raises, nothing changes.
+
+    A symbolic link stays, and its target is replaced. What is no regular file, such as ``/dev/stdout`` or a named pipe,
+    cannot be replaced: it is written to.
+
+    Raises:
+        InputError: a folder is at ``path``.
+        WriteError: the file cannot be written.
+    """
+    path = Path(path)
+    _refuse_folder(path)
+    target = Path(os.path.realpath(path))
+    with writing_to(path):
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:
+                yield file
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_beside(target, folder=False) as temporary, writing_to(path, temporary):
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+            _sync(target.parent)
+
+
+def check_file_destination(path: Path | None) -> None:
+    """Refuse a path at which no file can be written; a command calls it before it begins long work.
+
+    Raises:
+        InputError: a folder is there, a file is where its folder would be, or it lies in an artifact, which holds
+            nothing but the files that its manifest names.
+    """
+    if path is not None:
+        _refuse_folder(path)
+        _check_parents(path)
+
+
+def check_folder_destination(folder: Path | None) -> None:
+    """Refuse a folder into which no files can be put; a command calls it before it begins long work.
+
+    Raises:
+        InputError: a file is there or above it, or it is an artifact or lies in one.
+    """
+    if folder is not None:
+        _check_parents(folder / "file")
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise InputError("is a folder, not a file to write to", where=str(path), hint="name a file")
+
+
+def _check_parents(path: Path) -> None:
+    for parent in Path(os.path.realpath(path)).parents:
+        if parent.exists() and not parent.is_dir():
+            raise InputError(
+                "is a file, not a folder to write into", where=str(parent), hint="choose another folder"
+            )
+        if (kind := _kind_of(parent)) is not None:
+            raise InputError(
+                f"is a {kind}, which holds only what its {MANIFEST} names",
+                where=str(parent),
+                hint="choose another folder",
+            )
+
+
+def _kind_of(folder: Path) -> str | None:
+    """The kind of the artifact that a folder is; None where it is none."""
+    if not (folder / MANIFEST).is_file():
+        return None
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        return read_manifest(folder).kind
+    except CociteError:
+        return None
 
 
 def read_json(path: Path) -> Any:
@@ -109,22 +187,21 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
 
     Raises:
         InputError: something is at ``destination`` that this call may not replace.
+        WriteError: there is no space, or the destination cannot be written to.
     """
     destination = Path(destination)
-    if destination.is_symlink():
-        destination = destination.resolve()
-    _check_vacant(destination, replace)
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    temporary = destination.with_name(f".{destination.name}.{uuid.uuid4().hex[:8]}.tmp")
-    temporary.mkdir()
-    try:
-        yield temporary
-        seal(temporary, kind=kind, meta=meta)
-        _put(temporary, destination, replace)
-        _sync(destination.parent)
-    finally:
-        # After an exchange this is the old artifact. Who still maps its files keeps them until they are closed.
-        shutil.rmtree(temporary, ignore_errors=True)
+    target = Path(os.path.realpath(destination))
+    with writing_to(destination):
+        _check_vacant(destination, replace)
+        _check_parents(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # After an exchange the temporary folder is the old artifact. Who still maps its files keeps them until they
+        # are closed.
+        with temporary_beside(target, folder=True) as temporary, writing_to(destination, temporary):
+            yield temporary
+            seal(temporary, kind=kind, meta=meta)
+            _put(temporary, target, replace)
+            _sync(target.parent)
 
 
 def _check_vacant(destination: Path, replace: bool) -> None:

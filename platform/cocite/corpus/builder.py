@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import os
 import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +39,7 @@ from cocite.corpus.spill import BatchWriter, PairFile, SpillWriter, read_batches
 from cocite.corpus.store import KIND, Corpus, id_hash
 from cocite.corpus.texts import CHUNK, CONTEXT_SPILL, SENTENCE_SPILL
 from cocite.errors import BusyError, InputError
+from cocite.write_errors import writing_to
 
 PENDING = 2048
 """Papers held until their ids are looked up together."""
@@ -325,8 +327,8 @@ def build(
     description: dict[str, Any] = dict(meta or {})
     with ExitStack() as stack:
         stack.enter_context(exclusive(destination))
-        folder = stack.enter_context(publish(destination, kind=KIND, meta=description, replace=replace))
         tally = stack.enter_context(Tally(strict=strict, rejects=Path(rejects) if rejects else None))
+        folder = stack.enter_context(publish(destination, kind=KIND, meta=description, replace=replace))
         description |= fill(
             records,
             folder,
@@ -369,18 +371,18 @@ def fill(
 
 @contextmanager
 def exclusive(destination: Path) -> Iterator[None]:
-    """Keeps other imports away from a destination, and removes what a killed one has left beside it."""
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    path = destination.with_name(f".{destination.name}.lock")
-    with path.open("w") as lock:
+    """Keep other imports away from a destination."""
+    target = Path(os.path.realpath(destination))
+    path = target.with_name(f".{target.name}.lock")
+    with ExitStack() as stack:
+        with writing_to(destination):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(path.open("w"))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise BusyError("another process is writing there", where=str(destination)) from error
         try:
-            # Whoever made these is dead, or it would hold the lock.
-            for stale in destination.parent.glob(f".{destination.name}.*.tmp"):
-                shutil.rmtree(stale, ignore_errors=True)
             yield
         finally:
             path.unlink(missing_ok=True)

@@ -10,9 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import os
 import re
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from typing import IO, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.artifacts import replace_file
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW, Ranking
@@ -141,26 +140,19 @@ def strictly_falling(scores: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @contextmanager
 def _atomic(path: Path) -> Iterator[IO[str]]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-    try:
-        with temporary.open("wb") as raw:
-            if path.suffix == ".gz":
-                # No time stamp and no name in the header: the same run is the same file.
-                with (
-                    gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-                    _text(packed) as file,
-                ):
-                    yield file
-            else:
-                with _text(raw) as file:
-                    yield file
-                    file.flush()
-                    raw.flush()
-                    os.fsync(raw.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replace_file(path) as raw:
+        if path.suffix == ".gz":
+            # No time stamp and no name in the header: the same run is the same file.
+            with (
+                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+                _text(packed) as file,
+            ):
+                yield file
+        else:
+            file = _text(raw)
+            yield file
+            file.flush()
+            file.detach()
 
 
 def _text(raw: IO[bytes] | gzip.GzipFile) -> IO[str]:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, load_array, publish, read_manifest, verify
+from cocite.artifacts import Manifest, check_folder_destination, load_array, publish, read_manifest, verify
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History
 from cocite.corpus.records import Record
@@ -365,6 +365,7 @@ def _present(path: Path) -> Manifest:
 
 
 def _refuse_foreign(root: Path) -> None:
+    check_folder_destination(root)
     if root.exists() and not (root / "CURRENT").exists():
         entries = {path.name for path in root.iterdir()} if root.is_dir() else {""}
         if entries - {"versions", "locks"}:
