@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from cocite.artifacts import read_manifest
 from cocite.config import Settings, flat
-from cocite.errors import CociteError, InputError
+from cocite.errors import CociteError, InputError, WriteError
+from cocite.write_errors import writing_to
 
 PARAM_LIMIT = 6000
 """Longest value of a parameter, in characters: what MLflow takes."""
@@ -62,7 +63,8 @@ class Run:
         if step is not None:
             finite = {name: value for name, value in finite.items() if step > self.before.get(name, -1)}
         if self.id and finite:
-            _client(self.uri).log_batch(self.id, metrics=_metrics(finite, step))
+            with _told(self.uri):
+                _client(self.uri).log_batch(self.id, metrics=_metrics(finite, step))
 
     def param(self, params: Mapping[str, Any]) -> None:
         """Keep some parameters; nested ones as ``outer.inner``."""
@@ -72,25 +74,28 @@ class Run:
 
         client = _client(self.uri)
         kept = [Param(name, value) for name, value in _params(params).items()]
-        for start in range(0, len(kept), PARAMS_AT_ONCE):
-            client.log_batch(self.id, params=kept[start : start + PARAMS_AT_ONCE])
+        with _told(self.uri):
+            for start in range(0, len(kept), PARAMS_AT_ONCE):
+                client.log_batch(self.id, params=kept[start : start + PARAMS_AT_ONCE])
 
     def tag(self, name: str, value: str) -> None:
         """Set a label."""
         if self.id:
-            _client(self.uri).set_tag(self.id, name, value)
+            with _told(self.uri):
+                _client(self.uri).set_tag(self.id, name, value)
 
     def artifact(self, path: str | Path, *, folder: str | None = None) -> None:
         """Keep a file, or a folder with all that is in it."""
         if not self.id:
             return
         client, path = _client(self.uri), Path(path)
-        if path.is_dir():
-            client.log_artifacts(self.id, str(path), folder or path.name)
-        elif path.is_file():
-            client.log_artifact(self.id, str(path), folder)
-        else:
-            raise InputError("no such file or folder to keep", where=str(path))
+        with _told(self.uri):
+            if path.is_dir():
+                client.log_artifacts(self.id, str(path), folder or path.name)
+            elif path.is_file():
+                client.log_artifact(self.id, str(path), folder)
+            else:
+                raise InputError("no such file or folder to keep", where=str(path))
 
     def child(
         self, name: str, params: Mapping[str, Any], *, tags: Mapping[str, str] | None = None, resume: str = ""
@@ -107,7 +112,7 @@ class Run:
         if not self.id:
             return Run()
         client = _client(self.uri)
-        with _told():
+        with _told(self.uri):
             if resume and client.get_run(resume).data.params == _params(params):
                 return _reopened(client, resume, self.uri) or Run()
             if resume:
@@ -124,7 +129,7 @@ class Run:
             return {}
         client, token = _client(self.uri), None
         found: dict[str, str] = {}
-        with _told():
+        with _told(self.uri):
             experiment = self.experiment or client.get_run(self.id).info.experiment_id
             while True:
                 page = client.search_runs([experiment], f"tags.`{PARENT}` = '{self.id}'", page_token=token)
@@ -136,7 +141,8 @@ class Run:
     def end(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
         """Close the run."""
         if self.id:
-            _client(self.uri).set_terminated(self.id, status)
+            with _told(self.uri):
+                _client(self.uri).set_terminated(self.id, status)
 
 
 @contextmanager
@@ -168,7 +174,7 @@ def run(
     earlier = _reopened(client, resume, uri) if resume else None
     if earlier is None:
         experiment_id = _experiment(client, experiment, tracking, uri)
-        with _told():
+        with _told(uri):
             created = client.create_run(experiment_id, run_name=name, tags=dict(tags or {}))
     current = earlier or Run(created.info.run_id, uri, experiment_id)
     status: Literal["FINISHED", "FAILED", "KILLED"] = "FAILED"
@@ -206,7 +212,7 @@ def register(
     for path in sorted(folder.glob("*")):
         if not path.name.startswith("."):  # what an unfinished training keeps beside the model
             run.artifact(path, folder=f"model/{path.name}" if path.is_dir() else "model")
-    with _told():
+    with _told(run.uri):
         _registered(client, name)
         source = f"{client.get_run(run.id).info.artifact_uri.rstrip('/')}/model"
         tags = {f"artifact.{part}": f"{manifest.kind} {manifest.digest}" for part, manifest in kinds.items()}
@@ -232,7 +238,7 @@ def fetch(name: str, alias: str, to: str | Path, *, tracking: Tracking | None = 
     import mlflow
 
     uri = _uri(tracking or Tracking())
-    with _told():
+    with _told(uri):
         version = _client(uri).get_model_version_by_alias(name, alias)
         return Path(
             mlflow.artifacts.download_artifacts(
@@ -263,19 +269,25 @@ def _client(uri: str) -> Any:
     from mlflow import MlflowClient
 
     logging.getLogger("mlflow.store.db").setLevel(logging.WARNING)  # it tells that it makes its tables
-    with _told():
+    with _told(uri):
         return MlflowClient(uri, uri)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """MLflow's own errors as a sentence."""
+def _told(uri: str) -> Iterator[None]:
+    """Raise a :class:`CociteError` for MLflow's own errors, those of its database, and those of writing to it."""
     from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
 
+    where = uri.removeprefix("sqlite:///")
     try:
-        yield
-    except MlflowException as error:
-        raise CociteError(f"MLflow: {str(error).splitlines()[0]}") from error
+        with writing_to(Path(where)):
+            yield
+    except (MlflowException, SQLAlchemyError) as error:
+        first = str(error).splitlines()[0]
+        if "disk is full" in first:
+            raise WriteError("no space left on the device", where=where) from error
+        raise CociteError(f"MLflow: {first}", where=where) from error
 
 
 def _reopened(client: Any, id_: str, uri: str) -> Run | None:
@@ -286,14 +298,14 @@ def _reopened(client: Any, id_: str, uri: str) -> Run | None:
         client.update_run(id_, status="RUNNING")
     except MlflowException:
         return None
-    with _told():
+    with _told(uri):
         run = client.get_run(id_)
         steps = {n: max(m.step for m in client.get_metric_history(id_, n)) for n in run.data.metrics}
     return Run(id_, uri, run.info.experiment_id, steps)
 
 
 def _experiment(client: Any, name: str, tracking: Tracking, uri: str) -> str:
-    with _told():
+    with _told(uri):
         found = client.get_experiment_by_name(name)
         if found is not None:
             return str(found.experiment_id)
