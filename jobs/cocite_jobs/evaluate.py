@@ -127,9 +127,7 @@ def _slices_of(judged: Judged, task: Task | None, split: str, documents: int) ->
 
 def _confirmation(run: str, ours: Measurement, theirs: Mapping[str, float]) -> Table:
     rows = [[name, ours.means[name], value, abs(ours.means[name] - value)] for name, value in theirs.items()]
-    return Table(
-        "confirmation", ["metric", "cocite", "ir_measures", "difference"], rows, f"Both read {run}."
-    )
+    return Table("confirmation", ["metric", "cocite", "ir_measures", "difference"], rows, f"Both read {run}.")
 
 
 def _authors_of(corpus: Corpus) -> Callable[[Any], Sequence[Sequence[str]]]:

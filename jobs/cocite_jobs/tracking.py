@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cocite.artifacts import read_manifest
+from cocite.artifacts import check_folder_destination, read_manifest
 from cocite.config import Settings, flat
 from cocite.errors import CociteError, InputError, WriteError
 from cocite.write_errors import writing_to
@@ -257,6 +257,7 @@ def _uri(tracking: Tracking) -> str:
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
         return given
+    check_folder_destination(tracking.folder)
     folder = tracking.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{folder / 'mlflow.db'}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from cocite.artifacts import check_folder_destination
 from cocite.config import Settings, read_yaml, with_overrides, with_values
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
@@ -171,7 +172,7 @@ def load_recipe(
     path = recipe_path(name)
     data = read_yaml(path)
     kind = data.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigError(
             f"kind: {kind!r} cannot be trained", where=str(path), hint=nearest(str(kind), KINDS)
         )
@@ -201,7 +202,11 @@ def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> I
     Raises:
         InputError: the manner does not fit the kind, or what an earlier training left is in the way.
     """
+    from cocite_jobs.places import Place, at_hand
+
     kind = str(recipe.kind)  # type: ignore[attr-defined]
+    place = Place.of(to)
+    check_folder_destination(place.local)
     if is_neural(kind):
         from cocite_jobs.train_neural import prepared
 
@@ -210,9 +215,7 @@ def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> I
         return
     if manner.on == "ray" or manner.address is not None:
         raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
-    from cocite_jobs.places import Place, at_hand
-
-    place, folder = Place.of(to), at_hand(to)
+    folder = at_hand(to)
     if manner.start == "resume" and not (folder / f".{kind}.checkpoint").is_dir():
         raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
     yield _InProcess(recipe, corpus, place, folder, fresh=manner.start == "fresh")

@@ -95,16 +95,27 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
             _sync(target.parent)
 
 
-def check_file_destination(path: Path | None) -> None:
+def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
     """Refuse a path at which no file can be written; a command calls it before it begins long work.
 
+    Args:
+        path: of the file; None: there is none to write.
+        inputs: what the command reads, which its output must not replace.
+
     Raises:
-        InputError: a folder is there, a file is where its folder would be, or it lies in an artifact, which holds
-            nothing but the files that its manifest names.
+        InputError: a folder or an input is there, a file is where its folder would be, or it lies in an artifact,
+            which holds nothing but the files that its manifest names.
     """
-    if path is not None:
-        _refuse_folder(path)
-        _check_parents(path)
+    if path is None:
+        return
+    _refuse_folder(path)
+    _check_parents(path)
+    if path.exists() and any(
+        given is not None and given.exists() and path.samefile(given) for given in inputs
+    ):
+        raise InputError(
+            "is read by this command, so nothing is written to it", where=str(path), hint="name another file"
+        )
 
 
 def check_folder_destination(folder: Path | None) -> None:
@@ -124,7 +135,7 @@ def _refuse_folder(path: Path) -> None:
 
 def _check_parents(path: Path) -> None:
     for parent in Path(os.path.realpath(path)).parents:
-        if parent.exists() and not parent.is_dir():
+        if (parent.exists() or parent.is_symlink()) and not parent.is_dir():
             raise InputError(
                 "is a file, not a folder to write into", where=str(parent), hint="choose another folder"
             )
@@ -192,8 +203,7 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
     destination = Path(destination)
     target = Path(os.path.realpath(destination))
     with writing_to(destination):
-        _check_vacant(destination, replace)
-        _check_parents(target)
+        check_artifact_destination(destination, replace=replace)
         target.parent.mkdir(parents=True, exist_ok=True)
         # After an exchange the temporary folder is the old artifact. Who still maps its files keeps them until they
         # are closed.
@@ -204,8 +214,17 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
             _sync(target.parent)
 
 
+def check_artifact_destination(destination: Path, *, replace: bool = False) -> None:
+    """Refuse a destination at which no artifact can be published. An empty folder is as good as none.
+
+    Raises:
+        InputError: it holds what may not be overwritten, a file is above it, or it lies in an artifact.
+    """
+    _check_vacant(destination, replace)
+    _check_parents(destination)
+
+
 def _check_vacant(destination: Path, replace: bool) -> None:
-    """Refuse a destination that holds what may not be overwritten. An empty folder is as good as none."""
     if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
         return
     if not replace:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from cocite.artifacts import MANIFEST
+from cocite.artifacts import MANIFEST, check_folder_destination
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.evaluation.significance import Comparison
@@ -110,6 +110,7 @@ def planned(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Plan:
         ConfigError: the space names a key that the study does not know, or a value that it does not take.
         InputError: parts of the sweep do not fit one another.
     """
+    check_folder_destination(to)
     store = at_hand(corpus) if here else Path(corpus)
     study: Study = sweep.study.open(store, to / "shared")  # type: ignore[attr-defined]
     if isinstance(study, TrainingStudy):

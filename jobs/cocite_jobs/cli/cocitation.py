@@ -73,6 +73,7 @@ def cocitation(
     json: JsonFlag = False,
 ) -> None:
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
+    from cocite.artifacts import check_file_destination, check_folder_destination
     from cocite.corpus.store import Corpus
     from cocite.errors import InputError
     from cocite_jobs import tracking as mlflow
@@ -80,6 +81,8 @@ def cocitation(
     from cocite_jobs.cocitation_variants import variants
     from cocite_jobs.evaluate import save
 
+    check_folder_destination(to)
+    check_file_destination(markdown)
     opened = Corpus.open(corpus)
     models = [Model.parse(text) for text in model or []]
     wanted = named(baselines)

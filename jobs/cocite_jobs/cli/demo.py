@@ -32,18 +32,25 @@ def demo(
     sample: Annotated[int, typer.Option(min=10, help="Most queries that are evaluated, of each kind.")] = 300,
 ) -> None:
     """Run the whole chain: import, train, index, evaluate, serve; each step is a command you can type yourself."""
+    from cocite.artifacts import check_folder_destination
+    from cocite.corpus.importers import open_source
     from cocite.corpus.store import Corpus as Store
     from cocite_jobs import demo as steps
 
     began = time.monotonic()
     # Ended from outside, it still ends the endpoint it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # What cannot be used is refused before what an earlier demo made is taken away.
+    given = corpus is not None and steps.is_store(corpus)
+    if corpus is not None and not given:
+        open_source(corpus)
+    check_folder_destination(to)
     _clear(to)
     folders = steps.Folders.under(to)
     source = folders.corpus
     if corpus is None:
         _cocite("corpus", "starter", "--to", folders.corpus)
-    elif steps.is_store(corpus):
+    elif given:
         source = corpus
     else:
         _cocite("corpus", "import", corpus, "--to", folders.corpus)

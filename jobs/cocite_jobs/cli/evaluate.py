@@ -52,11 +52,13 @@ def run(
     json: JsonFlag = False,
 ) -> None:
     """Metrics, slices and significance of a run file."""
+    from cocite.artifacts import check_file_destination
     from cocite.corpus.store import Corpus
     from cocite.evaluation import tasks
     from cocite.evaluation.metrics import LOCAL
     from cocite_jobs.evaluate import evaluate_run
 
+    check_file_destination(markdown, run, qrels, against)
     built = tasks.build(Corpus.open(corpus), task, split) if corpus is not None else None
     with progress("reading") as advance:
         report = evaluate_run(
@@ -106,10 +108,13 @@ def pipeline(
     json: JsonFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
+    from cocite.artifacts import check_file_destination, check_folder_destination
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
+    check_folder_destination(to)
+    check_file_destination(markdown)
     params = {
         "task": task,
         "split": split,
@@ -158,10 +163,13 @@ def tables(
     json: JsonFlag = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
+    from cocite.artifacts import check_file_destination, check_folder_destination
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables import citeomatic_tables
 
+    check_file_destination(markdown)
+    check_folder_destination(model)
     opened = Corpus.open(corpus)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
@@ -208,10 +216,12 @@ def reranking(
     json: JsonFlag = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
+    from cocite.artifacts import check_file_destination
     from cocite.corpus.store import Corpus
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.reranking_tables import reranking_tables
 
+    check_file_destination(markdown)
     opened = Corpus.open(corpus)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {

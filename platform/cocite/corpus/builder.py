@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from cocite.artifacts import publish
+from cocite.artifacts import check_artifact_destination, publish
 from cocite.corpus.cleaning import Cleaner
 from cocite.corpus.finish import Finisher
 from cocite.corpus.idtable import HashSet, IdTable
@@ -320,10 +320,7 @@ def build(
         InputError: a bad record in a strict import, or an existing destination.
     """
     destination = Path(destination)
-    if destination.exists() and not replace:
-        raise InputError(
-            "already exists", where=str(destination), hint="choose another folder or pass --replace"
-        )
+    check_artifact_destination(destination, replace=replace)
     description: dict[str, Any] = dict(meta or {})
     with ExitStack() as stack:
         stack.enter_context(exclusive(destination))

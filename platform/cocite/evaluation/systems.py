@@ -64,7 +64,9 @@ def offered(model: Path | None) -> list[str]:
 def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> list[str]:
     """The systems asked for, all that are offered by default; an unknown or impossible one is refused."""
     parts = set(members.check(model)) if model is not None else set()
-    for name in names or []:
+    for number, name in enumerate(names or []):
+        if name in (names or [])[:number]:
+            raise InputError(f"{name!r} is named twice", where=where)
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
         if not parts.issuperset(NEEDS.get(name, ())):

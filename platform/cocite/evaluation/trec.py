@@ -11,6 +11,7 @@ import gzip
 import io
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -320,7 +321,7 @@ def _fields(path: Path, count: int, form: str) -> Iterator[tuple[int, list[str]]
                 yield number, fields
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
-    except (IsADirectoryError, PermissionError) as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"not readable as text: {error}", where=str(path)) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error

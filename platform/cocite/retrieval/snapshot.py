@@ -50,7 +50,7 @@ from cocite.retrieval.index import (
     told,
 )
 from cocite.retrieval.known_vectors import known_vectors
-from cocite.retrieval.vectors import VectorIndex
+from cocite.retrieval.vectors import VectorIndex, check_kind
 from cocite.retrieval.versions import KEEP, Pin, Versions
 from cocite.text.gaps import around_gap
 
@@ -143,6 +143,7 @@ class IndexSnapshot(Index):
             advance: told of every text and vector done.
         """
         _refuse_foreign(Path(root))
+        check_kind(vector_kind)
         step = advance or (lambda _: None)
         citing = _citing(corpus, known_until)
         ids = {encoder.name: encoder.id for encoder in encoders}
