@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cocite.errors import ConfigError, NotFoundError, nearest
 
-
 MOST_VALUES = 100_000
 """Values of a YAML file, every alias written out."""
 
