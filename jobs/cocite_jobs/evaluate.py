@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import read_manifest, write_atomic
+from cocite.artifacts import read_manifest, replace_files, write_atomic
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, systems, tasks
@@ -187,23 +187,23 @@ def evaluate_pipeline(
     with progress("indexing", None) as advance:
         history = tasks.history_before(corpus, split)
         index = index_of(corpus, history, encoders, saved=opened, advance=advance)
-    if to is not None:
-        to.mkdir(parents=True, exist_ok=True)
-        experiment.write_task(queries, to / "qrels.trec")
-    outcomes: dict[str, Outcome] = {}
-    for name in names:
-        rank = systems.open_system(name, model, index, rerank=rerank)
-        path = to / f"{name}.trec" if to is not None else None
-        with progress(f"ranking with {name}", len(queries)) as advance:
-            outcomes[name] = experiment.run(
-                queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
-            )
-    report = _pipeline_report(
-        queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
-    )
-    report.facts |= {"sample": sample or "all", "seed": seed, "depth": k, "model": _versions(model)}
-    if to is not None:
-        save(report, to)
+    with replace_files(to) as folder:
+        if folder is not None:
+            experiment.write_task(queries, folder / "qrels.trec")
+        outcomes: dict[str, Outcome] = {}
+        for name in names:
+            rank = systems.open_system(name, model, index, rerank=rerank)
+            path = folder / f"{name}.trec" if folder is not None else None
+            with progress(f"ranking with {name}", len(queries)) as advance:
+                outcomes[name] = experiment.run(
+                    queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
+                )
+        report = _pipeline_report(
+            queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
+        )
+        report.facts |= {"sample": sample or "all", "seed": seed, "depth": k, "model": _versions(model)}
+        if folder is not None:
+            save(report, folder)
     return report
 
 

@@ -95,6 +95,32 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
             _sync(target.parent)
 
 
+@contextmanager
+def replace_files(folder: Path | None) -> Iterator[Path | None]:
+    """Yield a temporary folder whose files are moved into ``folder`` when the body ends; other files there stay.
+
+    If the body raises, nothing changes, so that the files in the folder always belong together. Without a folder
+    nothing is written, and None is yielded.
+
+    Raises:
+        InputError: a file is there, or an artifact.
+        WriteError: there is no space, or the folder cannot be written to.
+    """
+    if folder is None:
+        yield None
+        return
+    check_folder_destination(folder)
+    target = Path(os.path.realpath(folder))
+    with writing_to(folder):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_beside(target, folder=True) as temporary, writing_to(folder, temporary):
+            yield temporary
+            target.mkdir(exist_ok=True)
+            for path in sorted(temporary.iterdir()):
+                path.replace(target / path.name)
+            _sync(target)
+
+
 def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
     """Refuse a path at which no file can be written; a command calls it before it begins long work.
 

@@ -52,7 +52,9 @@ class Release:
             InputError: the index is empty, or stages would refuse the two, or do without an encoder that works now.
         """
         if not _meta(self)["papers"]:
-            raise InputError("the index holds no paper, so there is nothing to recommend", where=str(self.index))
+            raise InputError(
+                "the index holds no paper, so there is nothing to recommend", where=str(self.index)
+            )
         if self.model is None:
             return
         encoders, vectors = _encoders(self.model), _vectors(self)

@@ -39,17 +39,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     splits = ("train", "train", "dev", "test")
     store(
         path / "unlinked",
-        [PaperRecord(f"p{i}", f"Words number {i}", "About words", 2000 + i, split=splits[i % 4]) for i in range(12)],
+        [
+            PaperRecord(f"p{i}", f"Words number {i}", "About words", 2000 + i, split=splits[i % 4])
+            for i in range(12)
+        ],
     )
     (path / "q.jsonl").write_text('{"id": "q", "title": "title words"}\n')
-    (path / "p.jsonl").write_text('{"id": "new", "title": "title words", "year": 2001, "citations": ["p0"]}\n')
+    (path / "p.jsonl").write_text(
+        '{"id": "new", "title": "title words", "year": 2001, "citations": ["p0"]}\n'
+    )
     synthetic = Synthetic(100, seed=2)
     last = int(synthetic.year([99])[0])
     corpus = build(synthetic, path / "other", split=by_year_name(last - 2, last - 1))
     loop = {"loop": {"epochs": 1}}
     train(NNSelectRecipe.parse(loop | {"model": {"dimension": 4}}), corpus, path / "model")
     small = {"dimension": 4, "metadata_dimension": 2, "hidden": [4, 4]}
-    train(NNRankRecipe.parse(loop | {"model": small, "candidates": {"neighbours": 5}}), corpus, path / "model")
+    train(
+        NNRankRecipe.parse(loop | {"model": small, "candidates": {"neighbours": 5}}), corpus, path / "model"
+    )
     return path
 
 
@@ -71,7 +78,17 @@ def test_what_reads_a_corpus_answers(
         (0, "index", "build", corpus, "--to", vectors, "--model", folder / "model"),
         (0, "index", "verify", vectors),
         *(
-            (code, "rank", "--queries", folder / "q.jsonl", "--to", tmp_path / "t", "--index", vectors, *options)
+            (
+                code,
+                "rank",
+                "--queries",
+                folder / "q.jsonl",
+                "--to",
+                tmp_path / "t",
+                "--index",
+                vectors,
+                *options,
+            )
             for code, *options in (
                 (0, "--pipeline", "bm25"),
                 (0 if has else 2, "--pipeline", "first"),
