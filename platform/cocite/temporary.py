@@ -27,8 +27,13 @@ def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
     try:
         yield path
     finally:
-        _remove(path)
-        os.close(lock)
+        try:
+            _remove(path)
+        except BaseException:  # Ctrl-C, while what was written before another Ctrl-C or after success is removed
+            _remove(path)
+            raise
+        finally:
+            os.close(lock)
 
 
 def remove_stale(destination: Path) -> None:
