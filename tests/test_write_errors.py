@@ -14,10 +14,8 @@ from cocite.artifacts import (
     check_folder_destination,
     publish,
     read_manifest,
-    replace_file,
-    replace_files,
-    write_atomic,
 )
+from cocite.atomic_files import replace_file, replace_files, write_atomic
 from cocite.errors import InputError, IntegrityError, WriteError
 from cocite.write_errors import write_error
 
@@ -114,7 +112,10 @@ def test_files_of_a_folder_are_replaced_together(tmp_path: Path) -> None:
     with replace_files(tmp_path / "out") as folder:
         assert folder is not None
         (folder / "a").write_text("new")
-    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a": "new", "other": "old"}
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {
+        "a": "new",
+        "other": "old",
+    }
     assert os.listdir(tmp_path) == ["out"]
     with replace_files(None) as folder:
         assert folder is None
@@ -133,7 +134,11 @@ def test_nothing_else_is_written_into_an_artifact(tmp_path: Path) -> None:
             check_file_destination(place / "file")
     with pytest.raises(InputError, match="is a thing"), publish(tmp_path / "art" / "b", kind="x", meta={}):
         pass
-    assert set(read_manifest(tmp_path / "art").files) == {"a"} == set(os.listdir(tmp_path / "art")) - {"manifest.json"}
+    assert (
+        set(read_manifest(tmp_path / "art").files)
+        == {"a"}
+        == set(os.listdir(tmp_path / "art")) - {"manifest.json"}
+    )
 
 
 def test_a_folder_with_a_manifest_of_something_else_is_no_artifact(tmp_path: Path) -> None:

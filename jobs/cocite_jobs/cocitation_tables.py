@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import replace_files
+from cocite.atomic_files import replace_files
 from cocite.baselines.kept_vectors import EncoderBaseline, kept_vectors
 from cocite.baselines.pooled import HUB, pooled_encoder
 from cocite.baselines.trained import NAMES, BaselineSettings, TrainedBaselines

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import read_manifest, replace_files, write_atomic
+from cocite.artifacts import read_manifest, write_atomic
+from cocite.atomic_files import replace_files
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, systems, tasks

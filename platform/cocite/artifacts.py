@@ -18,11 +18,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.atomic_files import refuse_folder, sync
+from cocite.atomic_files import write_atomic as write_atomic  # what writes artifacts imports it from here
 from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
 from cocite.temporary import temporary_beside
 from cocite.write_errors import writing_to
@@ -55,72 +57,6 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Replace a file's content so that a reader sees the old text or the new one, whole.
-
-    Raises:
-        InputError: a folder is at ``path``.
-        WriteError: the file cannot be written.
-    """
-    with replace_file(path) as file:
-        file.write(text.encode())
-
-
-@contextmanager
-def replace_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` when the body ends; if the body raises, nothing changes.
-
-    A symbolic link stays, and its target is replaced. What is no regular file, such as ``/dev/stdout`` or a named pipe,
-    cannot be replaced: it is written to.
-
-    Raises:
-        InputError: a folder is at ``path``.
-        WriteError: the file cannot be written.
-    """
-    path = Path(path)
-    _refuse_folder(path)
-    target = Path(os.path.realpath(path))
-    with writing_to(path):
-        if target.exists() and not target.is_file():
-            with target.open("wb") as file:
-                yield file
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_beside(target, folder=False) as temporary, writing_to(path, temporary):
-            with temporary.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-            _sync(target.parent)
-
-
-@contextmanager
-def replace_files(folder: Path | None) -> Iterator[Path | None]:
-    """Yield a temporary folder whose files are moved into ``folder`` when the body ends; other files there stay.
-
-    If the body raises, nothing changes, so that the files in the folder always belong together. Without a folder
-    nothing is written, and None is yielded.
-
-    Raises:
-        InputError: a file is there, or an artifact.
-        WriteError: there is no space, or the folder cannot be written to.
-    """
-    if folder is None:
-        yield None
-        return
-    check_folder_destination(folder)
-    target = Path(os.path.realpath(folder))
-    with writing_to(folder):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_beside(target, folder=True) as temporary, writing_to(folder, temporary):
-            yield temporary
-            target.mkdir(exist_ok=True)
-            for path in sorted(temporary.iterdir()):
-                path.replace(target / path.name)
-            _sync(target)
-
-
 def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
     """Refuse a path at which no file can be written; a command calls it before it begins long work.
 
@@ -134,7 +70,7 @@ def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
     """
     if path is None:
         return
-    _refuse_folder(path)
+    refuse_folder(path)
     _check_parents(path)
     if path.exists() and any(
         given is not None and given.exists() and path.samefile(given) for given in inputs
@@ -152,11 +88,6 @@ def check_folder_destination(folder: Path | None) -> None:
     """
     if folder is not None:
         _check_parents(folder / "file")
-
-
-def _refuse_folder(path: Path) -> None:
-    if path.is_dir():
-        raise InputError("is a folder, not a file to write to", where=str(path), hint="name a file")
 
 
 def _check_parents(path: Path) -> None:
@@ -237,7 +168,7 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
             yield temporary
             seal(temporary, kind=kind, meta=meta)
             _put(temporary, target, replace)
-            _sync(target.parent)
+            sync(target.parent)
 
 
 def check_artifact_destination(destination: Path, *, replace: bool = False) -> None:
@@ -312,12 +243,12 @@ def seal(folder: Path, *, kind: str, meta: dict[str, Any]) -> Manifest:
     """Write the manifest of a finished folder and sync every file of it to disk."""
     files = {}
     for path in _members(folder):
-        _sync(path)
-        _sync(path.parent)
+        sync(path)
+        sync(path.parent)
         files[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
     manifest = {"format": FORMAT, "kind": kind, "meta": meta, "files": files}
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
-    _sync(folder)
+    sync(folder)
     return Manifest(kind, meta, files)
 
 
@@ -401,11 +332,3 @@ def _members(folder: Path) -> list[Path]:
     """Every file of a folder but its own manifest; the manifests of nested artifacts are files like others."""
     own = folder / MANIFEST
     return sorted(path for path in folder.rglob("*") if path.is_file() and path != own)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

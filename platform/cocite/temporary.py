@@ -29,7 +29,9 @@ def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
     finally:
         try:
             _remove(path)
-        except BaseException:  # Ctrl-C, while what was written before another Ctrl-C or after success is removed
+        except (
+            BaseException
+        ):  # Ctrl-C, while what was written before another Ctrl-C or after success is removed
             _remove(path)
             raise
         finally:

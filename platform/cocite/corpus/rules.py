@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from cocite.artifacts import replace_file
+from cocite.atomic_files import replace_file
 from cocite.errors import InputError
 
 

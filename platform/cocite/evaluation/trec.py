@@ -22,7 +22,7 @@ from typing import IO, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import replace_file
+from cocite.atomic_files import replace_file
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW, Ranking
@@ -156,7 +156,7 @@ def _atomic(path: Path) -> Iterator[IO[str]]:
             file.detach()
 
 
-def _text(raw: IO[bytes] | gzip.GzipFile) -> IO[str]:
+def _text(raw: IO[bytes] | gzip.GzipFile) -> io.TextIOWrapper:
     return io.TextIOWrapper(cast(BinaryIO, raw), encoding="utf-8", newline="\n")
 
 
