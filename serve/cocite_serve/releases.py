@@ -51,7 +51,7 @@ class Release:
         Raises:
             InputError: the index is empty, or stages would refuse the two, or do without an encoder that works now.
         """
-        if not _meta(self)["papers"]:
+        if _meta(self).get("papers") == 0:
             raise InputError(
                 "the index holds no paper, so there is nothing to recommend", where=str(self.index)
             )
