@@ -50,7 +50,10 @@ class RayTaskError(RuntimeError):
             OSError("AF_UNIX path length cannot exceed 107 bytes: /a/b"),
             r"^/the/folder: .* too long for a socket \(set",
         ),
-        (OSError(errno.ENOSPC, "x"), r"^/the/folder: Ray did not start: No space left on device \(make room"),
+        (
+            OSError(errno.ENOSPC, "x"),
+            r"^/the/folder: Ray did not start: no space left on the device \(make room",
+        ),
         (ValueError(), r"^Ray did not start: ValueError \(--verbose shows Ray's own log\)$"),
     ],
 )

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cocite.atomic_files import replace_files
 from cocite.baselines.kept_vectors import EncoderBaseline, kept_vectors
 from cocite.baselines.pooled import HUB, pooled_encoder
 from cocite.baselines.trained import NAMES, BaselineSettings, TrainedBaselines
@@ -112,12 +113,12 @@ def cocitation_tables(
     if not wanted and not tried:
         raise InputError("there is nothing to measure", hint="give --model or --baselines")
     task = tasks.local(corpus, split, sample=sample, seed=seed)
-    if to is not None:
-        to.mkdir(parents=True, exist_ok=True)
-        experiment.write_task(task, to / "qrels.trec")
-    found = _Measured(task, to, k, progress)
-    base = {row.name: found.hits(row) for row in tried}
-    mine = {row.name: found.hits(row) for row in wanted}
+    with replace_files(to) as folder:
+        if folder is not None:
+            experiment.write_task(task, folder / "qrels.trec")
+        found = _Measured(task, folder, k, progress)
+        base = {row.name: found.hits(row) for row in tried}
+        mine = {row.name: found.hits(row) for row in wanted}
     made = CocitationTables(base, mine, rows.history)
     tables = [made.table3(), *_variants(wanted, made), made.slices(), found.times()]
     facts = {

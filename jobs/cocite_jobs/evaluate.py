@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import read_manifest, write_atomic
+from cocite.atomic_files import replace_files
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.evaluation import experiment, systems, tasks
 from cocite.evaluation.experiment import Outcome
 from cocite.evaluation.judge import Authors, Judged, confirmed, judge
@@ -57,6 +59,7 @@ def evaluate_run(
         confirm: recompute through ir_measures what it has.
         advance: told how many queries were read.
     """
+    name, other_name = _labels(run, against)
     judgements = read_qrels(qrels)
     relevant = judgements.documents
     if task is None:
@@ -66,20 +69,33 @@ def evaluate_run(
         vocabulary = Vocabulary(list(dict.fromkeys([*every, *relevant])))
         authors = Authors({query.id: query.authors for query in task.queries}, _authors_of(task.corpus))
     judged = judge(run, judgements, vocabulary, authors=authors, advance=advance)
-    measured = {run.name: measure(judged.hits, metrics)}
-    report = Report(f"Run {run.name}", _facts_of(run, qrels, judged))
+    measured = {name: measure(judged.hits, metrics)}
+    report = Report(f"Run {name}", _facts_of(run, qrels, judged))
     if against is not None:
         other = judge(against, judgements, vocabulary, advance=advance)
-        measured[against.name] = measure(other.hits, metrics)
+        measured[other_name] = measure(other.hits, metrics)
         report.facts["missing_queries_of_the_other"] = other.missing
     report.tables.append(metrics_table(measured))
     if confirm:
-        report.tables.append(_confirmation(run, measured[run.name], confirmed(run, judgements, metrics)))
+        report.tables.append(_confirmation(name, measured[name], confirmed(run, judgements, metrics)))
     report.tables += _slices_of(judged, task, split, len(vocabulary.names))
     if against is not None:
-        first, second = measured.values()
-        report.tables.append(comparison_table(first, second, (run.name, against.name)))
+        report.tables.append(comparison_table(measured[name], measured[other_name], (name, other_name)))
     return report
+
+
+def _labels(run: Path, against: Path | None) -> tuple[str, str]:
+    """What the tables call two runs: their files' names, with as many folders before them as tell them apart."""
+    if against is None:
+        return run.name, ""
+    if run.exists() and against.exists() and run.samefile(against):
+        raise InputError("is the run itself", where=f"--against {against}", hint="name another run")
+    paths = run.absolute(), against.absolute()
+    for count in range(1, max(len(path.parts) for path in paths) + 1):
+        one, other = ("/".join(path.parts[-count:]) for path in paths)
+        if one != other:
+            break
+    return one, other
 
 
 def _facts_of(run: Path, qrels: Path, judged: Judged) -> dict[str, Any]:
@@ -112,11 +128,9 @@ def _slices_of(judged: Judged, task: Task | None, split: str, documents: int) ->
     return tables
 
 
-def _confirmation(run: Path, ours: Measurement, theirs: Mapping[str, float]) -> Table:
+def _confirmation(run: str, ours: Measurement, theirs: Mapping[str, float]) -> Table:
     rows = [[name, ours.means[name], value, abs(ours.means[name] - value)] for name, value in theirs.items()]
-    return Table(
-        "confirmation", ["metric", "cocite", "ir_measures", "difference"], rows, f"Both read {run.name}."
-    )
+    return Table("confirmation", ["metric", "cocite", "ir_measures", "difference"], rows, f"Both read {run}.")
 
 
 def _authors_of(corpus: Corpus) -> Callable[[Any], Sequence[Sequence[str]]]:
@@ -179,31 +193,31 @@ def evaluate_pipeline(
     with progress("indexing", None) as advance:
         history = tasks.history_before(corpus, split)
         index = index_of(corpus, history, encoders, saved=opened, advance=advance)
-    if to is not None:
-        to.mkdir(parents=True, exist_ok=True)
-        experiment.write_task(queries, to / "qrels.trec")
-    outcomes: dict[str, Outcome] = {}
-    for name in names:
-        rank = systems.open_system(name, model, index, rerank=rerank, candidates=candidates)
-        path = to / f"{name}.trec" if to is not None else None
-        with progress(f"ranking with {name}", len(queries)) as advance:
-            outcomes[name] = experiment.run(
-                queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
-            )
-    report = _pipeline_report(
-        queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
-    )
-    report.facts |= {
-        "sample": sample or "all",
-        "seed": seed,
-        "depth": k,
-        "candidates": candidates,
-        "model": _versions(model),
-    }
-    if left_out := members.left_out_notes(model):
-        report.facts["left_out"] = "; ".join(left_out)
-    if to is not None:
-        save(report, to)
+    with replace_files(to) as folder:
+        if folder is not None:
+            experiment.write_task(queries, folder / "qrels.trec")
+        outcomes: dict[str, Outcome] = {}
+        for name in names:
+            rank = systems.open_system(name, model, index, rerank=rerank, candidates=candidates)
+            path = folder / f"{name}.trec" if folder is not None else None
+            with progress(f"ranking with {name}", len(queries)) as advance:
+                outcomes[name] = experiment.run(
+                    queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
+                )
+        report = _pipeline_report(
+            queries, split, index, outcomes, metrics or (LOCAL if task == "local" else GLOBAL)
+        )
+        report.facts |= {
+            "sample": sample or "all",
+            "seed": seed,
+            "depth": k,
+            "candidates": candidates,
+            "model": _versions(model),
+        }
+        if left_out := members.left_out_notes(model):
+            report.facts["left_out"] = "; ".join(left_out)
+        if folder is not None:
+            save(report, folder)
     return report
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import MANIFEST, Manifest, publish, read_manifest, verify, write_atomic
-from cocite.disk import disk_errors
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.locks import locked
+from cocite.write_errors import writing_to
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Place:
     def write(self, name: str, text: str) -> None:
         """Replace a small file, so that a reader sees the old content or the new, whole."""
         if self.files is None:
-            with disk_errors(self.uri):
+            with writing_to(self.uri):
                 Path(self.path).mkdir(parents=True, exist_ok=True)
                 write_atomic(Path(self.path, name), text)
             return
@@ -122,7 +122,7 @@ class Place:
     def upload(self, folder: Path, names: list[str]) -> None:
         """Copy some files of a local folder, named relative to it, into this place."""
         if self.files is None:
-            with disk_errors(self.uri):
+            with writing_to(self.uri):
                 for name in names:
                     Path(self.path, name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(folder / name, Path(self.path, name))
@@ -142,7 +142,7 @@ class Place:
         from pyarrow import fs
 
         if self.files is None:
-            with disk_errors(folder):
+            with writing_to(folder):
                 shutil.copytree(self.path, folder, dirs_exist_ok=True)
             return folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ class Place:
         manifest = read_manifest(artifact)
         if self.files is None:
             published = publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True)
-            with disk_errors(self.uri), published as folder:
+            with writing_to(self.uri), published as folder:
                 shutil.copytree(artifact, folder, dirs_exist_ok=True)
                 (folder / MANIFEST).unlink()
             return
@@ -246,7 +246,7 @@ def training_lock(place: Place, kind: str) -> Iterator[None]:
     folder = place.local or cache()
     name = f".{kind}.training.lock" if place.local else f"{_key(place)}.{kind}.lock"
     with ExitStack() as stack:
-        with disk_errors(folder):
+        with writing_to(folder):
             stack.enter_context(locked(folder / name, folder=place.uri))
         yield
 

@@ -89,8 +89,10 @@ def reranking_tables(
     for name in only or ():
         if name not in TABLES:
             raise InputError(f"there is no table {name!r} here", where="--only", hint=nearest(name, TABLES))
-    if not depths or min(depths) < 1 or oracle_depth < 2:
-        raise InputError("candidates are counted from 1, and an oracle needs 2", where="--depths")
+    if min(depths, default=0) < 1:
+        raise InputError(f"{min(depths, default=0)}: candidates are counted from 1", where="--depths")
+    if oracle_depth < 2:
+        raise InputError(f"{oracle_depth} candidates are too few: an oracle needs 2", where="--oracle-depth")
     crossed = "cross-encoder" in members.check(model)
     wanted = list(only or (TABLES if crossed else ("prefetching", "forms")))
     if not crossed and set(wanted) - {"prefetching", "forms"}:

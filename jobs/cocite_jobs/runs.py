@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 from cocite.config import Settings, flat
 from cocite.corpus.store import Corpus
-from cocite.disk import disk_errors
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
 from cocite.training.engine.stores import FolderStore, Store
 from cocite.training.engine.world import World
+from cocite.write_errors import writing_to
 from cocite_jobs.places import Place
 from cocite_jobs.remote_store import RemoteStore
 
@@ -198,7 +198,7 @@ class Run:
             yield
             return
         with ExitStack() as stack:
-            with disk_errors(local):
+            with writing_to(local):
                 stack.enter_context(locked(local / ".lock"))
             yield
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from cocite.artifacts import check_folder_destination
 from cocite.config import Settings, flat
-from cocite.disk import disk_errors
 from cocite.errors import CociteError, InputError
 from cocite.locks import locked
 from cocite.verification import open_verified
+from cocite.write_errors import writing_to
 
 PARAM_LIMIT = 6000
 """Longest value of a parameter, in characters: what MLflow takes."""
@@ -243,7 +244,7 @@ def fetch(name: str, alias: str, to: str | Path, *, tracking: Tracking | None = 
     import mlflow
 
     uri = _uri(tracking or Tracking())
-    with _told(uri), disk_errors(to):
+    with _told(uri), writing_to(to):
         version = _client(uri).get_model_version_by_alias(name, alias)
         return Path(
             mlflow.artifacts.download_artifacts(
@@ -262,6 +263,7 @@ def _uri(tracking: Tracking) -> str:
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if given:
         return given
+    check_folder_destination(tracking.folder)
     return f"{SQLITE}{tracking.folder.resolve() / DATABASE}"
 
 
@@ -310,7 +312,7 @@ def _told(uri: str) -> Iterator[None]:
 
     folder = str(Path(uri.removeprefix(SQLITE)).parent) if uri.startswith(SQLITE) else uri
     try:
-        with disk_errors(folder, hint=f"MLflow keeps its runs there: make room, or {ELSEWHERE}"):
+        with writing_to(folder, hint=f"MLflow keeps its runs there: make room, or {ELSEWHERE}"):
             yield
     except (MlflowException, SQLAlchemyError) as error:
         raise CociteError(f"MLflow: {str(error).splitlines()[0]}", where=folder, hint=ELSEWHERE) from error

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from cocite.artifacts import check_folder_destination
 from cocite.config import Settings, read_yaml, with_overrides, with_values
 from cocite.corpus.store import Corpus
-from cocite.disk import disk_errors
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
+from cocite.write_errors import writing_to
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -172,7 +173,7 @@ def load_recipe(
     path = recipe_path(name)
     data = read_yaml(path)
     kind = data.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigError(
             f"kind: {kind!r} cannot be trained", where=str(path), hint=nearest(str(kind), KINDS)
         )
@@ -204,7 +205,11 @@ def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> I
         BusyError: another process trains this kind into this folder.
         CociteError: the folder cannot be written.
     """
+    from cocite_jobs.places import Place, at_hand
+
     kind = str(recipe.kind)  # type: ignore[attr-defined]
+    place = Place.of(to)
+    check_folder_destination(place.local)
     if is_neural(kind):
         from cocite_jobs.train_neural import prepared
 
@@ -213,7 +218,7 @@ def ready(recipe: Settings, corpus: Corpus, to: str | Path, manner: Manner) -> I
         return
     if manner.on == "ray" or manner.address is not None:
         raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
-    from cocite_jobs.places import Place, at_hand, require_replaceable, training_lock
+    from cocite_jobs.places import Place, require_replaceable, training_lock
 
     place, folder = Place.of(to), at_hand(to)
     require_replaceable(place / kind)
@@ -238,7 +243,7 @@ class _InProcess:
         """See :class:`Ready`."""
         module, function = KINDS[self.recipe.kind][2].split(":")
         trainer: Trainer = getattr(importlib.import_module(module), function)
-        with disk_errors(self.folder):
+        with writing_to(self.folder):
             trained = trainer(self.recipe, self.corpus, self.folder, report, fresh=self.fresh)
         if self.place.local is None:
             (self.place / trained.folder.name).put(trained.folder)

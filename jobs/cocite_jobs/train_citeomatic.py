@@ -26,7 +26,6 @@ def _checkpoint(to: Path, kind: str, fresh: bool) -> Path:
     folder = to / f".{kind}.checkpoint"
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
-    to.mkdir(parents=True, exist_ok=True)
     return folder
 
 

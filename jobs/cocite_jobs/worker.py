@@ -17,13 +17,13 @@ import torch
 
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.disk import disk_errors
 from cocite.errors import CociteError
 from cocite.training.engine import loop
 from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
 from cocite.training.loop import kept_sentence
+from cocite.write_errors import writing_to
 from cocite_jobs.places import Place, at_hand
 from cocite_jobs.runs import Run
 from cocite_jobs.telling import Event, Teller
@@ -76,7 +76,7 @@ def work(
         CociteError: whatever the user can do something about.
     """
     try:
-        with disk_errors(order.to):
+        with writing_to(order.to):
             return _work(order, world, send if world.first else loop.silent, saved)
     except torch.OutOfMemoryError as error:
         raise CociteError(
@@ -132,7 +132,7 @@ def _work(order: Order, world: World, send: Callable[[Event], None], saved: Save
             ],
         }
         with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
-            with disk_errors(temporary):
+            with writing_to(temporary):
                 task.export(Path(temporary, "model"), meta)
             run.model.put(Path(temporary, "model"))
     world.barrier()

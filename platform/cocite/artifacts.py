@@ -12,7 +12,6 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 import stat
 import threading
 import uuid
@@ -25,7 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.atomic_files import refuse_folder, sync
+from cocite.atomic_files import write_atomic as write_atomic  # what writes artifacts imports it from here
 from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
+from cocite.temporary import temporary_beside
+from cocite.write_errors import writing_to
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -57,18 +60,61 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Replace a file's content so that a reader sees the old text or the new one, whole."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
+    """Refuse a path at which no file can be written; a command calls it before it begins long work.
+
+    Args:
+        path: of the file; None: there is none to write.
+        inputs: what the command reads, which its output must not replace.
+
+    Raises:
+        InputError: a folder or an input is there, a file is where its folder would be, or it lies in an artifact,
+            which holds nothing but the files that its manifest names.
+    """
+    if path is None:
+        return
+    refuse_folder(path)
+    _check_parents(path)
+    if path.exists() and any(
+        given is not None and given.exists() and path.samefile(given) for given in inputs
+    ):
+        raise InputError(
+            "is read by this command, so nothing is written to it", where=str(path), hint="name another file"
+        )
+
+
+def check_folder_destination(folder: Path | None) -> None:
+    """Refuse a folder into which no files can be put; a command calls it before it begins long work.
+
+    Raises:
+        InputError: a file is there or above it, or it is an artifact or lies in one.
+    """
+    if folder is not None:
+        _check_parents(folder / "file")
+
+
+def _check_parents(path: Path) -> None:
+    for parent in Path(os.path.realpath(path)).parents:
+        if (parent.exists() or parent.is_symlink()) and not parent.is_dir():
+            raise InputError(
+                "is a file, not a folder to write into", where=str(parent), hint="choose another folder"
+            )
+        if (kind := _kind_of(parent)) is not None:
+            raise InputError(
+                f"is a {kind}, which holds only what its {MANIFEST} names",
+                where=str(parent),
+                hint="choose another folder",
+            )
+
+
+def _kind_of(folder: Path) -> str | None:
+    """The kind of the artifact that a folder is; None where it is none."""
+    if not (folder / MANIFEST).is_file():
+        return None
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        return read_manifest(folder).kind
+    except CociteError:
+        return None
 
 
 def read_json(path: Path) -> Any:
@@ -131,26 +177,33 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
 
     Raises:
         InputError: something is at ``destination`` that this call may not replace.
+        WriteError: there is no space, or the destination cannot be written to.
     """
     destination = Path(destination)
-    if destination.is_symlink():
-        destination = destination.resolve()
+    target = Path(os.path.realpath(destination))
+    with writing_to(destination):
+        check_artifact_destination(destination, replace=replace)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # After an exchange the temporary folder is the old artifact. Who still maps its files keeps them until they
+        # are closed.
+        with temporary_beside(target, folder=True) as temporary, writing_to(destination, temporary):
+            yield temporary
+            seal(temporary, kind=kind, meta=meta)
+            _put(temporary, target, replace)
+            sync(target.parent)
+
+
+def check_artifact_destination(destination: Path, *, replace: bool = False) -> None:
+    """Refuse a destination at which no artifact can be published. An empty folder is as good as none.
+
+    Raises:
+        InputError: it holds what may not be overwritten, a file is above it, or it lies in an artifact.
+    """
     _check_vacant(destination, replace)
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    temporary = destination.with_name(f".{destination.name}.{uuid.uuid4().hex[:8]}.tmp")
-    temporary.mkdir()
-    try:
-        yield temporary
-        seal(temporary, kind=kind, meta=meta)
-        _put(temporary, destination, replace)
-        _sync(destination.parent)
-    finally:
-        # After an exchange this is the old artifact. Who still maps its files keeps them until they are closed.
-        shutil.rmtree(temporary, ignore_errors=True)
+    _check_parents(destination)
 
 
 def _check_vacant(destination: Path, replace: bool) -> None:
-    """Refuse a destination that holds what may not be overwritten. An empty folder is as good as none."""
     if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
         return
     if not replace:
@@ -212,11 +265,11 @@ def seal(folder: Path, *, kind: str, meta: dict[str, Any]) -> Manifest:
     """Write the manifest of a finished folder and sync every file of it to disk."""
     files = {}
     for path in _members(folder):
-        _sync(path)
-        _sync(path.parent)
+        sync(path)
+        sync(path.parent)
         files[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
     write_atomic(folder / MANIFEST, manifest_text(kind, meta, files))
-    _sync(folder)
+    sync(folder)
     return Manifest(kind, meta, files)
 
 
@@ -357,11 +410,3 @@ def _members(folder: Path) -> list[Path]:
     """Every file of a folder but its own manifest; the manifests of nested artifacts are files like others."""
     own = folder / MANIFEST
     return sorted(path for path in folder.rglob("*") if path.is_file() and path != own)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

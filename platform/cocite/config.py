@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cocite.errors import ConfigError, NotFoundError, nearest
 
+MOST_VALUES = 100_000
+"""Values of a YAML file, every alias written out."""
+
 
 class Settings(BaseModel):
     """Base of all settings: frozen, and closed to unknown keys."""
@@ -42,13 +45,39 @@ class _Loader(yaml.SafeLoader):
         """As usual, after looking at the keys."""
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(
+                    problem="a key is a list or a mapping", problem_mark=key.start_mark
+                )
             if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
                 )
-            if isinstance(key, yaml.ScalarNode):
-                seen.add(key.value)
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+class _TooLargeError(Exception):
+    """More values than settings have."""
+
+
+def _refuse_large(data: Any) -> None:
+    """Refuse aliases that hold themselves, or one another so often that no memory would hold them written out.
+
+    Raises:
+        _TooLargeError: there are more than :data:`MOST_VALUES` values.
+    """
+    left = MOST_VALUES
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        left -= 1
+        if left < 0:
+            raise _TooLargeError
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += value.values()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -56,10 +85,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         # A subclass of the safe loader: it builds plain values and nothing else.
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+        _refuse_large(data)
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
     except (IsADirectoryError, UnicodeDecodeError) as error:
         raise ConfigError("is not a text file", where=str(path), hint="name a YAML file") from error
+    except (RecursionError, _TooLargeError) as error:
+        raise ConfigError("is nested too deep, or an alias repeats too much", where=str(path)) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -73,18 +105,21 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return data
 
 
-def with_overrides(data: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of ``data`` with each ``key.path=value`` set."""
+def with_overrides(
+    data: Mapping[str, Any], overrides: Sequence[str], *, where: str = "override"
+) -> dict[str, Any]:
+    """A copy of ``data`` with each ``key.path=value`` set; ``where`` names them in errors."""
     result = _copy(data)
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not all(part.strip() for part in key.split(".")):
-            raise ConfigError(f"{override!r} is not of the form key.path=value", where="override")
+            raise ConfigError(f"{override!r} is not of the form key.path=value", where=where)
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+            _refuse_large(value)
+        except (yaml.YAMLError, RecursionError, _TooLargeError) as error:
             raise ConfigError(
-                f"the value of {key!r} is not valid YAML: {text!r}", where="override"
+                f"the value of {key!r} is not valid YAML: {_shown(text)}", where=where
             ) from error
         result = with_values(result, {key: value})
     return result

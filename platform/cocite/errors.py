@@ -52,6 +52,10 @@ class IntegrityError(CociteError):
     exit_code = 3
 
 
+class WriteError(CociteError):
+    """A destination that cannot be written: no space, no permission, a read-only file system."""
+
+
 class BusyError(CociteError):
     """Another process holds what this one needs to write."""
 

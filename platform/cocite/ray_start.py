@@ -5,7 +5,6 @@ Ray is not imported here: its errors are known by what they say.
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 import traceback
@@ -13,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cocite.disk import disk_error
 from cocite.errors import CociteError, InputError
+from cocite.write_errors import FULL, system_error
 
 ANSWER_S = 5.0
 """Seconds for a cluster to take a connection."""
@@ -92,8 +91,8 @@ def ray_errors(what: str, folder: Path | str, *, longer: str = "") -> Iterator[N
         if not _is_from_ray(error):
             raise  # a defect of ours keeps its traceback
         said = _one_line(error)
-        if (full := disk_error(error)) is not None:
-            words, hint = os.strerror(full.errno or 0), "make room there, or set TMPDIR to another folder"
+        if (words := FULL.get(system_error(error) or 0)) is not None:
+            hint = "make room there, or set TMPDIR to another folder"
             raise CociteError(f"{what}: {words}", where=str(folder), hint=hint) from error
         if TOO_LONG in str(error):
             raise InputError(

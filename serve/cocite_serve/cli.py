@@ -84,8 +84,6 @@ def serve(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-    if parsed.host not in LOOPBACK:
-        err.print(f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login.")
     try:
         with waiting("Starting the endpoint"):
             endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
@@ -96,6 +94,10 @@ def serve(
         raise
     with endpoint:
         starting = False
+        if parsed.host not in LOOPBACK:
+            err.print(
+                f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login."
+            )
         if json_:
             emit({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cocite.artifacts import load_array, read_manifest
 from cocite.corpus.cold_history import cold_history
@@ -59,8 +60,12 @@ class Release:
             before: what is served now; an encoder that does nothing there may go on doing nothing.
 
         Raises:
-            InputError: stages would refuse the two, or do without an encoder that works now.
+            InputError: the index is empty, or stages would refuse the two, or do without an encoder that works now.
         """
+        if _meta(self).get("papers") == 0:
+            raise InputError(
+                "the index holds no paper, so there is nothing to recommend", where=str(self.index)
+            )
         if self.model is None:
             return
         encoders, vectors = _encoders(self.model), _vectors(self)
@@ -153,5 +158,9 @@ def _encoders(model: Path | None) -> dict[str, str]:
 
 def _vectors(release: Release) -> dict[str, str]:
     """Ids of the encoders that made the vectors of a release's snapshot, by name."""
-    manifest = read_manifest(Versions(release.index).folder(release.index_version))
-    return dict(manifest.meta.get("encoder_ids", {}))
+    return dict(_meta(release).get("encoder_ids", {}))
+
+
+def _meta(release: Release) -> dict[str, Any]:
+    """What a release's snapshot says of itself."""
+    return read_manifest(Versions(release.index).folder(release.index_version)).meta

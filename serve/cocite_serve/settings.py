@@ -102,7 +102,7 @@ class ServeSettings(Settings):
     """The snapshot to serve; the current one when not given. All replicas serve the same one."""
     registry: Registry = Registry()
     watch: Watch = Watch()
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", min_length=1)
     """Address to listen on. There is no login: the default is reachable from this machine alone."""
     port: int = Field(default=8000, ge=1, le=65535)
     """TCP port."""

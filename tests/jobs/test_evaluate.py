@@ -195,3 +195,27 @@ def test_the_tables_tell_what_they_lack(corpus, tmp_path, model):
     (tmp_path / "half/nnselect").mkdir(parents=True)
     with pytest.raises(InputError, match="lacks nnrank"):
         tables.citeomatic_tables(corpus, tmp_path / "half")
+
+
+def test_two_runs_of_one_name_are_told_apart_by_their_folders(corpus, model, tmp_path, capsys):
+    for folder, k in (("a/x", 20), ("b/x", 5)):
+        evaluate_pipeline(corpus, None, stages=["bm25"], k=k, to=tmp_path / folder)
+    runs = [tmp_path / folder / "x" / "bm25.trec" for folder in ("a", "b")]
+    qrels = ("--qrels", tmp_path / "a/x/qrels.trec")
+    code, out, err = call(capsys, "evaluate", "run", runs[0], *qrels, "--against", runs[1], "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    names = ["a/x/bm25.trec", "b/x/bm25.trec"]
+    assert list(rows(report, "metrics")) == names
+    [first, *_] = report["tables"]["significance"]
+    assert list(first)[1:3] == names
+    code, _, err = call(capsys, "evaluate", "run", runs[0], *qrels, "--against", runs[0])
+    assert (code, "is the run itself" in err) == (2, True)
+
+
+def test_an_evaluation_that_fails_leaves_the_folder_as_it_was(corpus, tmp_path):
+    evaluate_pipeline(corpus, None, stages=["bm25"], k=5, to=tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with pytest.raises(InputError, match="no metric is called"):
+        evaluate_pipeline(corpus, None, stages=["first"], metrics=["foo@3"], k=9, to=tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before

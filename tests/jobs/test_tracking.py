@@ -141,6 +141,6 @@ def test_a_full_disk_is_told_and_no_half_of_a_database_is_left(tmp_path, monkeyp
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     said = run_on_disk(tmp_path / "disk", FULL, options="size=200k").splitlines()[-1]
     assert said.startswith(
-        f"{tmp_path / 'disk'}: No space left on device (MLflow keeps its runs there: make room, or"
+        f"{tmp_path / 'disk'}: no space left on the device (MLflow keeps its runs there: make room, or"
     )
     assert said.endswith(" []")

@@ -120,7 +120,7 @@ def test_a_folder_that_may_not_be_written_is_told_before_anything_is_trained(
     for code, lines in json.loads(run_without_rights(CALL_EACH, json.dumps(commands))):
         assert (code, len(lines)) == (1, 1)
         assert lines[0].startswith(f"cocite: {folder}")
-        assert lines[0].endswith(": Permission denied (check the rights, or name another folder)")
+        assert lines[0].endswith(": cannot be written: permission denied")
     assert list(folder.iterdir()) == []
 
 
@@ -129,7 +129,7 @@ def test_a_file_system_that_may_not_be_written_is_told(corpus: Corpus, tmp_path:
     [(code, lines)] = json.loads(run_on_disk(tmp_path / "disk", CALL_EACH, commands, options="ro"))
     assert (code, len(lines)) == (1, 1)
     assert lines[0].startswith(f"cocite: {tmp_path / 'disk'}")
-    assert "Read-only file system" in lines[0]
+    assert lines[0].endswith(": cannot be written: read-only file system")
 
 
 def test_a_model_folder_that_is_a_file_is_told(
@@ -179,7 +179,7 @@ def test_a_full_disk_is_told_and_what_was_there_stays(corpus: Corpus, tmp_path: 
     for code, sentence, digest, left in map(json.loads, output.strip().splitlines()):
         assert code == 1
         assert sentence.startswith(f"cocite: {disk / 'model'}")
-        assert "No space left on device (what was there is kept: make room" in sentence
+        assert "no space left on the device (free some space" in sentence
         assert digest == verify(tmp_path / "model" / "nnselect").digest
         remains.append(left)
     assert remains == [["nnselect"], ["nnselect"], [".nnselect.checkpoint", "nnselect"]]

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from cocite.artifacts import MANIFEST
+from cocite.artifacts import MANIFEST, check_folder_destination
 from cocite.corpus.store import Corpus
-from cocite.disk import disk_errors
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.evaluation.significance import Comparison
 from cocite.pipeline.members import MEMBERS
+from cocite.write_errors import writing_to
 from cocite_jobs import tracking
 from cocite_jobs.places import at_hand
 from cocite_tuning.champion import Verdict, contend
@@ -111,6 +111,7 @@ def planned(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Plan:
         ConfigError: the space names a key that the study does not know, or a value that it does not take.
         InputError: parts of the sweep do not fit one another.
     """
+    check_folder_destination(to)
     store = at_hand(corpus) if here else Path(corpus)
     study: Study = sweep.study.open(store, to / "shared")  # type: ignore[attr-defined]
     if isinstance(study, TrainingStudy):
@@ -141,7 +142,7 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
     sweep, study = plan.sweep, plan.study
     store = Corpus.open(at_hand(plan.corpus))
     with ExitStack() as stack:
-        stack.enter_context(disk_errors(plan.to))
+        stack.enter_context(writing_to(plan.to))
         ledger = stack.enter_context(
             Ledger.opened(plan.to, sweep, store.version, start=manner.start, patient=study.light)
         )

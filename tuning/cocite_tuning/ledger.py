@@ -25,6 +25,8 @@ from cocite_tuning.sweep import Sweep
 from cocite_tuning.trials import State, Trial, Trials
 
 SWEEP, TRIALS, UNDER_WAY = "sweep.json", "trials.json", "under_way.json"
+FILES, FOLDERS = (TRIALS, UNDER_WAY, OUTCOME), ("trials", "shared", "best")
+"""What lies beside ``sweep.json`` in the folder of a sweep."""
 EVERY_S = 1.0
 """Seconds between two times that light trials are written: what a death takes along is done again."""
 
@@ -103,16 +105,15 @@ class Ledger:
             NotFoundError: there is nothing to resume.
             BusyError: another process is at it.
         """
+        if start == "resume" and not (folder / SWEEP).is_file():
+            raise NotFoundError("holds no sweep to go on with", where=str(folder), hint="leave --resume out")
+        _refuse_foreign(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / ".lock"):
             ledger = cls(folder, sweep, patient=patient)
             mine = {"sweep": sweep.identity(), "corpus": corpus}
-            known = ledger._known()
-            if start == "resume":
-                if known is None:
-                    raise NotFoundError(
-                        "holds no sweep to go on with", where=str(folder), hint="leave --resume out"
-                    )
+            known = ledger._known() if start != "fresh" else None
+            if start == "resume" and known is not None:
                 if (other := _difference(known, mine)) is not None:
                     raise InputError(
                         f"holds another sweep: {other}", where=str(folder), hint="name another folder: --to"
@@ -250,11 +251,25 @@ class Ledger:
                 self.under_way[begun.number] = begun
 
     def _clear(self) -> None:
-        """Remove what an earlier sweep left, and nothing that is not a sweep's."""
-        for name in (SWEEP, TRIALS, UNDER_WAY, OUTCOME):
+        """Remove what an earlier sweep left; ``_refuse_foreign`` has seen that it is a sweep's."""
+        for name in FILES:
             (self.folder / name).unlink(missing_ok=True)
-        for name in ("trials", "shared", "best"):
+        for name in FOLDERS:
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        (self.folder / SWEEP).unlink(missing_ok=True)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder in which something that no sweep made has the name of a file or folder of a sweep."""
+    if (folder / SWEEP).is_file():
+        return
+    for name in (*FILES, *FOLDERS):
+        if (folder / name).exists():
+            raise InputError(
+                f"holds {name!r} but no {SWEEP}, so no sweep made it and none replaces it",
+                where=str(folder),
+                hint="name another folder: --to",
+            )
 
 
 def _difference(found: Mapping[str, Any], mine: Mapping[str, Any]) -> str | None:

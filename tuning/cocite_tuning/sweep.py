@@ -154,7 +154,8 @@ class ChampionSettings(Settings):
 class Sweep(Settings):
     """All of a sweep."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(pattern=r"^\w[\w .-]*$")
+    """Of its folder too."""
     study: Annotated[SerializeAsAny[Settings], BeforeValidator(_study)]
     space: dict[str, Any]
     """See :mod:`cocite_tuning.spaces`."""

@@ -33,12 +33,18 @@ def demo(
     sample: Annotated[int, typer.Option(min=10, help="Most queries that are evaluated, of each kind.")] = 300,
 ) -> None:
     """Run the whole chain: import, train, index, evaluate, serve; each step is a command you can type yourself."""
+    from cocite.artifacts import check_folder_destination
+    from cocite.corpus.importers import open_source
     from cocite.locks import locked
-    from cocite_jobs.demo import require_free_port
+    from cocite_jobs import demo as steps
 
     # Ended from outside, it still ends the endpoint it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    require_free_port(port)
+    steps.require_free_port(port)
+    # What cannot be used is refused before what an earlier demo made is taken away.
+    if corpus is not None and not steps.is_store(corpus):
+        open_source(corpus)
+    check_folder_destination(to)
     with locked(to.with_name(f".{to.name}.lock"), folder=to):
         _clear(to)
         _run(corpus, once, port, to, sample)

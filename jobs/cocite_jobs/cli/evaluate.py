@@ -54,11 +54,13 @@ def run(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Metrics, slices and significance of a run file."""
+    from cocite.artifacts import check_file_destination
     from cocite.corpus.store import Corpus
     from cocite.evaluation import tasks
     from cocite.evaluation.metrics import LOCAL
     from cocite_jobs.evaluate import evaluate_run
 
+    check_file_destination(markdown, run, qrels, against)
     built = tasks.build(Corpus.open(corpus), task, split) if corpus is not None else None
     with progress("reading") as advance:
         report = evaluate_run(
@@ -110,10 +112,13 @@ def pipeline(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
+    from cocite.artifacts import check_file_destination, check_folder_destination
     from cocite.pipeline.members import left_out_notes
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
+    check_folder_destination(to)
+    check_file_destination(markdown)
     params = {
         "task": task,
         "split": split,
@@ -167,9 +172,12 @@ def tables(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
+    from cocite.artifacts import check_file_destination, check_folder_destination
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables import citeomatic_tables
 
+    check_file_destination(markdown)
+    check_folder_destination(model)
     opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
@@ -217,9 +225,11 @@ def reranking(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
+    from cocite.artifacts import check_file_destination
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.reranking_tables import reranking_tables
 
+    check_file_destination(markdown)
     opened = open_corpus(corpus, split)
     where = mlflow.Tracking(folder=tracking, enabled=track)
     params = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
 SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
 SampleOption = Annotated[int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")]
-SeedOption = Annotated[int, typer.Option(help="Draws the sample.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Draws the sample.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option(

@@ -92,8 +92,12 @@ def main(args: list[str] | None = None) -> None:
     # Threads of OpenMP (torch, LightGBM, FAISS) sleep while they wait, instead of holding a core that another process
     # could use: a third less time on a busy machine. Read when those libraries load, so it is set before any is.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # a caller may have closed it, as with `>&-`
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 it stays open until Python ends
     try:
         code = root.main(args=args, standalone_mode=False)
+        sys.stdout.flush()  # a full disk or a closed pipe shows here, not as a traceback when Python ends
     except Exception as error:
         if os.environ.get("COCITE_TRACEBACK"):
             raise
@@ -109,9 +113,15 @@ def _tell(error: Exception) -> None:
     """Tell a user's mistake and exit; returns for what is a defect of cocite."""
     if isinstance(error, CociteError):
         _fail(str(error), error.exit_code)
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError):
         # No permission, no space, not a folder: the system's own words say it.
-        _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 1)
+        reason = error.strerror or str(error) or type(error).__name__
+        if error.filename is None:
+            _discard_output()
+            _fail(reason, 1)
+        _fail(f"{os.fsdecode(error.filename)}: {reason}", 1)
+    if isinstance(error, MemoryError):
+        _fail(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
     # Typer may carry its own copy of click, so its classes are known by name and by what they can do.
     name = type(error).__name__
     if name == "NoArgsIsHelpError":
@@ -125,6 +135,15 @@ def _tell(error: Exception) -> None:
         context = getattr(error, "ctx", None)
         usage = f"\n{context.get_usage()}" if context is not None else ""
         _fail(error.format_message() + usage, error.exit_code)
+
+
+def _discard_output() -> None:
+    """Let what standard output could not take go, or Python would try again, and complain, when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> NoReturn:

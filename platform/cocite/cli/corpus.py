@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,6 +57,7 @@ def import_(
     Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works and pages of its
     API, Citeomatic's JSON lines and BibTeX; each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
     """
+    from cocite.artifacts import check_file_destination
     from cocite.corpus.builder import build
     from cocite.corpus.cold_history import cold_corpus
     from cocite.corpus.importers import open_source
@@ -64,7 +66,10 @@ def import_(
 
     stream = open_source(source, format_)
     split = by_year_name(*parse_years(split_years)) if split_years else None
-    rejects = rejects or to.with_name(f"{to.name}.rejects.jsonl")
+    if rejects is None:
+        whole = Path(os.path.realpath(to))  # "." has no name of its own
+        rejects = to.parent / f"{to.name or whole.name}.rejects.jsonl"
+    check_file_destination(rejects, source)
     with progress(f"reading {stream.format}", total=stream.total or None) as advance:
         corpus = build(
             _Watched(stream, advance),
@@ -164,7 +169,7 @@ def show(store: Store, id_: Annotated[str, typer.Argument(metavar="ID")], as_jso
 def synth(
     to: To,
     papers: Annotated[int, typer.Option(min=10, max=100_000_000, help="Number of papers.")] = 3000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same corpus.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same corpus.")] = 0,
     context_rate: Annotated[float, typer.Option(min=0, max=20, help="Contexts per paper, on average.")] = 4.0,
     sentences: Annotated[bool, typer.Option("--sentences", help="Write bodies as well.")] = False,
     one_year: Annotated[
@@ -210,7 +215,7 @@ def split(
         str | None,
         typer.Option(metavar="DEV,TEST", help="Random by paper: shares of dev and test, as 0.1,0.1."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random split.")] = 0,
     without: Annotated[
         Path | None,
         typer.Option(help="Take out of train the papers whose title is in this other store (leak filter)."),
@@ -229,6 +234,10 @@ def split(
     corpus = Corpus.open(store)
     if years and random:
         raise InputError("give --years or --random, not both")
+    if not (years or random or without):
+        raise InputError(
+            "says not how to split", where="corpus split", hint="give --years, --random or --without"
+        )
     if years:
         chosen = Split.by_year(corpus, *parse_years(years))
     elif random:

@@ -64,19 +64,23 @@ def rank(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank papers for queries from a file, with any pipeline; writes a TREC run."""
+    from cocite.artifacts import check_file_destination
     from cocite.evaluation.queries import QueryFile
     from cocite.evaluation.tasks import paper_ids
-    from cocite.evaluation.trec import run_writer
+    from cocite.evaluation.trec import check_id, run_writer
 
-    if to.is_dir():
-        raise InputError("is a folder, not a file to write the run to", where=str(to))
+    check_file_destination(to, queries)
+    if tag is not None:
+        check_id(tag, "run tag")
     system = _system(index, corpus, model, pipeline, form, rerank, candidates)
     file = QueryFile(queries, system.corpus)
     count = file.check()
     begin = time.perf_counter()
     empty = 0
     with (
-        run_writer(to, lambda rows: paper_ids(system.corpus, rows), tag=tag or system.name) as writer,
+        run_writer(
+            to, lambda rows: paper_ids(system.corpus, rows), tag=system.name if tag is None else tag
+        ) as writer,
         progress("ranking", count) as advance,
     ):
         for part in file.batches(batch):
@@ -126,7 +130,7 @@ def _system(
     from cocite.retrieval.query_forms import QueryForm
     from cocite.retrieval.snapshot import IndexSnapshot
 
-    [name] = systems.chosen(model, [pipeline or "full"], where="--pipeline")
+    [name] = systems.chosen(model, ["full" if pipeline is None else pipeline], where="--pipeline")
     for note in members.left_out_notes(model):
         err.print(note, soft_wrap=True)
     if form is not None and name != "bm25":

@@ -9,6 +9,7 @@ the corpus is a table of ids (16 bytes a paper, twice that while runs are merged
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cocite.artifacts import publish
+from cocite.artifacts import check_artifact_destination, publish
 from cocite.corpus.cleaning import Cleaner
 from cocite.corpus.finish import Finisher
 from cocite.corpus.idtable import HashSet, IdTable
@@ -40,6 +41,7 @@ from cocite.corpus.streams import FromFile, Placed
 from cocite.corpus.texts import CHUNK, CONTEXT_SPILL, SENTENCE_SPILL
 from cocite.errors import InputError
 from cocite.locks import locked
+from cocite.write_errors import writing_to
 
 PENDING = 2048
 """Papers held until their ids are looked up together."""
@@ -315,15 +317,12 @@ def build(
             destination.
     """
     destination = Path(destination)
-    if destination.exists() and not replace:
-        raise InputError(
-            "already exists", where=str(destination), hint="choose another folder or pass --replace"
-        )
+    check_artifact_destination(destination, replace=replace)
     description: dict[str, Any] = dict(meta or {})
     with ExitStack() as stack:
         stack.enter_context(exclusive(destination))
-        folder = stack.enter_context(publish(destination, kind=KIND, meta=description, replace=replace))
         tally = stack.enter_context(Tally(strict=strict, rejects=Path(rejects) if rejects else None))
+        folder = stack.enter_context(publish(destination, kind=KIND, meta=description, replace=replace))
         description |= fill(
             records,
             folder,
@@ -381,9 +380,7 @@ def fill(
 
 @contextmanager
 def exclusive(destination: Path) -> Iterator[None]:
-    """Keeps other imports away from a destination, and removes what a killed one has left beside it."""
-    with locked(destination.with_name(f".{destination.name}.lock"), folder=destination):
-        # Whoever made these is dead, or it would hold the lock.
-        for stale in destination.parent.glob(f".{destination.name}.*.tmp"):
-            shutil.rmtree(stale, ignore_errors=True)
+    """Keep other imports away from a destination."""
+    target = Path(os.path.realpath(destination))
+    with writing_to(destination), locked(target.with_name(f".{target.name}.lock"), folder=destination):
         yield

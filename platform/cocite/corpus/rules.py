@@ -10,11 +10,13 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cocite.atomic_files import replace_file
 from cocite.corpus.fields import suggest
 from cocite.errors import InputError
 
@@ -118,7 +120,8 @@ class Tally:
     Args:
         strict: raise at the first hit of a strict rule.
         rejects: file to write rejected and dropped things to, one JSON object a line; it replaces an existing one
-            when the tally is closed after success, and is kept as far as it got after a failure.
+            when the tally is closed, after a refused record as far as it got, and is removed when it is empty. After
+            any other failure what was there stays.
     """
 
     def __init__(self, *, strict: bool = False, rejects: Path | None = None) -> None:
@@ -127,20 +130,27 @@ class Tally:
         self.samples: dict[str, list[dict[str, Any]]] = {}
         self.unknown_fields: dict[tuple[str, str], dict[str, Any]] = {}
         self.path = rejects
+        self._open = ExitStack()
         self._file = None
         self._listed: Counter[str] = Counter()
         if rejects is not None:
-            rejects.parent.mkdir(parents=True, exist_ok=True)
-            self._file = rejects.open("w", encoding="utf-8")
+            self._file = self._open.enter_context(replace_file(rejects))
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        if self._file is not None and self.path is not None:
-            self._file.close()
-            if not self._listed:
-                self.path.unlink(missing_ok=True)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None or (issubclass(kind, InputError) and self._listed):
+            self._open.close()
+        else:
+            self._open.__exit__(kind, error, trace)
+        if kind is None and self.path is not None and not self._listed:
+            self.path.unlink(missing_ok=True)
 
     @property
     def rejected(self) -> int:
@@ -221,7 +231,7 @@ class Tally:
             return
         self._listed[rule] += 1
         if self._file is not None:
-            self._file.write(json.dumps(entry) + "\n")
+            self._file.write((json.dumps(entry) + "\n").encode())
 
     def summary(self) -> dict[str, int]:
         """Counts by rule, in the order of the table, rules without a hit included."""

@@ -95,6 +95,8 @@ def split_papers(corpus: Corpus, split: str) -> NDArray[np.bool_]:
     if split not in SPLITS[1:]:
         raise InputError(f"no split is called {split!r}", hint=nearest(split, SPLITS[1:]))
     of_split = np.asarray(corpus.split == SPLITS.index(split))
+    if not len(corpus):
+        raise InputError("holds no paper", where=str(corpus.path))
     if not of_split.any():
         raise InputError(
             f"no paper belongs to the {split} split",

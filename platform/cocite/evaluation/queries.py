@@ -122,7 +122,7 @@ class QueryFile:
                     yield number, line
         except FileNotFoundError as error:
             raise NotFoundError("no such file", where=str(self.path)) from error
-        except (IsADirectoryError, PermissionError) as error:
+        except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", where=str(self.path)) from error
 
     def _queries(self, lines: list[tuple[int, QueryLine]]) -> Iterator[Query]:

@@ -79,7 +79,9 @@ def _orders(model: Path, parts: set[str]) -> bool:
 def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> list[str]:
     """The systems asked for, all that are offered by default; an unknown or impossible one is refused."""
     parts = _parts(model)
-    for name in names or []:
+    for number, name in enumerate(names or []):
+        if name in (names or [])[:number]:
+            raise InputError(f"{name!r} is named twice", where=where)
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
         for part in {*NEEDS.get(name, ())} - parts:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import os
 import re
-import uuid
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import IO, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.atomic_files import replace_file
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW, Ranking
@@ -141,29 +141,22 @@ def strictly_falling(scores: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @contextmanager
 def _atomic(path: Path) -> Iterator[IO[str]]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-    try:
-        with temporary.open("wb") as raw:
-            if path.suffix == ".gz":
-                # No time stamp and no name in the header: the same run is the same file.
-                with (
-                    gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-                    _text(packed) as file,
-                ):
-                    yield file
-            else:
-                with _text(raw) as file:
-                    yield file
-                    file.flush()
-                    raw.flush()
-                    os.fsync(raw.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replace_file(path) as raw:
+        if path.suffix == ".gz":
+            # No time stamp and no name in the header: the same run is the same file.
+            with (
+                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+                _text(packed) as file,
+            ):
+                yield file
+        else:
+            file = _text(raw)
+            yield file
+            file.flush()
+            file.detach()
 
 
-def _text(raw: IO[bytes] | gzip.GzipFile) -> IO[str]:
+def _text(raw: IO[bytes] | gzip.GzipFile) -> io.TextIOWrapper:
     return io.TextIOWrapper(cast(BinaryIO, raw), encoding="utf-8", newline="\n")
 
 
@@ -328,7 +321,7 @@ def _fields(path: Path, count: int, form: str) -> Iterator[tuple[int, list[str]]
                 yield number, fields
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
-    except (IsADirectoryError, PermissionError) as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"not readable as text: {error}", where=str(path)) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error

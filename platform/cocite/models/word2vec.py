@@ -18,10 +18,10 @@ from safetensors.numpy import load_file, save_file
 
 from cocite.artifacts import holds, publish
 from cocite.config import Settings
-from cocite.disk import disk_errors
 from cocite.errors import CociteError, InputError, IntegrityError
 from cocite.locks import locked
 from cocite.verification import open_verified
+from cocite.write_errors import writing_to
 
 
 class Word2VecSettings(Settings):
@@ -61,7 +61,7 @@ def word2vec(
             hint="pip install gensim, or set words.source to something else",
         ) from error
     with (
-        disk_errors(tempfile.gettempdir()),
+        writing_to(tempfile.gettempdir()),
         tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".txt") as file,
     ):
         for lines in sentences:
@@ -115,6 +115,6 @@ def kept(
             else:
                 return vectors
         vectors = make()
-        with disk_errors(folder), publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
+        with writing_to(folder), publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
             save_file({"vectors": vectors}, temporary / "vectors.safetensors")
     return vectors

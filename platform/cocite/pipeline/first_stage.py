@@ -39,6 +39,8 @@ class FirstStage:
         *,
         weights: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
+        if not len(index):
+            raise InputError("the index holds no paper, so there is nothing to recommend", hint="add some")
         self.index = index
         self.weights = weights or weights_for([encoder.name for encoder in encoders])
         self.signals = Signals(index, encoders)

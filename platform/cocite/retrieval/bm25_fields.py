@@ -30,7 +30,7 @@ class Bm25Fields(Settings):
     @classmethod
     def given(cls, values: Sequence[str], *, where: str) -> Bm25Fields:
         """From ``FIELD.k1=VALUE`` and ``FIELD.b=VALUE``."""
-        return cls.parse(with_overrides({}, values), where=where)
+        return cls.parse(with_overrides({}, values, where=where), where=where)
 
     @classmethod
     def of(cls, papers: Mapping[str, Bm25Index]) -> Bm25Fields:

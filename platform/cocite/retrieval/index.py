@@ -139,7 +139,7 @@ class Index:
         if encoder.name not in self.vectors:
             raise InputError(
                 f"the index holds no vectors of {encoder.name}",
-                where=self.version or None,
+                where=f"index version {self.version}" if self.version else None,
                 hint="build it with --model",
             )
         if encoder.id != self.encoder_ids[encoder.name]:

@@ -31,10 +31,10 @@ class OwnLinks:
         self.papers = np.maximum(own, 0)
         self.begin = np.searchsorted(index.context_papers, own, "left")
         self.end = np.where(self.present, np.searchsorted(index.context_papers, own, "right"), self.begin)
-        owner, cited = index.history.cites.gather(self.papers)
-        kept = self.present[owner]
-        ones = np.ones(int(kept.sum()), np.float32)
-        self.links = sp.csr_matrix((ones, (owner[kept], cited[kept])), shape=(len(queries), len(index)))
+        within = np.flatnonzero(self.present)
+        owner, cited = index.history.cites.gather(own[within])
+        ones = np.ones(len(cited), np.float32)
+        self.links = sp.csr_matrix((ones, (within[owner], cited)), shape=(len(queries), len(index)))
 
     def contexts(self) -> sp.csr_matrix:
         """(Q, N) how many of its own paper's contexts cite a paper."""

@@ -29,7 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, check_sizes, load_array, publish, read_manifest
+from cocite.artifacts import (
+    Manifest,
+    check_folder_destination,
+    check_sizes,
+    load_array,
+    publish,
+    read_manifest,
+)
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
@@ -50,7 +57,7 @@ from cocite.retrieval.index import (
     told,
 )
 from cocite.retrieval.known_vectors import known_vectors
-from cocite.retrieval.vectors import VectorIndex
+from cocite.retrieval.vectors import VectorIndex, check_kind
 from cocite.retrieval.versions import KEEP, Pin, Versions
 from cocite.text.gaps import around_gap
 from cocite.verification import open_verified_once, verify_now
@@ -154,6 +161,7 @@ class IndexSnapshot(Index):
             advance: told of every text and vector done.
         """
         _refuse_foreign(Path(root))
+        check_kind(vector_kind)
         step = advance or (lambda _: None)
         limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
         citing = known_history(corpus, **limits).citing
@@ -364,6 +372,7 @@ def _mask(path: Path, count: int) -> NDArray[np.bool_]:
 
 
 def _refuse_foreign(root: Path) -> None:
+    check_folder_destination(root)
     if root.exists() and not (root / "CURRENT").exists():
         entries = {path.name for path in root.iterdir()} if root.is_dir() else {""}
         if entries - {"versions", "locks"}:

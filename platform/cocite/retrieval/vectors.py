@@ -35,6 +35,12 @@ REFINE = 8
 """A compressed index is asked for this many times more candidates, whose exact scores then decide."""
 
 
+def check_kind(kind: str) -> None:
+    """Refuse what is neither ``auto`` nor one of :data:`KINDS`."""
+    if kind not in ("auto", *KINDS):
+        raise InputError(f"unknown kind of vector index {kind!r}", hint=nearest(kind, ("auto", *KINDS)))
+
+
 def choose_kind(count: int) -> str:
     """The kind for a number of vectors. A graph is never chosen: as quick as lists, but slow to build."""
     if count <= FLAT_LIMIT:
@@ -62,10 +68,9 @@ class VectorIndex:
         raw = np.ascontiguousarray(vectors, np.float32)
         if raw.ndim != 2:
             raise InputError(f"vectors of shape {raw.shape} are not (count, dimension)")
+        check_kind(kind)
         if kind == "auto":
             kind = choose_kind(len(raw))
-        if kind not in KINDS:
-            raise InputError(f"unknown kind of vector index {kind!r}", hint=nearest(kind, ("auto", *KINDS)))
         faiss.omp_set_num_threads(threads)
         engine = _new(kind, len(raw), raw.shape[1])
         if not engine.is_trained and len(raw):

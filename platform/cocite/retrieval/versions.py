@@ -65,7 +65,7 @@ class Versions:
         path = self.root / "CURRENT"
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise NotFoundError(
                 "holds no index", where=str(self.root), hint="make one with `cocite index build`"
             ) from error
@@ -86,6 +86,8 @@ class Versions:
 
     def pin(self, version: str | None = None) -> tuple[str, Pin]:
         """Choose a version, the current one by default, and keep it from being deleted."""
+        if version is not None and not version.isdigit():
+            raise self._unknown(version)
         for _ in range(10):
             wanted = version or self.current()
             pin = Pin(self._shared(wanted))
@@ -96,11 +98,14 @@ class Versions:
             if version is not None or self.current() == wanted:
                 break
         if version is not None:
-            hint = nearest(version, self.names()) if self.names() else None
-            raise NotFoundError(f"no version {version!r}", where=str(self.root), hint=hint)
+            raise self._unknown(version)
         raise IntegrityError(
             f"the current version {wanted} is missing", where=str(self.root), hint="build the index again"
         )
+
+    def _unknown(self, version: str) -> NotFoundError:
+        hint = nearest(version, self.names()) if self.names() else None
+        return NotFoundError(f"no version {version!r}", where=str(self.root), hint=hint)
 
     def _shared(self, version: str) -> int | None:
         path = self.root / "locks" / version

@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from cocite.artifacts import publish, read_json, verify
-from cocite.disk import disk_errors
 from cocite.errors import InputError
+from cocite.write_errors import writing_to
 
 KIND = "checkpoint"
 
@@ -53,7 +53,7 @@ def save(
                     values.setdefault(str(index), {})[name] = value
         plain.append({"values": values, "groups": state["param_groups"]})
     published = publish(folder, kind=KIND, meta={"fingerprint": fingerprint}, replace=True)
-    with disk_errors(folder), published as temporary:
+    with writing_to(folder), published as temporary:
         save_file({k: v.contiguous() for k, v in model.state_dict().items()}, temporary / "model.safetensors")
         save_file({k: v.contiguous() for k, v in best.items()}, temporary / "best.safetensors")
         save_file(tensors, temporary / "optimizer.safetensors")

@@ -1,0 +1,89 @@
+"""Temporary files and folders: hidden, beside what they are to become, and removed whatever happens.
+
+Each is locked while its writer lives. A writer that is killed leaves its own behind, unlocked; whoever writes to the
+same destination next removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
+    """An empty temporary folder or file in the folder of ``destination``; removed when the body ends, if it is there.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    remove_stale(destination)
+    path, lock = _create(destination, folder)
+    try:
+        yield path
+    finally:
+        try:
+            _remove(path)
+        except (
+            BaseException
+        ):  # Ctrl-C, while what was written before another Ctrl-C or after success is removed
+            _remove(path)
+            raise
+        finally:
+            os.close(lock)
+
+
+def remove_stale(destination: Path) -> None:
+    """Remove what killed writers left beside a destination; what a living one has is locked and stays."""
+    with suppress(OSError):
+        for path in destination.parent.iterdir():
+            if not _is_temporary(path, destination):
+                continue
+            with suppress(OSError):
+                lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(path)
+                finally:
+                    os.close(lock)
+
+
+def _is_temporary(path: Path, destination: Path) -> bool:
+    """Whether a path is named ``.NAME.xxxxxxxx.tmp`` for the destination's name."""
+    middle = path.name.removeprefix(f".{destination.name}.").removesuffix(".tmp")
+    return path.name == _name(destination, middle) and len(middle) == 8 and middle.isalnum()
+
+
+def _name(destination: Path, middle: str) -> str:
+    return f".{destination.name}.{middle}.tmp"
+
+
+def _create(destination: Path, folder: bool) -> tuple[Path, int]:
+    """Make a temporary and lock it. One that another writer swept away before it was locked is made again."""
+    while True:
+        path = destination.with_name(_name(destination, uuid.uuid4().hex[:8]))
+        if folder:
+            path.mkdir()
+        else:
+            path.touch(exist_ok=False)
+        try:
+            lock = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        with suppress(OSError):  # a file system without locks: nothing is swept there
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            return path, lock
+        os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,162 @@
+"""Ctrl-C at random moments of each command that writes: what was there stays, and nothing is left beside it.
+
+Each run is a process forked from this one, so that it begins with everything imported: a tenth of what a new one costs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+import tqdm
+from calling import call
+
+from cocite.artifacts import publish, verify
+from cocite.cli import main
+from cocite.corpus.builder import build
+from cocite.corpus.splits import by_year_name
+from cocite.corpus.synth import Synthetic
+
+RUNS = 10
+LEAKED = 70
+"""Exit code of a process whose command let an exception out."""
+EARLIEST = 0.002
+"""Seconds that a process has to get from saying that it begins to the command's own handling of Ctrl-C."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_threads() -> None:
+    """End the thread that watches progress bars: it would be missing in what is forked from this process."""
+    tqdm.tqdm.monitor_interval = 0
+    if tqdm.tqdm.monitor is not None:
+        tqdm.tqdm.monitor.exit()
+        tqdm.tqdm.monitor = None
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("toys")
+    synthetic = Synthetic(150, seed=2)
+    last = int(synthetic.year([149])[0])
+    corpus = build(synthetic, folder / "corpus", split=by_year_name(last - 2, last - 1))
+    lines = [json.dumps({"id": f"n{i}", "title": corpus.paper(i).title}) + "\n" for i in range(150)]
+    (folder / "papers.jsonl").write_text("".join(lines))
+    return folder
+
+
+def commands(toys: Path, at: Path) -> dict[str, list[object]]:
+    """Each command with what it writes to, all of which is there before."""
+    corpus, papers, index = toys / "corpus", toys / "papers.jsonl", at / "index"
+    return {
+        "import": ["corpus", "import", papers, "--to", at / "store", "--replace"],
+        "split": ["corpus", "split", corpus, "--random", ".1,.1", "--to", at / "store", "--replace"],
+        "synth": ["corpus", "synth", "--papers", 150, "--seed", 5, "--to", at / "store", "--replace"],
+        "starter": ["corpus", "starter", "--to", at / "store", "--replace"],
+        "build": ["index", "build", corpus, "--to", index, "--keep", 1],
+        "add": ["index", "add", index, papers, "--keep", 1],
+        "remove": ["index", "remove", index, "S00000001", "--keep", 1],
+        "rank": ["rank", "--queries", papers, "--index", index, "--pipeline", "bm25", "--to", at / "run"],
+        "train": ["train", "nnselect", "loop.epochs=2", "model.dimension=8", "--corpus", corpus, "--to", at / "model",
+                  "--no-track", "--fresh"],
+        "evaluate": ["evaluate", "pipeline", "--corpus", corpus, "--no-track", "--stages", "bm25", "--k", 50,
+                     "--to", at / "report"],
+    }  # fmt: skip
+
+
+def begin(line: list[object], log: Path) -> int:
+    """Run a command line in a forked process, its output in a file; returns its id once the command begins."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        os.read(reader, 1)
+        os.close(reader)
+        return child
+    code = LEAKED
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        os.write(writer, b"x")
+        try:
+            main([str(part) for part in line])
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except BaseException:
+        if code == LEAKED:
+            traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def end(child: int) -> int:
+    """Wait for a process; returns its exit code, or the negative of what killed it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def check(at: Path, code: int, text: str) -> None:
+    """Fail if anything was lost, or said in other words than a sentence."""
+    assert "Traceback" not in text, text
+    assert "Exception ignored" not in text, text
+    assert code in (0, 130), (code, text)
+    for artifact in (at / "store", at / "model" / "nnselect"):
+        verify(artifact)
+    for files in (at / "run", *(at / "report").iterdir()):
+        assert files.read_bytes().endswith(b"\n"), f"{files} was cut"
+    version = (at / "index" / "CURRENT").read_text().strip()
+    verify(at / "index" / "versions" / version)
+    if code == 130:
+        assert text.rstrip().endswith("cocite: stopped"), text
+
+
+@pytest.mark.parametrize("name", list(commands(Path(), Path())))
+def test_what_was_there_stays(
+    name: str, toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = tmp_path / "at"
+    lines = commands(toys, at)
+    for first in ("synth", "build", "rank", "train", "evaluate", name):
+        code, _, err = call(capsys, *lines[first])
+        assert code == 0, err
+    log, chance = tmp_path / "log", random.Random(name)
+    began = time.monotonic()
+    assert end(begin(lines[name], log)) == 0, log.read_text()
+    usual = time.monotonic() - began
+    interrupted = 0
+    for _ in range(RUNS):
+        child = begin(lines[name], log)
+        time.sleep(chance.uniform(EARLIEST, usual))
+        os.kill(child, signal.SIGINT)
+        code = end(child)
+        check(at, code, log.read_text())
+        interrupted += code == 130
+    assert interrupted, "every run had ended before it was interrupted"
+    assert end(begin(lines[name], log)) == 0, log.read_text()
+    assert not list(at.rglob(".*.tmp")), "temporary files are left"
+
+
+def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    child = os.fork()
+    if not child:
+        with publish(tmp_path / "art", kind="thing", meta={}) as folder:
+            (folder / "a").write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    assert end(child) == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with publish(tmp_path / "art", kind="thing", meta={}) as folder:
+        assert len(list(tmp_path.iterdir())) == 1, "what the killed one left is still there"
+        (folder / "a").write_text("whole")
+    assert os.listdir(tmp_path) == ["art"]

@@ -1,0 +1,96 @@
+"""Wrong inputs to ``cocite index``."""
+
+from __future__ import annotations
+
+from cli.wrong_inputs.toys import wrong
+
+ROWS = [
+    # -- build
+    wrong("no destination", "index build {corpus}", "Missing option '--to'"),
+    wrong("no corpus", "index build --to {tmp}/i", "Missing argument 'corpus'"),
+    wrong("a missing corpus", "index build {missing} --to {tmp}/i", "missing: no such folder"),
+    wrong("a folder that is no corpus", "index build {home} --to {tmp}/i", "home", "not a cocite artifact"),
+    wrong("a model for a corpus", "index build {model}/nnselect --to {tmp}/i", "is a nnselect, not a corpus"),
+    wrong("a file cut short", "index build {cut_corpus} --to {tmp}/i", "papers.arrow", code=3),
+    wrong("a missing model", "index build {corpus} --to {tmp}/i --model {missing}", "missing"),
+    wrong("a file for a model", "index build {corpus} --to {tmp}/i --model {thesis_txt}", "thesis.txt"),
+    wrong("a folder without a model", "index build {corpus} --to {tmp}/i --model {home}", "home", "nnselect"),
+    wrong(
+        "an empty model",
+        "index build {corpus} --to {tmp}/i --model {empty_model}",
+        "nnselect",
+        "manifest.json",
+    ),
+    wrong("a corpus for a model", "index build {corpus} --to {tmp}/i --model {corpus}", "nnselect"),
+    wrong("a word for a year", "index build {corpus} --to {tmp}/i --known-until now", "'--known-until'"),
+    wrong(
+        "an unknown kind of vectors",
+        "index build {corpus} --to {tmp}/i --model {model} --vectors flta",
+        "'flta'",
+        "flat",
+    ),
+    wrong(
+        "an unknown kind without a model",
+        "index build {corpus} --to {tmp}/i --vectors flta",
+        "'flta'",
+        "flat",
+    ),
+    wrong("an unknown field of BM25", "index build {corpus} --to {tmp}/i --bm25 txt.k1=1", "'txt'", "'text'"),
+    wrong(
+        "a key of BM25 without value", "index build {corpus} --to {tmp}/i --bm25 text.k1", "--bm25", "text.k1"
+    ),
+    wrong("b above one", "index build {corpus} --to {tmp}/i --bm25 text.b=2", "text.b"),
+    wrong("k1 that is no number", "index build {corpus} --to {tmp}/i --bm25 text.k1=.nan", "text.k1"),
+    wrong("infinite k1", "index build {corpus} --to {tmp}/i --bm25 text.k1=.inf", "text.k1"),
+    wrong("negative k1", "index build {corpus} --to {tmp}/i --bm25 text.k1=-1", "text.k1"),
+    wrong("a word for k1", "index build {corpus} --to {tmp}/i --bm25 text.k1=big", "text.k1", "'big'"),
+    wrong("no version kept", "index build {corpus} --to {tmp}/i --keep 0", "'--keep'"),
+    wrong("a folder is there", "index build {corpus} --to {home}", "home", "not an index"),
+    wrong("a file is there", "index build {corpus} --to {thesis_txt}", "thesis.txt"),
+    wrong("a corpus is there", "index build {corpus} --to {unsplit}", "unsplit"),
+    wrong("a destination inside the corpus", "index build {corpus} --to {corpus}/i", "manifest.json"),
+    # -- add
+    wrong("no source", "index add {index}", "Missing argument 'source'"),
+    wrong("a missing index", "index add {missing} {papers_jsonl}", "missing: holds no index"),
+    wrong("a corpus for an index", "index add {corpus} {papers_jsonl}", "corpus: holds no index"),
+    wrong("a missing source", "index add {index} {missing}", "missing: no such file"),
+    wrong("garbage", "index add {index} {garbage_bin}", "garbage.bin"),
+    wrong("an empty file", "index add {index} {empty_txt}", "empty.txt"),
+    wrong("an unknown format", "index add {index} {papers_jsonl} --format csb", "'csb'"),
+    wrong("vectors, and no model", "index add {vectors} {papers_jsonl}", "--model"),
+    wrong("a model, and no vectors", "index add {index} {papers_jsonl} --model {model}", "vectors"),
+    wrong("a folder for the rejects", "index add {index} {papers_jsonl} --rejects {a_folder}", "a_folder"),
+    wrong(
+        "the source for the rejects",
+        "index add {index} {papers_jsonl} --rejects {papers_jsonl}",
+        "papers.jsonl",
+        "read by this command",
+    ),
+    wrong("a version that is not there", "index add {lost_version} {papers_jsonl}", "000009", code=3),
+    wrong("a damaged index", "index add {bad_index} {papers_jsonl}", "alive.npy", code=3),
+    # -- remove
+    wrong("no id", "index remove {index}", "Missing argument 'ID...'"),
+    wrong("an unknown id", "index remove {index} nobody", "'nobody'"),
+    wrong("one known id, one unknown", "index remove {index} {id} nobody", "'nobody'"),
+    wrong("an empty id", "index remove {index} ''", "''"),
+    wrong("a missing index", "index remove {missing} {id}", "missing: holds no index"),
+    wrong("no version kept", "index remove {index} {id} --keep 0", "'--keep'"),
+    wrong("a version that is not there", "index remove {lost_version} {id}", "000009", code=3),
+    # -- verify, list
+    *(
+        row
+        for command in ("verify", "list")
+        for row in [
+            wrong("no index", f"index {command}", "Missing argument 'INDEX'"),
+            wrong("a missing index", f"index {command} {{missing}}", "missing: holds no index"),
+            wrong("a file", f"index {command} {{thesis_txt}}", "thesis.txt"),
+            wrong("a corpus", f"index {command} {{corpus}}", "corpus: holds no index"),
+            wrong("a path for a version", f"index {command} {{odd_version}}", "CURRENT", code=3),
+            wrong("a link to itself", f"index {command} {{loop}}", "loop", code=1),
+        ]
+    ),
+    wrong("an unknown version", "index verify {index} --version 7", "'7'"),
+    wrong("a path for a version", "index verify {index} --version ../..", "'../..'"),
+    wrong("a flipped byte", "index verify {bad_index}", "alive.npy", code=3),
+    wrong("a version that is not there", "index verify {lost_version}", "000009", code=3),
+]

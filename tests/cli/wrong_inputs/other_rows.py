@@ -1,0 +1,232 @@
+"""Wrong inputs to ``cocite train``, ``job``, ``tune``, ``demo`` and ``serve``."""
+
+from __future__ import annotations
+
+from cli.wrong_inputs.toys import Wrong, wrong
+
+NOWHERE = "http://127.0.0.1:9"
+"""An address where nothing answers."""
+
+
+def _train(what: str, recipe: str, *words: str, code: int = 2) -> Wrong:
+    return wrong(what, f"train {recipe} --corpus {{corpus}} --to {{tmp}}/m --no-track", *words, code=code)
+
+
+def _check(what: str, sweep: str, *words: str, code: int = 2) -> Wrong:
+    return wrong(what, f"tune run {sweep} --corpus {{corpus}} --to {{tmp}}/s --no-track", *words, code=code)
+
+
+def _serve(what: str, options: str, *words: str, code: int = 2) -> Wrong:
+    return wrong(what, f"serve --index {{index}} {options}", *words, code=code)
+
+
+TRAIN = [
+    wrong("no recipe", "train", "Missing argument 'recipe'"),
+    _train("an unknown recipe", "nnselct", "'nnselct'", "'nnselect'"),
+    _train("a missing file", "{missing}.yaml", "missing.yaml"),
+    _train("a folder", "{a_folder}", "a_folder"),
+    _train("a corpus", "{corpus}", "corpus"),
+    _train("an empty file", "{empty_txt}", "kind"),
+    _train("garbage", "{garbage_bin}", "garbage.bin"),
+    _train("text that is not UTF-8", "{latin1_txt}", "latin1.txt"),
+    _train("JSON lines", "{papers_jsonl}", "papers.jsonl"),
+    _train("an unknown kind", "{unknown_kind_yaml}", "'nnselekt'", "'nnselect'"),
+    _train("no kind", "{no_kind_yaml}", "kind"),
+    _train("a list for a kind", "{kind_list_yaml}", "kind"),
+    _train("an unknown key", "{recipe_key_yaml}", "'lop'", "'loop'"),
+    _train("a word for a number", "{recipe_type_yaml}", "loop.epochs", "'soon'"),
+    _train("a number for a section", "{recipe_section_yaml}", "loop"),
+    _train("a tag that would run code", "{tagged_yaml}", "tagged.yaml", "python/object"),
+    _train("an anchor in itself", "{anchored_yaml}", "anchored.yaml"),
+    _train("aliases for a kind", "{bomb_yaml}", "bomb.yaml"),
+    _train("a key twice", "{key_twice_yaml}", "key_twice.yaml:2", "'kind'"),
+    _train("a tab", "{tabbed_yaml}", "tabbed.yaml"),
+    _train("a list", "{a_list_yaml}", "a_list.yaml"),
+    _train("a number", "{a_number_yaml}", "a_number.yaml"),
+    _train("a merge of a number", "{merged_yaml}", "merged.yaml"),
+    _train("a list for a key", "{odd_key_yaml}", "odd_key.yaml"),
+    _train("two documents", "{two_documents_yaml}", "two_documents.yaml"),
+    _train("an override without =", "nnselect loop.epochs", "'loop.epochs'", "key.path=value"),
+    _train("an override without a key", "nnselect =3", "'=3'"),
+    _train("an override of an unknown key", "nnselect loop.epoch=3", "'loop.epoch'", "'epochs'"),
+    _train("an override into a value", "nnselect loop.epochs.most=3", "loop.epochs.most"),
+    _train("an override with a tag", "nnselect 'loop.epochs=!!python/name:os.system'", "loop.epochs"),
+    _train("an override of broken YAML", "nnselect 'loop.epochs=[1'", "loop.epochs"),
+    _train("an override of brackets nested too deep", "nnselect 'loop.epochs={deep}'", "loop.epochs"),
+    _train("an override of the kind", "nnselect kind=nnrank", "kind"),
+    wrong(
+        "a missing corpus",
+        "train nnselect --corpus {missing} --to {tmp}/m --no-track",
+        "missing: no such folder",
+    ),
+    wrong(
+        "an index for a corpus",
+        "train nnselect --corpus {index} --to {tmp}/m --no-track",
+        "not a cocite artifact",
+    ),
+    wrong("a corpus without a split", "train nnselect --corpus {unsplit} --to {tmp}/m --no-track", "split"),
+    wrong(
+        "an unknown scheme of the corpus",
+        "train nnselect --corpus foo://bar/c --to {tmp}/m --no-track",
+        "foo://bar/c",
+    ),
+    wrong(
+        "an unknown scheme of the destination",
+        "train nnselect --corpus {corpus} --to foo://bar/m --no-track",
+        "foo://bar/m",
+    ),
+    wrong(
+        "a file for the destination",
+        "train nnselect --corpus {corpus} --to {thesis_txt} --no-track",
+        "thesis.txt",
+    ),
+    wrong(
+        "a corpus for the destination",
+        "train nnselect --corpus {corpus} --to {unsplit} --no-track",
+        "unsplit",
+        "manifest.json",
+    ),
+    _train("resume and fresh", "nnselect --resume --fresh", "--resume", "--fresh"),
+    _train("nothing to resume", "nnselect --resume", "--resume"),
+    _train("an unknown place", "nnselect --on moon", "'--on'", "'moon'"),
+    _train("Ray for what needs none", "nnselect --on ray", "--on"),
+    _train("NNRank without NNSelect", "nnrank", "nnselect"),
+    wrong(
+        "a name without alias",
+        "train nnselect --corpus {corpus} --to {tmp}/m --register name@",
+        "'name@'",
+        "NAME[@ALIAS]",
+    ),
+    wrong("an alias without name", "train nnselect --corpus {corpus} --to {tmp}/m --register @a", "'@a'"),
+    _train("a registration that is not tracked", "nnselect --register name", "--register"),
+]
+
+JOB = [
+    wrong("no recipe", "job submit", "Missing argument 'recipe'"),
+    wrong("no corpus", "job submit nnselect --to /m", "--corpus"),
+    wrong("no destination", "job submit nnselect --corpus /c", "--to"),
+    wrong("a relative corpus", "job submit nnselect --corpus c --to /m", "--corpus", "'c'"),
+    wrong("a relative destination", "job submit nnselect --corpus /c --to m", "--to", "'m'"),
+    wrong("an unknown recipe", "job submit nnselct --corpus /c --to /m", "'nnselct'"),
+    wrong("an unknown sweep", "job submit nnselct --sweep --corpus /c --to /m", "'nnselct'"),
+    wrong(
+        "a sweep that registers", "job submit nnselect --sweep --register a --corpus /c --to /m", "--register"
+    ),
+    wrong("an override without =", "job submit nnselect loop --corpus /c --to /m", "'loop'"),
+    *(
+        row
+        for line in ("submit nnselect --corpus /c --to /m", "list", "logs a", "stop a")
+        for row in [
+            wrong("nobody answers", f"job {line} --address {NOWHERE}", NOWHERE, code=1),
+            wrong("an address that is none", f"job {line} --address nonsense", "nonsense"),
+            wrong("a port out of range", f"job {line} --address http://127.0.0.1:99999", "99999", code=1),
+        ]
+    ),
+    wrong("no id", "job logs", "Missing argument 'ID'"),
+    wrong("no id", "job stop", "Missing argument 'ID'"),
+    wrong("an argument", "job list more", "unexpected extra argument"),
+]
+
+TUNE = [
+    wrong("no sweep", "tune run", "Missing argument 'sweep'"),
+    _check("an unknown sweep", "bm52", "'bm52'", "'bm25'"),
+    _check("a missing file", "{missing}.yaml", "missing.yaml"),
+    _check("garbage", "{garbage_bin}", "garbage.bin"),
+    _check("a recipe", "{recipe_key_yaml}", "recipe_key.yaml"),
+    _check("an empty space", "{no_space_yaml}", "space"),
+    _check("an unknown parameter", "{space_key_yaml}", "'k7'"),
+    _check("an unknown form of a space", "{space_form_yaml}", "'unifrm'", "'uniform'"),
+    _check("ends in the wrong order", "{space_order_yaml}", "k1"),
+    _check("an end that is no number", "{space_nan_yaml}", "k1"),
+    _check("a value that the study refuses", "{space_value_yaml}", "space.b"),
+    _check("an empty choice", "{empty_choice_yaml}", "k1"),
+    _check("an unknown study", "{study_kind_yaml}", "'bm52'"),
+    _check("no study", "{no_study_yaml}", "study"),
+    _check("no metric", "{no_metric_yaml}", "metric"),
+    _check("no trial", "{sweep_yaml} budget.trials=0", "budget.trials"),
+    _check("negative minutes", "{sweep_yaml} budget.minutes=-1", "budget.minutes"),
+    _check("no query", "{sweep_yaml} study.queries=0", "study: queries"),
+    _check("an override without =", "{sweep_yaml} budget.trials", "'budget.trials'"),
+    _check("an empty name", "{sweep_yaml} name=''", "name"),
+    wrong(
+        "a name that is a path",
+        "tune run {sweep_yaml} name=../../x --corpus {corpus} --no-track",
+        "name",
+        "'../../x'",
+    ),
+    _check("resume and fresh", "{sweep_yaml} --resume --fresh", "--resume"),
+    _check("nothing to resume", "{sweep_yaml} --resume", "resume"),
+    _check("a negative limit", "{sweep_yaml} --max-latency-ms -1", "'--max-latency-ms'"),
+    _check("a limit that is no number", "{sweep_yaml} --max-latency-ms nan", "--max-latency-ms"),
+    wrong(
+        "a missing corpus",
+        "tune run {sweep_yaml} --corpus {missing} --to {tmp}/s --no-track",
+        "missing: no such folder",
+    ),
+    wrong("a URI for the folder", "tune run {sweep_yaml} --corpus {corpus} --to s3://a/b --no-track", "--to"),
+    wrong(
+        "a folder with other things",
+        "tune run {sweep_yaml} --corpus {corpus} --to {no_sweep} --fresh --no-track",
+        "no_sweep",
+        "'trials'",
+    ),
+    wrong(
+        "a file for the folder",
+        "tune run {sweep_yaml} --corpus {corpus} --to {thesis_txt} --no-track",
+        "thesis.txt",
+    ),
+    wrong(
+        "a corpus for the folder",
+        "tune run {sweep_yaml} --corpus {corpus} --to {unsplit} --no-track",
+        "unsplit",
+    ),
+    wrong("a missing folder", "tune report {missing}", "missing"),
+    wrong("a folder without trials", "tune report {home}", "home", "trials"),
+    wrong("garbage", "tune report {garbage_bin}", "garbage.bin", code=3),
+    wrong("a list for the trials", "tune report {trials_list_json}", "trials_list.json", code=3),
+    wrong("a folder for the page", "tune report {trials_empty_json} --to {a_folder}", "a_folder"),
+    wrong("a negative limit", "tune report {trials_empty_json} --max-latency-ms -1", "'--max-latency-ms'"),
+    wrong("no folder", "tune report", "Missing argument 'sweep'"),
+    wrong("an argument", "tune list more", "unexpected extra argument"),
+    wrong("an unknown option", "tune list --jsn", "--jsn"),
+]
+
+SERVE = [
+    wrong("no index", "serve", "Missing option '--index'"),
+    wrong("a missing index", "serve --index {missing}", "missing: holds no index"),
+    wrong("a corpus for an index", "serve --index {corpus}", "corpus: holds no index"),
+    _serve("a missing model", "--model {missing}", "missing"),
+    _serve("an empty model", "--model {empty_model}", "nnselect"),
+    _serve("an unknown version", "--version 9", "'9'"),
+    _serve("a port out of range", "--port 70000", "'--port'"),
+    _serve("no port", "--port 0", "'--port'"),
+    _serve("an address of another machine", "--host 203.0.113.7", "203.0.113.7"),
+    _serve("a host that is no name", "--host 'no such host'", "no such host"),
+    _serve("an empty host", "--host ''", "host"),
+    _serve("no replica", "--replicas 0", "'--replicas'"),
+    _serve("a negative wait", "--watch -1", "'--watch'"),
+    _serve("a wait that is no number", "--watch nan", "watch"),
+    _serve("an unknown setting", "--set limit.top_k=3", "'limit'", "'limits'"),
+    _serve("a setting without =", "--set limits.top_k", "'limits.top_k'"),
+    _serve("a setting out of bounds", "--set limits.top_k=0", "limits.top_k"),
+    _serve("a word for a number", "--set request_timeout_s=soon", "request_timeout_s"),
+    _serve("a model by an odd name", "--model models:/", "models:"),
+    _serve(
+        "a model that is not registered",
+        "--model models:/nobody@champion --set registry.folder={tmp}/ml",
+        "mlflow.db",
+    ),
+]
+
+DEMO = [
+    wrong("a missing corpus", "demo --once --corpus {missing} --to {tmp}/d", "missing"),
+    wrong("garbage for a corpus", "demo --once --corpus {garbage_bin} --to {tmp}/d", "garbage.bin"),
+    wrong("a folder with other things", "demo --once --to {home}", "home", "not empty"),
+    wrong("a file for a folder", "demo --once --to {thesis_txt}", "thesis.txt"),
+    wrong("a port out of range", "demo --once --port 0", "'--port'"),
+    wrong("a sample too small", "demo --once --sample 1", "'--sample'"),
+    wrong("an argument", "demo more", "unexpected extra argument"),
+    wrong("a corpus without links", "demo --once --corpus {unsplit} --to {tmp}/d", "unsplit", leaves="d"),
+]
+
+ROWS = [*TRAIN, *JOB, *TUNE, *SERVE, *DEMO]
