@@ -16,17 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite import artifacts
-from cocite.artifacts import (
-    MANIFEST,
-    load_array,
-    publish,
-    read_json,
-    read_manifest,
-    seal,
-    verify,
-    write_atomic,
-)
+from cocite.artifacts import load_array, publish, seal, verify
+from cocite.atomic_files import write_atomic
 from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
+from cocite.manifests import MANIFEST, read_json, read_manifest
 
 
 def write(destination: Path, text: str = "one", *, replace: bool = False, kind: str = "thing") -> None:

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from cocite import verification
-from cocite.artifacts import MANIFEST, Manifest, load_array, publish, read_json, read_manifest, verify
+from cocite.artifacts import load_array, publish, verify
 from cocite.errors import CociteError, IntegrityError, NotFoundError
+from cocite.manifests import MANIFEST, Manifest, read_json, read_manifest
 from cocite.verification import SWITCH, open_verified, open_verified_once, verify_now
 
 Open = Callable[..., Manifest]

@@ -11,14 +11,11 @@ from pathlib import Path
 import pytest
 from small_disk import run_on_disk
 
-from cocite.artifacts import (
-    check_file_destination,
-    check_folder_destination,
-    publish,
-    read_manifest,
-)
+from cocite.artifacts import publish
 from cocite.atomic_files import replace_file, replace_files, write_atomic
+from cocite.destinations import check_file_destination, check_folder_destination
 from cocite.errors import InputError, IntegrityError, WriteError
+from cocite.manifests import read_manifest
 from cocite.write_errors import write_error
 
 FAILURES = [

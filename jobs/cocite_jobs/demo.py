@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from cocite.artifacts import MANIFEST, read_manifest
 from cocite.corpus.records import SPLITS
 from cocite.corpus.store import KIND, Corpus
 from cocite.errors import CociteError, InputError
+from cocite.manifests import MANIFEST, read_manifest
 
 STARTUP_SECONDS = 180
 """How long the endpoint may take to answer that it is ready."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import read_manifest, write_atomic
-from cocite.atomic_files import replace_files
+from cocite.atomic_files import replace_files, write_atomic
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, systems, tasks
@@ -24,6 +23,7 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.manifests import read_manifest
 from cocite.pipeline import members
 from cocite.pipeline.options import CandidateScope
 from cocite.retrieval.index import Index

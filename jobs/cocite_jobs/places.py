@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import MANIFEST, Manifest, publish, read_manifest, verify, write_atomic
+from cocite.artifacts import publish, verify
+from cocite.atomic_files import write_atomic
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.locks import locked
+from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
 
 

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import MANIFEST
 from cocite.corpus.store import Corpus
+from cocite.manifests import MANIFEST
 from cocite_jobs.places import Place
 from cocite_jobs.train import Report
 

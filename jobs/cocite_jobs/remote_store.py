@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cocite.artifacts import MANIFEST
 from cocite.errors import CociteError, IntegrityError
+from cocite.manifests import MANIFEST
 from cocite.training.engine.stores import Write
 from cocite.training.engine.world import World
 from cocite_jobs.places import Place

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
@@ -18,6 +17,7 @@ from cocite.evaluation.experiment import Outcome, Rank
 from cocite.evaluation.metrics import means
 from cocite.evaluation.report import Report, Table
 from cocite.evaluation.tasks import Task
+from cocite.manifests import read_manifest
 from cocite.pipeline import members
 from cocite.retrieval.index import Index
 

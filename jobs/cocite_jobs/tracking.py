@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cocite.artifacts import check_folder_destination
 from cocite.config import Settings, flat
+from cocite.destinations import check_folder_destination
 from cocite.errors import CociteError, InputError
 from cocite.locks import locked
 from cocite.verification import open_verified

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from cocite.artifacts import check_folder_destination
 from cocite.config import Settings, read_yaml, with_overrides, with_values
 from cocite.corpus.store import Corpus
+from cocite.destinations import check_folder_destination
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
 from cocite.write_errors import writing_to
 

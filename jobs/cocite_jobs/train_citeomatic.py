@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.manifests import read_manifest
 from cocite.models.citeomatic import load_encoder, save_nnrank, save_nnselect
 from cocite.pipeline.nnrank_stages import nnrank_record
 from cocite.text.fields import FieldEncoder

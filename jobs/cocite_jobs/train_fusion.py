@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.evaluation.tasks import Task
+from cocite.manifests import read_manifest
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import (

@@ -17,7 +17,9 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from cocite.artifacts import MANIFEST, Manifest, check_sizes, read_manifest, verify, write_atomic
+from cocite.artifacts import check_sizes, verify
+from cocite.atomic_files import write_atomic
+from cocite.manifests import MANIFEST, Manifest, read_manifest
 
 SWITCH = "COCITE_VERIFY"
 """Environment variable: ``0`` turns :func:`open_verified_once` off in this process and in those that it starts."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import load_array, read_manifest
+from cocite.artifacts import load_array
 from cocite.corpus.cold_history import cold_history
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.manifests import read_manifest
 from cocite.retrieval.versions import Pin, Versions
 from cocite.verification import open_verified_once
 from cocite_serve.registry import Reference, Registered, Registry

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from calling import call
 
-from cocite.artifacts import publish, read_manifest
+from cocite.artifacts import publish
+from cocite.manifests import read_manifest
 
 
 @pytest.fixture

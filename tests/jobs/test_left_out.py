@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from calling import call
 
-from cocite.artifacts import publish, read_manifest
+from cocite.artifacts import publish
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.evaluation.systems import offered
+from cocite.manifests import read_manifest
 from cocite.pipeline import members
 from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.pipeline.recommender import Recommender

@@ -9,12 +9,13 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from cocite.artifacts import MANIFEST, publish, verify
+from cocite.artifacts import publish, verify
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
+from cocite.manifests import MANIFEST
 from cocite_jobs.places import Place, at_hand
 
 

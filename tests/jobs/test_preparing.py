@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cocite.artifacts import MANIFEST, read_manifest, verify
+from cocite.artifacts import verify
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
+from cocite.manifests import MANIFEST, read_manifest
 from cocite.training.cross_encoder import CrossEncoderRecipe
 from cocite.training.hierarchical_pretraining import HierarchicalPretrainingRecipe
 from cocite.training.masked_language_model import MaskedLanguageModelRecipe

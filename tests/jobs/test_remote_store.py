@@ -15,8 +15,8 @@ from pyarrow import fs
 from training.engine.many import together
 from training.engine.tiny import BagTask, settings
 
-from cocite.artifacts import MANIFEST
 from cocite.errors import CociteError, IntegrityError
+from cocite.manifests import MANIFEST
 from cocite.training.engine import loop
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World

@@ -10,13 +10,13 @@ import pytest
 from calling import call
 from tiny_bert import tiny_bert
 
-from cocite.artifacts import read_manifest
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import tasks
+from cocite.manifests import read_manifest
 from cocite.models.cross_encoder import CrossEncoder
 from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
 from cocite.pipeline.fusion_training import FinalRecipe, FusionRecipe

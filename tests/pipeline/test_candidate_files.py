@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cocite.artifacts import read_manifest, verify
+from cocite.artifacts import verify
 from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError, IntegrityError
+from cocite.manifests import read_manifest
 from cocite.pipeline.candidate_files import mine, prepare
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cocite.artifacts import publish, read_manifest
+from cocite.artifacts import publish
+from cocite.manifests import read_manifest
 
 
 def model(folder: Path, **members: str) -> Path:

@@ -11,10 +11,10 @@ import torch
 from tiny_bert import tiny_bert
 from torch.utils.flop_counter import FlopCounterMode
 
-from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
 from cocite.losses.pairwise_triplet import pairwise_triplet_loss
+from cocite.manifests import read_manifest
 from cocite.models.cross_encoder import CrossEncoder
 from cocite.pipeline.candidate_files import prepare
 from cocite.protocols import NO_ROW

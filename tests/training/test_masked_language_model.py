@@ -10,11 +10,12 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from cocite.artifacts import read_manifest, verify
+from cocite.artifacts import verify
 from cocite.corpus.builder import build as build_corpus
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import ConfigError, InputError, NotFoundError
+from cocite.manifests import read_manifest
 from cocite.models.cross_encoder import CrossEncoder
 from cocite.text.pairs import PairSettings
 from cocite.text.token_lists import TokenLists

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cocite.artifacts import read_manifest, seal, verify
+from cocite.artifacts import seal, verify
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError, IntegrityError
+from cocite.manifests import read_manifest
 from cocite.text.sentence_texts import SentenceTexts, without_marks
 from cocite.text.sentences import split_sentences
 from cocite.text.token_lists import TokenLists

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from calling import call
 
-from cocite.artifacts import read_manifest, verify
+from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
+from cocite.manifests import read_manifest
 from cocite_tuning.training_study import OUTCOME, TrainingStudy, TrainingStudySettings
 from cocite_tuning.usage import Locations
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from cocite.artifacts import MANIFEST, check_folder_destination
 from cocite.corpus.store import Corpus
+from cocite.destinations import check_folder_destination
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.evaluation.significance import Comparison
+from cocite.manifests import MANIFEST
 from cocite.pipeline.members import MEMBERS
 from cocite.write_errors import writing_to
 from cocite_jobs import tracking

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cocite.artifacts import read_json, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.config import flat
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
+from cocite.manifests import read_json
 from cocite_tuning.outcome import FILE as OUTCOME
 from cocite_tuning.sweep import Sweep
 from cocite_tuning.trials import State, Trial, Trials

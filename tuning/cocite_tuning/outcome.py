@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import ValidationError
 
-from cocite.artifacts import write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.errors import IntegrityError
 from cocite.evaluation.significance import Comparison
 from cocite_tuning.trials import Trial

@@ -18,10 +18,11 @@ from typing import Any, Literal
 import torch
 from pydantic import Field
 
-from cocite.artifacts import MANIFEST, read_json, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.config import Settings, leaves
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
+from cocite.manifests import MANIFEST, read_json
 from cocite.pipeline.members import ENCODERS, MEMBERS
 from cocite_jobs.places import Place, at_hand
 from cocite_jobs.preparing import prepare

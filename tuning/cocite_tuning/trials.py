@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from cocite.artifacts import write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.config import Settings
 from cocite.errors import IntegrityError, NotFoundError
 

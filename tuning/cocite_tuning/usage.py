@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import yaml
 
-from cocite.artifacts import MANIFEST, read_manifest
 from cocite.config import Settings, flat
+from cocite.manifests import MANIFEST, read_manifest
 from cocite_jobs.train import load_recipe
 
 INDEX = Path("index")

@@ -75,7 +75,7 @@ def cocitation(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
-    from cocite.artifacts import check_file_destination, check_folder_destination
+    from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.cocitation_tables import Model, cocitation_tables, named

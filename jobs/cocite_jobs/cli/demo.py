@@ -33,8 +33,8 @@ def demo(
     sample: Annotated[int, typer.Option(min=10, help="Most queries that are evaluated, of each kind.")] = 300,
 ) -> None:
     """Run the whole chain: import, train, index, evaluate, serve; each step is a command you can type yourself."""
-    from cocite.artifacts import check_folder_destination
     from cocite.corpus.importers import open_source
+    from cocite.destinations import check_folder_destination
     from cocite.locks import locked
     from cocite_jobs import demo as steps
 

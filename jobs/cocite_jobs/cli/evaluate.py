@@ -54,8 +54,8 @@ def run(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Metrics, slices and significance of a run file."""
-    from cocite.artifacts import check_file_destination
     from cocite.corpus.store import Corpus
+    from cocite.destinations import check_file_destination
     from cocite.evaluation import tasks
     from cocite.evaluation.metrics import LOCAL
     from cocite_jobs.evaluate import evaluate_run
@@ -112,7 +112,7 @@ def pipeline(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
-    from cocite.artifacts import check_file_destination, check_folder_destination
+    from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.pipeline.members import left_out_notes
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
@@ -172,7 +172,7 @@ def tables(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
-    from cocite.artifacts import check_file_destination, check_folder_destination
+    from cocite.destinations import check_file_destination, check_folder_destination
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables import citeomatic_tables
 
@@ -225,7 +225,7 @@ def reranking(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
-    from cocite.artifacts import check_file_destination
+    from cocite.destinations import check_file_destination
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.reranking_tables import reranking_tables
 

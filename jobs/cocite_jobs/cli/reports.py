@@ -56,7 +56,7 @@ def keep(kept: Any, report: Report) -> None:
 
 def tell(report: Report, json: bool, markdown: Path | None, *, brief: bool = False) -> None:
     """Print a report, as tables or as JSON, and write it in Markdown where that is wanted."""
-    from cocite.artifacts import write_atomic
+    from cocite.atomic_files import write_atomic
 
     if markdown is not None:
         markdown.parent.mkdir(parents=True, exist_ok=True)

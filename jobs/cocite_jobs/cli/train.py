@@ -70,9 +70,9 @@ def train(
     A training that was stopped leaves checkpoints. Kinds that take minutes (nnselect, nnrank) go on from them by
     themselves, and start over with --fresh; neural kinds (hatten, cross-encoder, masked-lm) ask: --resume or --fresh.
     """
-    from cocite.artifacts import read_manifest
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
+    from cocite.manifests import read_manifest
     from cocite_jobs import tracking
     from cocite_jobs.places import at_hand
     from cocite_jobs.train import Manner, Report, is_neural, load_recipe, ready

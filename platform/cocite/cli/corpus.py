@@ -57,12 +57,12 @@ def import_(
     Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works and pages of its
     API, Citeomatic's JSON lines and BibTeX; each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
     """
-    from cocite.artifacts import check_file_destination
     from cocite.corpus.builder import build
     from cocite.corpus.cold_history import cold_corpus
     from cocite.corpus.importers import open_source
     from cocite.corpus.rules import Limits
     from cocite.corpus.splits import by_year_name, parse_years
+    from cocite.destinations import check_file_destination
 
     stream = open_source(source, format_)
     split = by_year_name(*parse_years(split_years)) if split_years else None

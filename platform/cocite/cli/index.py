@@ -110,8 +110,8 @@ def add(
     Whoever searches meanwhile sees the old version or the new one, whole. Word statistics stay those of the last
     build, so build again after the corpus has grown much. The id of a removed paper stays taken until then.
     """
-    from cocite.artifacts import check_file_destination
     from cocite.corpus.importers import open_source
+    from cocite.destinations import check_file_destination
     from cocite.retrieval.snapshot import IndexSnapshot
 
     stream = open_source(source, format_)

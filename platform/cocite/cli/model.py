@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.artifacts import MANIFEST, Manifest, read_manifest
 from cocite.artifacts import verify as verify_artifact
 from cocite.cli.console import JsonFlag, emit, out, table
 from cocite.errors import NotFoundError
+from cocite.manifests import MANIFEST, Manifest, read_manifest
 
 app = typer.Typer(help="Check and list the parts of a model folder.", no_args_is_help=True)
 

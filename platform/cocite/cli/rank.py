@@ -64,7 +64,7 @@ def rank(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Rank papers for queries from a file, with any pipeline; writes a TREC run."""
-    from cocite.artifacts import check_file_destination
+    from cocite.destinations import check_file_destination
     from cocite.evaluation.queries import QueryFile
     from cocite.evaluation.tasks import paper_ids
     from cocite.evaluation.trec import check_id, run_writer

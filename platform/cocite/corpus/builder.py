@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cocite.artifacts import check_artifact_destination, publish
+from cocite.artifacts import publish
 from cocite.corpus.cleaning import Cleaner
 from cocite.corpus.finish import Finisher
 from cocite.corpus.idtable import HashSet, IdTable
@@ -39,6 +39,7 @@ from cocite.corpus.spill import BatchWriter, PairFile, SpillWriter, read_batches
 from cocite.corpus.store import KIND, Corpus, id_hash
 from cocite.corpus.streams import FromFile, Placed
 from cocite.corpus.texts import CHUNK, CONTEXT_SPILL, SENTENCE_SPILL
+from cocite.destinations import check_artifact_destination
 from cocite.errors import InputError
 from cocite.locks import locked
 from cocite.write_errors import writing_to

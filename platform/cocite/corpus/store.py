@@ -25,10 +25,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cocite.artifacts import Manifest, check_sizes, load_array, read_error, read_manifest
+from cocite.artifacts import check_sizes, load_array
 from cocite.corpus.csr import CSR
 from cocite.corpus.records import SPLITS, PaperRecord
 from cocite.errors import NotFoundError
+from cocite.manifests import Manifest, read_error, read_manifest
 from cocite.verification import open_verified_once, verify_now
 
 KIND = "corpus"

@@ -15,12 +15,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from cocite.artifacts import Manifest, publish, read_json
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.manifests import Manifest, read_json
 from cocite.models.nnrank import NNRank, NNRankModelSettings, Pairs, shared_words
 from cocite.models.nnselect import NNSelect, WordVectors
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite

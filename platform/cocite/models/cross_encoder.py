@@ -21,9 +21,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from cocite.artifacts import MANIFEST, publish, read_json, read_manifest
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.errors import ConfigError, InputError, IntegrityError
+from cocite.manifests import MANIFEST, read_json, read_manifest
 from cocite.models import packed_bert, trunks
 from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
 from cocite.verification import open_verified

@@ -15,10 +15,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from cocite.artifacts import publish, read_json
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError, NotFoundError
+from cocite.manifests import read_json
 from cocite.models.hatten_network import Documents, Hatten, HattenModelSettings, pack
 from cocite.models.precision import inference_dtype
 from cocite.protocols import Query

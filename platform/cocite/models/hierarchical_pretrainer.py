@@ -15,8 +15,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from cocite.artifacts import publish, read_json
+from cocite.artifacts import publish
 from cocite.config import Settings
+from cocite.manifests import read_json
 from cocite.models.hierarchical import HierarchicalEncoder, HierarchicalSettings
 from cocite.models.packed_attention import rows_of, sorted_by_length
 from cocite.models.sentence_decoder import SentenceDecoder

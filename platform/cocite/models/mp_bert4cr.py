@@ -16,9 +16,10 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import AutoTokenizer
 
-from cocite.artifacts import publish, read_json
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
+from cocite.manifests import read_json
 from cocite.models.mp_bert4cr_network import MpBert4cr, MpBert4crModelSettings
 from cocite.models.mp_bert4cr_reading import Reading
 from cocite.models.precision import inference_dtype

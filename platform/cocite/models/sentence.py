@@ -22,10 +22,11 @@ from tokenizers.normalizers import Sequence as NormalizerSequence
 from torch import Tensor
 from torch.nn import functional
 
-from cocite.artifacts import publish, read_json
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.manifests import read_json
 from cocite.models import trunks
 from cocite.models.precision import inference_dtype
 from cocite.models.sentence_folders import FolderSettings, Pooling, read_folder

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-from cocite.artifacts import read_json
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.manifests import read_json
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
 """How the states of a text's tokens become one vector, by sentence-transformers' names."""

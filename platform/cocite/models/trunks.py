@@ -14,8 +14,8 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils import logging
 
-from cocite.artifacts import MANIFEST
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.manifests import MANIFEST
 from cocite.models import hub
 from cocite.verification import open_verified
 

@@ -16,10 +16,11 @@ from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from cocite.artifacts import holds, publish
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.errors import CociteError, InputError, IntegrityError
 from cocite.locks import locked
+from cocite.manifests import holds
 from cocite.verification import open_verified
 from cocite.write_errors import writing_to
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import holds
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.manifests import holds
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW

@@ -22,9 +22,9 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import read_manifest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
+from cocite.manifests import read_manifest
 from cocite.pipeline.options import QUERY_KINDS
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Encoder, Reranker

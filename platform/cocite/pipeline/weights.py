@@ -16,8 +16,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from cocite.artifacts import publish, read_json, write_atomic
+from cocite.artifacts import publish
+from cocite.atomic_files import write_atomic
 from cocite.config import Settings
+from cocite.manifests import read_json
 from cocite.verification import open_verified
 
 KIND = "blend"

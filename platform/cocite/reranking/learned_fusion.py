@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cocite.artifacts import publish, read_json
+from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.errors import InputError, IntegrityError
+from cocite.manifests import read_json
 from cocite.protocols import Ranking, require_finite
 from cocite.verification import open_verified
 

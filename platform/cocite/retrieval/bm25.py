@@ -25,8 +25,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import load_array, read_error, read_json, write_atomic
+from cocite.artifacts import load_array
+from cocite.atomic_files import write_atomic
 from cocite.errors import InputError, NotFoundError
+from cocite.manifests import read_error, read_json
 from cocite.protocols import Ranking
 from cocite.retrieval import matrices
 from cocite.text.tokens import WordTokenizer

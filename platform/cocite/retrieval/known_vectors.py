@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cocite.artifacts import read_manifest, sha256
+from cocite.artifacts import sha256
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
+from cocite.manifests import read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.vectors import choose_kind
 from cocite.retrieval.versions import Versions

@@ -29,19 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import (
-    Manifest,
-    check_folder_destination,
-    check_sizes,
-    load_array,
-    publish,
-    read_manifest,
-)
+from cocite.artifacts import check_sizes, load_array, publish
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
+from cocite.destinations import check_folder_destination
 from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.anchor_texts import AnchorTexts, ballots_of
 from cocite.retrieval.bm25 import Bm25Index

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import load_array, read_error, read_json, write_atomic
+from cocite.artifacts import load_array
+from cocite.atomic_files import write_atomic
 from cocite.errors import InputError, NotFoundError, nearest
+from cocite.manifests import read_error, read_json
 from cocite.protocols import NO_ROW, Ranking
 
 # FAISS's type stubs lack much of its Python interface.

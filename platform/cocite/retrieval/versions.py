@@ -21,9 +21,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cocite.artifacts import read_error, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.errors import InputError, IntegrityError, NotFoundError, nearest
 from cocite.locks import locked
+from cocite.manifests import read_error
 
 KEEP = 2
 """Versions that stay when a new one is made: the new one and the one before it."""

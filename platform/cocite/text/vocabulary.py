@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cocite.artifacts import read_error, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
 from cocite.errors import IntegrityError, NotFoundError
+from cocite.manifests import read_error
 
 NOT_A_WORD = r"[^\p{L}\p{N}\p{M}]+"
 """What separates words (RE2): everything but letters, digits and marks of any script."""

@@ -11,8 +11,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from cocite.artifacts import publish, read_json, verify
+from cocite.artifacts import publish, verify
 from cocite.errors import InputError
+from cocite.manifests import read_json
 from cocite.write_errors import writing_to
 
 KIND = "checkpoint"

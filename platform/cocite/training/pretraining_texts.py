@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import holds, load_array, publish
+from cocite.artifacts import load_array, publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
+from cocite.manifests import holds
 from cocite.text.gaps import strip_marks
 from cocite.text.pairs import paper_text
 from cocite.text.token_lists import TokenLists

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import holds, load_array, publish
+from cocite.artifacts import load_array, publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
+from cocite.manifests import holds
 from cocite.text.documents import bounds
 from cocite.text.sentence_texts import SentenceReader, SentenceTexts, Surroundings, stretches
 from cocite.text.token_lists import TokenLists

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from calling import call
 
-from cocite.artifacts import read_manifest
 from cocite.cli import root
 from cocite.config import with_overrides
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.metrics import means
+from cocite.manifests import read_manifest
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import LOCAL_WEIGHTS

@@ -26,7 +26,7 @@ def report(
     json: JsonFlag = False,
 ) -> None:
     """Write what a sweep found as one HTML page that opens without a network."""
-    from cocite.artifacts import write_atomic
+    from cocite.atomic_files import write_atomic
     from cocite_tuning.outcome import Outcome
     from cocite_tuning.report.page import SweepReport, plain, read_trials
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.errors import NotFoundError
 from cocite_tuning.outcome import FILE, Outcome, confirmed, use_heading
 from cocite_tuning.report import plots

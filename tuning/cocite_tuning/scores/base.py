@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from cocite.artifacts import holds, load_array, publish, read_manifest
+from cocite.artifacts import load_array, publish
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
@@ -24,6 +24,7 @@ from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric, means
 from cocite.evaluation.significance import Comparison, compare
 from cocite.evaluation.tasks import Task
+from cocite.manifests import holds, read_manifest
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import FusionRecipe, reserved

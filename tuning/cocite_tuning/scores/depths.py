@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from cocite.artifacts import read_json, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric
+from cocite.manifests import read_json
 from cocite.pipeline import members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.narrowing import Narrowed, weighted

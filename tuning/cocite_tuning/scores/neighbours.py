@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from cocite.artifacts import read_json, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.hits import Hits
+from cocite.manifests import read_json
 from cocite.pipeline import members
 from cocite.protocols import NO_ROW, Encoder, Reranker
 from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cocite.artifacts import read_json, read_manifest, write_atomic
+from cocite.atomic_files import write_atomic
 from cocite.config import with_values
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means
+from cocite.manifests import read_json, read_manifest
 from cocite.pipeline import members
 from cocite.pipeline.fusion_training import FusionRecipe, reserved
 from cocite.pipeline.options import Options

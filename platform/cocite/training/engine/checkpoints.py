@@ -21,8 +21,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from cocite.artifacts import MANIFEST, manifest_text, read_json, read_manifest, sha256, write_atomic
+from cocite.artifacts import sha256
+from cocite.atomic_files import write_atomic
 from cocite.errors import CociteError, InputError
+from cocite.manifests import MANIFEST, manifest_text, read_json, read_manifest
 from cocite.training.engine.backends.base import MOMENTS, Backend, Slots, buffers_of
 from cocite.training.engine.world import World
 

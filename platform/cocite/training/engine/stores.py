@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from cocite.artifacts import exchange, read_manifest, verify
+from cocite.artifacts import exchange, verify
 from cocite.errors import CociteError, IntegrityError
+from cocite.manifests import read_manifest
 from cocite.training.engine.checkpoints import KIND
 from cocite.training.engine.world import World
 
