@@ -315,7 +315,9 @@ def _told(uri: str) -> Iterator[None]:
         with writing_to(folder, hint=f"MLflow keeps its runs there: make room, or {ELSEWHERE}"):
             yield
     except (MlflowException, SQLAlchemyError) as error:
-        raise CociteError(f"MLflow: {str(error).splitlines()[0]}", where=folder, hint=ELSEWHERE) from error
+        raise CociteError(
+            f"MLflow: {str(error).splitlines()[0]}", where=uri.removeprefix(SQLITE), hint=ELSEWHERE
+        ) from error
 
 
 def _reopened(client: Any, id_: str, uri: str) -> Run | None:

@@ -11,7 +11,7 @@ import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -37,10 +37,7 @@ def locked(path: Path, *, folder: Path | str | None = None, wait: bool = False) 
         OSError: the folder cannot be written.
     """
     where = str(folder if folder is not None else path.parent)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InputError("is not a folder, nor can one be made there", where=where) from error
+    is_new = not path.parent.exists()
     with _held(path, where, wait) as file:
         try:
             file.truncate(0)
@@ -49,13 +46,23 @@ def locked(path: Path, *, folder: Path | str | None = None, wait: bool = False) 
             yield
         finally:
             path.unlink(missing_ok=True)
+            if is_new:  # a writer that was refused leaves no empty folder
+                with suppress(OSError):
+                    path.parent.rmdir()
 
 
 @contextmanager
 def _held(path: Path, where: str, wait: bool) -> Iterator[IO[str]]:
     """The open lock file, held. One that its holder removed meanwhile protects nothing, so it is opened again."""
     while True:
-        with path.open("a+") as file:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("a+")
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InputError("is not a folder, nor can one be made there", where=where) from error
+        except FileNotFoundError:  # the holder before removed the folder with its lock
+            continue
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError as error:

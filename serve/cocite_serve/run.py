@@ -117,7 +117,7 @@ def start(
     if (cold := held.release.cold()) is not None:
         tell(f"cocite: warning: {cold}")
     for note in left_out_notes(held.release.model):
-        tell(note)
+        tell(f"cocite: warning: {note}")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray

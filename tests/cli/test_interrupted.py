@@ -46,14 +46,15 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     synthetic = Synthetic(150, seed=2)
     last = int(synthetic.year([149])[0])
     corpus = build(synthetic, folder / "corpus", split=by_year_name(last - 2, last - 1))
-    lines = [json.dumps({"id": f"n{i}", "title": corpus.paper(i).title}) + "\n" for i in range(150)]
-    (folder / "papers.jsonl").write_text("".join(lines))
+    for run in range(RUNS + 3):
+        lines = [json.dumps({"id": f"n{run}-{i}", "title": corpus.paper(i).title}) + "\n" for i in range(150)]
+        (folder / f"papers-{run}.jsonl").write_text("".join(lines))
     return folder
 
 
-def commands(toys: Path, at: Path) -> dict[str, list[object]]:
-    """Each command with what it writes to, all of which is there before."""
-    corpus, papers, index = toys / "corpus", toys / "papers.jsonl", at / "index"
+def commands(toys: Path, at: Path, run: int = 0) -> dict[str, list[object]]:
+    """Each command with what it writes to, all of which is there before; each run adds papers of its own."""
+    corpus, papers, index = toys / "corpus", toys / f"papers-{run}.jsonl", at / "index"
     return {
         "import": ["corpus", "import", papers, "--to", at / "store", "--replace"],
         "split": ["corpus", "split", corpus, "--random", ".1,.1", "--to", at / "store", "--replace"],
@@ -116,7 +117,7 @@ def check(at: Path, code: int, text: str) -> None:
         verify(artifact)
     for files in (at / "run", *(at / "report").iterdir()):
         assert files.read_bytes().endswith(b"\n"), f"{files} was cut"
-    version = (at / "index" / "CURRENT").read_text().strip()
+    version = (at / "index" / "CURRENT").read_text().split()[0]
     verify(at / "index" / "versions" / version)
     if code == 130:
         assert text.rstrip().endswith("cocite: stopped"), text
@@ -133,18 +134,18 @@ def test_what_was_there_stays(
         assert code == 0, err
     log, chance = tmp_path / "log", random.Random(name)
     began = time.monotonic()
-    assert end(begin(lines[name], log)) == 0, log.read_text()
+    assert end(begin(commands(toys, at, 1)[name], log)) == 0, log.read_text()
     usual = time.monotonic() - began
     interrupted = 0
-    for _ in range(RUNS):
-        child = begin(lines[name], log)
+    for run in range(RUNS):
+        child = begin(commands(toys, at, 2 + run)[name], log)
         time.sleep(chance.uniform(EARLIEST, usual))
         os.kill(child, signal.SIGINT)
         code = end(child)
         check(at, code, log.read_text())
         interrupted += code == 130
     assert interrupted, "every run had ended before it was interrupted"
-    assert end(begin(lines[name], log)) == 0, log.read_text()
+    assert end(begin(commands(toys, at, 2 + RUNS)[name], log)) == 0, log.read_text()
     assert not list(at.rglob(".*.tmp")), "temporary files are left"
 
 

@@ -138,7 +138,10 @@ def test_a_model_folder_that_is_a_file_is_told(
     (tmp_path / "file").touch()
     for to in (tmp_path / "file", tmp_path / "file" / "below"):
         code, _, err = call(capsys, *command(corpus, "nnselect", to))
-        assert (code, err) == (2, f"cocite: {to}: is not a folder, nor can one be made there\n")
+        assert (code, err) == (
+            2,
+            f"cocite: {tmp_path / 'file'}: is a file, not a folder to write into (choose another folder)\n",
+        )
 
 
 def test_what_a_model_may_not_replace_is_told_before_anything_is_trained(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, err, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, progress, warn
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.reports import (
     CorpusOption,
@@ -152,8 +152,7 @@ def pipeline(
             bar=progress,
         )
         keep(kept, report)
-    for note in left_out_notes(model):
-        err.print(note, soft_wrap=True)
+    warn(*left_out_notes(model))
     tell(report, json, markdown, brief=brief)
 
 

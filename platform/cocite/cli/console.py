@@ -72,10 +72,11 @@ def emit(value: Any) -> None:
     sys.stdout.write(json.dumps(plain(value), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
 
-def warn(error: CociteError | None) -> None:
-    """Print an error that does not end the command as a warning on standard error; None prints nothing."""
-    if error is not None:
-        err.print(f"cocite: warning: {error}", soft_wrap=True)
+def warn(*messages: CociteError | str | None) -> None:
+    """Print what does not end the command as warnings on standard error, a line each; None prints nothing."""
+    for message in messages:
+        if message is not None:
+            err.print(f"cocite: warning: {message}", soft_wrap=True)
 
 
 def plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import typer
 
 from cocite.artifacts import verify as verify_artifact
 from cocite.cli.console import JsonFlag, emit, out, table
-from cocite.errors import NotFoundError
+from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 
 app = typer.Typer(help="Check and list the parts of a model folder.", no_args_is_help=True)
@@ -58,6 +58,10 @@ def _parts(model: Path) -> list[Path]:
     if not model.is_dir():
         raise NotFoundError("no such model folder", where=str(model))
     if (model / MANIFEST).is_file():
+        kind = read_manifest(model).kind
+        if kind in ("corpus", "index"):
+            hint = f"cocite {kind} verify"
+            raise InputError(f"is a {kind}, not a model or a part of one", where=str(model), hint=hint)
         return [model]
     # What begins with a dot is what a training or a publication has not ended.
     found = [path for path in sorted(model.glob("[!.]*")) if (path / MANIFEST).is_file()]

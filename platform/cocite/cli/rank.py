@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, emit, err, progress
+from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, emit, err, progress, warn
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Query, Ranking
@@ -131,8 +131,7 @@ def _system(
     from cocite.retrieval.snapshot import IndexSnapshot
 
     [name] = systems.chosen(model, ["full" if pipeline is None else pipeline], where="--pipeline")
-    for note in members.left_out_notes(model):
-        err.print(note, soft_wrap=True)
+    warn(*members.left_out_notes(model))
     if form is not None and name != "bm25":
         raise InputError("a form of the query goes with --pipeline bm25", where="--form")
     if form is not None and form not in set(QueryForm):

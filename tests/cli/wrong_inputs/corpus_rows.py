@@ -5,6 +5,8 @@ from __future__ import annotations
 from cli.wrong_inputs.toys import wrong
 
 ROWS = [
+    # -- schema
+    wrong("an argument", "corpus schema {corpus}", "unexpected extra argument"),
     # -- import
     wrong("no destination", "corpus import {papers_jsonl}", "Missing option '--to'"),
     wrong("no source", "corpus import --to {tmp}/c", "Missing argument 'source'"),

@@ -229,4 +229,15 @@ DEMO = [
     wrong("a corpus without links", "demo --once --corpus {unsplit} --to {tmp}/d", "unsplit", leaves="d"),
 ]
 
-ROWS = [*TRAIN, *JOB, *TUNE, *SERVE, *DEMO]
+MODEL = [
+    row
+    for command in ("list", "verify")
+    for row in (
+        wrong("no model", f"model {command}", "Missing argument 'MODEL'"),
+        wrong("a missing folder", f"model {command} {{missing}}", "missing"),
+        wrong("a file", f"model {command} {{papers_jsonl}}", "papers.jsonl"),
+        wrong("a corpus", f"model {command} {{corpus}}", "is a corpus, not a model"),
+        wrong("a folder without members", f"model {command} {{a_folder}}", "a_folder"),
+    )
+]
+ROWS = [*MODEL, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]
