@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cocite.artifacts import read_manifest
+from cocite.bounds import FilePath
 from cocite.config import Settings, flat
 from cocite.errors import CociteError, InputError
 
@@ -31,7 +32,7 @@ PARENT = "mlflow.parentRunId"
 class Tracking(Settings):
     """Where runs are kept."""
 
-    folder: Path = Path(".")
+    folder: FilePath = Path(".")
     """Holds ``mlflow.db`` and ``mlartifacts/``, unless ``MLFLOW_TRACKING_URI`` names another store."""
     enabled: bool = True
     """Whether runs are kept at all."""

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from cocite.cli.console import JsonFlag, emit, err, out
-from cocite.config import with_overrides
 from cocite_serve.settings import ServeSettings
 
 app = typer.Typer(rich_markup_mode=None)
@@ -66,7 +65,7 @@ def serve(
         "retriever": {"replicas": replicas},
         "reranker": {"replicas": replicas},
     }
-    parsed = ServeSettings.parse(with_overrides(data, settings or []), where="cocite serve")
+    parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [])
 
     from cocite_serve.run import LOOPBACK, start
 

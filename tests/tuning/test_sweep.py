@@ -69,7 +69,7 @@ def test_citeomatics_ranges_are_those_of_table_6(name: str) -> None:
         ({"study": {"kind": "training", "recipe": "nnselct"}}, "no recipe 'nnselct' (did you mean 'nnselect'?)"),
         ({"study": {"kind": "trainings"}},
          "study.kind: no study is of the kind 'trainings' (did you mean 'training'?)"),
-        ({"study": {"kind": "training", "recipe": "nnselect", "sets": {}}}, "study: unknown key 'sets'"),
+        ({"study": {"kind": "training", "recipe": "nnselect", "sets": {}}}, "unknown key 'study.sets' (did you mean 'set'?)"),
         ({"resources": {"workers": 2}}, "resources.workers: nnselect trains on one worker"),
         ({"metrics": {}}, "unknown key 'metrics' (did you mean 'metric'?)"),
         ({"search": "grid"}, "search: input should be 'tpe' or 'random'"),

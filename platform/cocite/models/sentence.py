@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from cocite.artifacts import publish, read_json, read_manifest
+from cocite.bounds import Location
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -47,7 +48,7 @@ class SentenceRecipe(SentenceSettings):
     """Which public encoder becomes a member of a model folder. Nothing is trained."""
 
     kind: Literal["sentence"] = "sentence"
-    encoder: str = "sentence-transformers/all-MiniLM-L6-v2"
+    encoder: Location = "sentence-transformers/all-MiniLM-L6-v2"
     """A name on the Hugging Face hub, or a folder with ``config.json``, safetensors and a tokenizer."""
 
 

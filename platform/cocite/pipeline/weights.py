@@ -17,6 +17,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from cocite.artifacts import publish, read_json, read_manifest, write_atomic
+from cocite.bounds import Factor, Name
 from cocite.config import Settings
 
 KIND = "blend"
@@ -96,9 +97,9 @@ def weights_for(encoders: Collection[str], blend: Blend | None = None) -> Mappin
 class Weighing(Settings):
     """All weights for one kind of query."""
 
-    encoders: tuple[str, ...] = ()
+    encoders: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     """The encoders that were there when they were found: beside a further one they mean nothing."""
-    weights: Annotated[dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Field(min_length=1)]
+    weights: Annotated[dict[Name, Factor], Field(min_length=1, max_length=1000)]
     """Signal -> weight; what is not named weighs nothing."""
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cocite.artifacts import publish, read_json, read_manifest
+from cocite.bounds import Penalty, PositiveShare, Seed, Threads, Total
 from cocite.config import Settings
 from cocite.errors import InputError, IntegrityError
 from cocite.protocols import Ranking
@@ -34,25 +35,25 @@ class FusionSettings(Settings):
 
     trees: int = Field(250, ge=1, le=10_000)
     """Boosting rounds."""
-    learning_rate: float = Field(0.05, gt=0, le=1)
+    learning_rate: PositiveShare = 0.05
     """Weight of each tree."""
     leaves: int = Field(31, ge=2, le=1024)
     """Leaves of a tree."""
-    least_in_leaf: int = Field(50, ge=1)
+    least_in_leaf: Total = 50
     """Candidates that a leaf must hold."""
-    truncation: int = Field(20, ge=1)
+    truncation: Total = 20
     """Positions at the top whose order counts in training."""
-    feature_share: float = Field(0.5, gt=0, le=1)
+    feature_share: PositiveShare = 0.5
     """Share of the signals that each tree may use."""
-    query_share: float = Field(0.8, gt=0, le=1)
+    query_share: PositiveShare = 0.8
     """Share of the candidates that each tree sees."""
     bins: int = Field(63, ge=3, le=65_535)
     """Distinct values that a signal is rounded to."""
-    l2: float = Field(1.0, ge=0)
+    l2: Penalty = 1.0
     """L2 regularisation of the leaves' values."""
-    seed: int = 0
+    seed: Seed = 0
     """Of all draws."""
-    threads: int = Field(2, ge=1)
+    threads: Threads = 2
     """CPU threads."""
 
 
