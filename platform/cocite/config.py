@@ -24,13 +24,13 @@ class Source:
     Attributes:
         where: the YAML file that the values were read from, or what else they belong to.
         data: the values of the file alone.
-        overrides: dotted key -> the override that set it, in the order in which they were applied.
+        overrides: dotted key -> the override as it was given and where, in the order in which they were applied.
         below: keys that lead from ``data`` to these settings, where they are part of others.
     """
 
     where: str | Path | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
-    overrides: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     below: tuple[str, ...] = ()
 
     def at(self, *keys: str) -> Source:
@@ -40,17 +40,16 @@ class Source:
     def of(self, *keys: str) -> str | None:
         """What the value at some keys comes from: the override that set it, or the file with the line."""
         whole = [*self.below, *keys]
-        set_by = [
-            label for key, label in self.overrides.items() if key.split(".") == whole[: key.count(".") + 1]
-        ]
-        if set_by:
-            return set_by[-1]
+        for key, (text, place) in reversed(self.overrides.items()):
+            if key.split(".") == whole[: key.count(".") + 1]:
+                return f"{text} {place}"
         return f"{self.where}{_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
 
-    def under(self, *keys: str) -> list[str]:
-        """The overrides that set a part of what some keys hold."""
-        start = ".".join([*self.below, *keys, ""])
-        return [label for key, label in self.overrides.items() if key.startswith(start)]
+    def within(self, *keys: str) -> str:
+        """The overrides that set a part of what some keys hold; empty where none does."""
+        start = ".".join([*self.below, *keys, ""]).lstrip(".")
+        found = [override for key, override in self.overrides.items() if key.startswith(start)]
+        return f"{', '.join(text for text, _ in found)} {found[-1][1]}" if found else ""
 
 
 class Settings(BaseModel):
@@ -87,11 +86,12 @@ class Settings(BaseModel):
         source = where if isinstance(where, Source) else Source(where, data)
         if overrides or values:
             result = with_values(with_overrides(data, overrides), values or {})
-            labels = {_key(override): f"{override} on the command line" for override in overrides}
-            labels |= {
-                key: f"{key}={value} in place of the file's value" for key, value in (values or {}).items()
+            named = {_key(override): (override, "on the command line") for override in overrides}
+            named |= {
+                key: (f"{key}={value}", "in place of the file's value")
+                for key, value in (values or {}).items()
             }
-            source, data = replace(source, overrides=labels), result
+            source, data = replace(source, overrides=named), result
         try:
             return cls.model_validate(data, context=source)
         except ValidationError as error:
@@ -223,7 +223,8 @@ def _explain(
     if alike:
         path = ".".join([*source.below, *place])
     reasons = "; or ".join(dict.fromkeys(_reason(each["msg"]) for each in alike or [first]))
-    value = f", got {_shown(first['input'])}" if path else ""
+    # What breaks a rule over several values is told by the rule itself.
+    value = f", got {_shown(first['input'])}" if path and not isinstance(first["input"], Mapping) else ""
     return ConfigError(f"{path}: {reasons}{value}" if path else reasons, where=where)
 
 
@@ -254,9 +255,9 @@ def _origin(cls: type[BaseModel], mistake: Any, place: Sequence[str], source: So
 
     A rule over several values names the overrides of all of them, unless the file breaks the same rule alone.
     """
-    parts = source.under(*place)
+    parts = source.within(*place)
     if parts and mistake["type"] != "missing" and not _breaks_alone(cls, mistake, source):
-        return ", ".join(parts)
+        return parts
     return source.of(*place)
 
 

@@ -35,11 +35,14 @@ def serve(
             help="Seconds between two looks for a newer version behind the alias, or a newer snapshot of the index; "
             "0: never. Default: 60 for a model by alias, else 0.",
             min=0,
+            max=31_536_000,
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on. There is no login.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
-    replicas: Annotated[int, typer.Option(help="Processes of each of the two stages.", min=1)] = 1,
+    replicas: Annotated[
+        int, typer.Option(help="Processes of each of the two stages.", min=1, max=10_000)
+    ] = 1,
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster to run on; a private Ray by default.")
     ] = None,

@@ -12,8 +12,10 @@ from cocite.evaluation.report import Report, shown
 
 CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
 SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
-SampleOption = Annotated[int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")]
-SeedOption = Annotated[int, typer.Option(help="Draws the sample.")]
+SampleOption = Annotated[
+    int | None, typer.Option(min=1, max=1_000_000_000, help="So many of the queries, drawn by the seed.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Draws the sample.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option(help="Index folder of the corpus with all its links: its vectors are not made again."),
