@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cocite.artifacts import read_manifest, write_atomic
 from cocite.corpus.store import Corpus
-from cocite.evaluation import experiment, systems, tasks
-from cocite.evaluation.experiment import Outcome
+from cocite.evaluation import experiment, tasks
 from cocite.evaluation.judge import Authors, Judged, confirmed, judge
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Measurement, measure
 from cocite.evaluation.report import (
@@ -22,9 +21,10 @@ from cocite.evaluation.report import (
 )
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
-from cocite.retrieval.index import Index
-from cocite.retrieval.reuse import index_of
-from cocite.retrieval.snapshot import IndexSnapshot
+
+if TYPE_CHECKING:
+    from cocite.evaluation.experiment import Outcome
+    from cocite.retrieval.index import Index
 
 Advance = Callable[[int], object]
 
@@ -167,6 +167,11 @@ def evaluate_pipeline(
     from contextlib import nullcontext
 
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
+    # Not at the top: who judges a run file needs no index, and so neither SciPy nor FAISS.
+    from cocite.evaluation import systems
+    from cocite.retrieval.reuse import index_of
+    from cocite.retrieval.snapshot import IndexSnapshot
+
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.chosen(model, stages, where="--stages")
     encoders = systems.encoders_for(model, names)

@@ -18,9 +18,9 @@ Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """Start of a random number generator; the upper bound is that of LightGBM."""
 Year = Annotated[int, Field(ge=0, le=9999)]
 """Calendar year."""
-Epochs = Annotated[int, Field(ge=1, le=10_000)]
+Epochs = Annotated[int, Field(ge=1, le=1_000_000)]
 """Passes over the training data."""
-EpochsOrNone = Annotated[int, Field(ge=0, le=10_000)]
+EpochsOrNone = Annotated[int, Field(ge=0, le=1_000_000)]
 """Passes over the training data where 0 leaves that part of a training out."""
 Interval = Annotated[int, Field(ge=0, le=1_000_000_000)]
 """Steps between two events, where 0 has a meaning of its own."""

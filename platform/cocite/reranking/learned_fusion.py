@@ -11,9 +11,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -23,6 +22,9 @@ from cocite.bounds import Penalty, PositiveShare, Seed, Threads, Total
 from cocite.config import Settings
 from cocite.errors import InputError, IntegrityError
 from cocite.protocols import Ranking
+
+if TYPE_CHECKING:
+    import lightgbm  # half a second, with scikit-learn and pandas: where trees are grown or read, and nowhere else
 
 KIND = "learned-fusion"
 QUERY_KINDS = ("local", "global")
@@ -102,6 +104,8 @@ class LearnedFusion:
     @classmethod
     def load_all(cls, folder: Path) -> dict[str, LearnedFusion]:
         """Read what :meth:`save_all` wrote."""
+        import lightgbm
+
         read_manifest(folder, kind=KIND)
         result = {}
         for kind in QUERY_KINDS:
@@ -138,6 +142,8 @@ def train(
         names: which signals to read, in what order; all, sorted, by default.
         after: told the booster and how many trees it has, after each of them.
     """
+    import lightgbm
+
     settings = settings or FusionSettings()
     names = tuple(sorted(signals) if names is None else names)
     taught = relevant.any(axis=1)

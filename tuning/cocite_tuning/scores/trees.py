@@ -10,9 +10,8 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +31,9 @@ from cocite_tuning.scores.base import DevQueries, ScoreStudy, save
 from cocite_tuning.study import Report
 from cocite_tuning.study_settings import TreesStudySettings
 from cocite_tuning.usage import MODEL, Locations, Usage, training
+
+if TYPE_CHECKING:
+    import lightgbm
 
 BLOCK = 256
 """Queries whose signals are computed together."""
