@@ -40,7 +40,7 @@ class Source:
     def of(self, *keys: str) -> str | None:
         """What the value at some keys comes from: the override that set it, or the file with the line."""
         whole = [*self.below, *keys]
-        for key, (text, place) in reversed(self.overrides.items()):
+        for key, (text, place) in reversed(list(self.overrides.items())):
             if key.split(".") == whole[: key.count(".") + 1]:
                 return f"{text} {place}"
         return f"{self.where}{_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
