@@ -70,6 +70,7 @@ class Settings(BaseModel):
         where: str | Path | Source | None = None,
         overrides: Sequence[str] = (),
         values: Mapping[str, Any] | None = None,
+        option: str = "",
     ) -> Self:
         """Validate plain data.
 
@@ -78,6 +79,7 @@ class Settings(BaseModel):
             where: where the data comes from: a path is that of a YAML file, whose line an error then names.
             overrides: ``key.path=value`` of the command line, set over the data.
             values: dotted key -> value, set over both by the program.
+            option: the option of the command line that takes the overrides, where they are no arguments.
 
         Raises:
             ConfigError: a key is unknown or missing, or a value does not fit. The first mistake is named with its key
@@ -86,7 +88,10 @@ class Settings(BaseModel):
         source = where if isinstance(where, Source) else Source(where, data)
         if overrides or values:
             result = with_values(with_overrides(data, overrides), values or {})
-            named = {_key(override): (override, "on the command line") for override in overrides}
+            named = {
+                _key(override): (f"{option} {override}".lstrip(), "on the command line")
+                for override in overrides
+            }
             named |= {
                 key: (f"{key}={value}", "in place of the file's value")
                 for key, value in (values or {}).items()

@@ -68,7 +68,7 @@ def serve(
         "retriever": {"replicas": replicas},
         "reranker": {"replicas": replicas},
     }
-    parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [])
+    parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 
     from cocite_serve.run import LOOPBACK, start
 

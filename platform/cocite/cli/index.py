@@ -60,7 +60,7 @@ def build(
     from cocite.retrieval.index import FIELDS
     from cocite.retrieval.snapshot import IndexSnapshot
 
-    parameters = Bm25Fields.given(bm25 or [], where="--bm25")
+    parameters = Bm25Fields.given(bm25 or [], option="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
     before = _bm25(to)
     known = History.all(store) if known_until is None else History.until(store, known_until)

@@ -27,9 +27,9 @@ class Bm25Fields(Settings):
     abstract: Bm25Settings = Bm25Settings()
 
     @classmethod
-    def given(cls, values: Sequence[str], *, where: str) -> Bm25Fields:
+    def given(cls, values: Sequence[str], *, option: str) -> Bm25Fields:
         """From ``FIELD.k1=VALUE`` and ``FIELD.b=VALUE``."""
-        return cls.parse({}, where=where, overrides=values)
+        return cls.parse({}, overrides=values, option=option)
 
     @classmethod
     def of(cls, papers: Mapping[str, Bm25Index]) -> Bm25Fields:
