@@ -26,9 +26,8 @@ from scipy.stats import binomtest
 from cocite.evaluation.metrics import means
 from cocite_tuning.sampler import Sampler, Search
 from cocite_tuning.scores.base import ScoreStudy
-from cocite_tuning.scores.blend import FusionStudySettings
-from cocite_tuning.scores.bm25 import Bm25StudySettings
 from cocite_tuning.spaces import Space
+from cocite_tuning.study_settings import Bm25StudySettings, FusionStudySettings
 
 METRIC = "MRR"
 SEARCHES: tuple[Search, ...] = get_args(Search)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cocite.config import Settings, read_yaml, with_overrides
 from cocite.errors import ConfigError, NotFoundError
@@ -139,6 +140,83 @@ def test_a_missing_file_a_folder_and_binary_data_are_told_apart(tmp_path: Path) 
 def test_anchors_and_merges_are_read(tmp_path: Path) -> None:
     text = "base: &base {random: 1}\none:\n  <<: *base\n  nearest: 2\n"
     assert read_yaml(recipe(tmp_path, text))["one"] == {"random": 1, "nearest": 2}
+
+
+# -- where a mistake comes from ---------------------------------------------------------------------------------
+
+
+class Range(Settings):
+    low: int = Field(0, ge=0, le=9)
+    high: int = Field(9, ge=0, le=9)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Range:
+        if self.low > self.high:
+            raise ValueError(f"low is {self.low}, above high, {self.high}")
+        return self
+
+
+class Ranges(Settings):
+    name: str = "x"
+    one: Range = Range()
+    many: list[Range] = Field(default_factory=list)
+    warmup: Annotated[int, Field(ge=0, le=9)] | Annotated[float, Field(ge=0, lt=1)] = 0
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "message"),
+    [
+        ("", ["one.low=-3"], "one.low=-3 on the command line: one.low: input should be greater than or"),
+        (
+            "one: {low: 2}\n",
+            ["one.lo=1"],
+            "one.lo=1 on the command line: unknown key 'one.lo' (did you mean 'low'?)",
+        ),
+        ("", ["one={low: 10}"], "one={low: 10} on the command line: one.low: input should be less than or"),
+        ("", ["one. low = 3", "one.low=10"], "one.low=10 on the command line: one.low: input"),
+        (
+            "",
+            ["many=[{low: 1}, {low: -1}]"],
+            "many=[{low: 1}, {low: -1}] on the command line: many.1.low: input",
+        ),
+        ("", ["name="], "name= on the command line: name: input should be a valid string, got None"),
+        ("name: y\none:\n  low: -3\n", ["one.high=4"], "FILE:3: one.low: input should be greater than or"),
+        ("name: y\n\nmany:\n- low: 1\n- high: 11\n", [], "FILE:5: many.1.high: input should be less than or"),
+        ("name: y\nmany:\n- {lw: 1}\n", ["name=z"], "FILE:3: unknown key 'many.0.lw'"),
+        ("one:\n  low: 5\n", ["one.high=4"], "one.high=4 on the command line: one: low is 5, above high, 4"),
+        (
+            "name: y\n",
+            ["one.low=5", "one.high=4"],
+            "one.low=5, one.high=4 on the command line: one: low is 5, above high, 4",
+        ),
+        ("name: y\none:\n  low: 5\n  high: 4\n", ["name=z"], "FILE:2: one: low is 5, above high, 4"),
+        ("name: y\none:\n  low: 5\n  high: 4\n", ["one.high=3"], "FILE:2: one: low is 5, above high, 3"),
+        (
+            "",
+            ["warmup=1.5"],
+            "warmup=1.5 on the command line: warmup: input should be a valid integer, got a number with a fractional "
+            "part; or input should be less than 1, got 1.5",
+        ),
+        (
+            "",
+            ["one.low=.nan"],
+            "one.low=.nan on the command line: one.low: input should be a finite number, got nan",
+        ),
+    ],
+)
+def test_a_mistake_is_blamed_on_the_override_or_the_line_that_it_comes_from(
+    tmp_path: Path, text: str, overrides: list[str], message: str
+) -> None:
+    path = recipe(tmp_path, text)
+    with pytest.raises(ConfigError, match=re.escape(message.replace("FILE", str(path)))) as caught:
+        Ranges.load(path, overrides)
+    assert str(caught.value).startswith(message.replace("FILE", str(path)))
+
+
+def test_a_value_that_the_program_sets_is_named_as_such(tmp_path: Path) -> None:
+    path = recipe(tmp_path, "one: {low: 2}\n")
+    with pytest.raises(ConfigError, match=r"one\.low=-1 in place of the file's value: one\.low"):
+        Ranges.parse(read_yaml(path), where=path, overrides=["one.low=3"], values={"one.low": -1})
 
 
 # -- overrides ----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pydantic import Field
 from cocite.config import Settings
 from cocite.errors import InputError
 from cocite_tuning.study import Report
-from cocite_tuning.sweep import STUDIES
+from cocite_tuning.study_settings import STUDIES
 
 
 class ToySettings(Settings):
@@ -67,4 +67,4 @@ class Toy:
 
 def enter() -> None:
     """Make the kind known to sweep files."""
-    STUDIES["toy"] = ("toy_study", "ToySettings")
+    STUDIES["toy"] = ToySettings

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cocite.atomic_files import replace_files, write_atomic
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.evaluation import experiment, systems, tasks
-from cocite.evaluation.experiment import Outcome
+from cocite.evaluation import experiment, tasks
 from cocite.evaluation.judge import Authors, Judged, confirmed, judge
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Measurement, measure
 from cocite.evaluation.report import (
@@ -24,11 +23,11 @@ from cocite.evaluation.report import (
 from cocite.evaluation.tasks import Task
 from cocite.evaluation.trec import Vocabulary, read_qrels
 from cocite.manifests import read_manifest
-from cocite.pipeline import members
 from cocite.pipeline.options import CandidateScope
-from cocite.retrieval.index import Index
-from cocite.retrieval.reuse import index_of
-from cocite.retrieval.snapshot import IndexSnapshot
+
+if TYPE_CHECKING:
+    from cocite.evaluation.experiment import Outcome
+    from cocite.retrieval.index import Index
 
 Advance = Callable[[int], object]
 
@@ -186,6 +185,12 @@ def evaluate_pipeline(
     from contextlib import nullcontext
 
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
+    # Not at the top: who judges a run file needs no index, and so neither SciPy nor FAISS.
+    from cocite.evaluation import systems
+    from cocite.pipeline.members import left_out_notes
+    from cocite.retrieval.reuse import index_of
+    from cocite.retrieval.snapshot import IndexSnapshot
+
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.chosen(model, stages, where="--stages")
     encoders = systems.encoders_for(model, names)
@@ -214,7 +219,7 @@ def evaluate_pipeline(
             "candidates": candidates,
             "model": _versions(model),
         }
-        if left_out := members.left_out_notes(model):
+        if left_out := left_out_notes(model):
             report.facts["left_out"] = "; ".join(left_out)
         if folder is not None:
             save(report, folder)

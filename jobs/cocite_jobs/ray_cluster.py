@@ -87,10 +87,10 @@ def workers_range(workers: WorkerSettings) -> tuple[int, int]:
     """The least and the greatest number of workers.
 
     Raises:
-        ConfigError: there would be none, or the range is upside down.
+        ConfigError: there would be none.
     """
     least, most = workers.count if isinstance(workers.count, tuple) else (workers.count, workers.count)
-    if least < 1 or most < least:
+    if least < 1:
         raise ConfigError(
             f"workers.count: {workers.count!r} is no number of workers",
             where="recipe",

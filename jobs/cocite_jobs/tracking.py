@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from cocite.bounds import FilePath
 from cocite.config import Settings, flat
 from cocite.destinations import check_folder_destination
 from cocite.errors import CociteError, InputError
@@ -38,7 +39,7 @@ PARENT = "mlflow.parentRunId"
 class Tracking(Settings):
     """Where runs are kept."""
 
-    folder: Path = Path(".")
+    folder: FilePath = Path(".")
     """Holds ``mlflow.db`` and ``mlartifacts/``, unless ``MLFLOW_TRACKING_URI`` names another store."""
     enabled: bool = True
     """Whether runs are kept at all."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from cocite.config import Settings, read_yaml, with_overrides, with_values
+from cocite.config import Settings, read_yaml
 from cocite.corpus.store import Corpus
 from cocite.destinations import check_folder_destination
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
@@ -179,7 +179,7 @@ def load_recipe(
         )
     module, settings, _ = KINDS[kind]
     cls: type[Settings] = getattr(importlib.import_module(module), settings)
-    return cls.parse(with_values(with_overrides(data, overrides), values or {}), where=str(path))
+    return cls.parse(data, where=path, overrides=overrides, values=values)
 
 
 def train(

@@ -7,6 +7,7 @@ right one; a wrong value with its path and what was expected.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
@@ -19,23 +20,90 @@ MOST_VALUES = 100_000
 """Values of a YAML file, every alias written out."""
 
 
-class Settings(BaseModel):
-    """Base of all settings: frozen, and closed to unknown keys."""
+@dataclass(frozen=True)
+class Source:
+    """Where the values of some settings come from, for error messages.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Attributes:
+        where: the YAML file that the values were read from, or what else they belong to.
+        data: the values of the file alone.
+        overrides: dotted key -> the override as it was given and where, in the order in which they were applied.
+        below: keys that lead from ``data`` to these settings, where they are part of others.
+    """
+
+    where: str | Path | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    below: tuple[str, ...] = ()
+
+    def at(self, *keys: str) -> Source:
+        """The source of the settings under a key."""
+        return replace(self, below=(*self.below, *keys))
+
+    def of(self, *keys: str) -> str | None:
+        """What the value at some keys comes from: the override that set it, or the file with the line."""
+        whole = [*self.below, *keys]
+        for key, (text, place) in reversed(list(self.overrides.items())):
+            if key.split(".") == whole[: key.count(".") + 1]:
+                return f"{text} {place}"
+        return f"{self.where}{_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
+
+    def within(self, *keys: str) -> str:
+        """The overrides that set a part of what some keys hold; empty where none does."""
+        start = ".".join([*self.below, *keys, ""]).lstrip(".")
+        found = [override for key, override in self.overrides.items() if key.startswith(start)]
+        return f"{', '.join(text for text, _ in found)} {found[-1][1]}" if found else ""
+
+
+class Settings(BaseModel):
+    """Base of all settings: frozen, closed to unknown keys, and without NaN and infinities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
         """Read a YAML file and apply ``key.path=value`` overrides (values are parsed as YAML)."""
-        return cls.parse(with_overrides(read_yaml(Path(path)), overrides), where=str(path))
+        return cls.parse(read_yaml(Path(path)), where=Path(path), overrides=overrides)
 
     @classmethod
-    def parse(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
-        """Validate plain data; the first mistake is told as a :class:`ConfigError`."""
+    def parse(
+        cls,
+        data: Mapping[str, Any],
+        *,
+        where: str | Path | Source | None = None,
+        overrides: Sequence[str] = (),
+        values: Mapping[str, Any] | None = None,
+        option: str = "",
+    ) -> Self:
+        """Validate plain data.
+
+        Args:
+            data: keys and values.
+            where: where the data comes from: a path is that of a YAML file, whose line an error then names.
+            overrides: ``key.path=value`` of the command line, set over the data.
+            values: dotted key -> value, set over both by the program.
+            option: the option of the command line that takes the overrides, where they are no arguments.
+
+        Raises:
+            ConfigError: a key is unknown or missing, or a value does not fit. The first mistake is named with its key
+                and its value, and with the override or the place in the file that it comes from.
+        """
+        source = where if isinstance(where, Source) else Source(where, data)
+        if overrides or values:
+            result = with_values(with_overrides(data, overrides, where=option or "override"), values or {})
+            named = {
+                _key(override): (f"{option} {override}".lstrip(), "on the command line")
+                for override in overrides
+            }
+            named |= {
+                key: (f"{key}={value}", "in place of the file's value")
+                for key, value in (values or {}).items()
+            }
+            source, data = replace(source, overrides=named), result
         try:
-            return cls.model_validate(data)
+            return cls.model_validate(data, context=source)
         except ValidationError as error:
-            raise _explain(cls, error, where) from error
+            raise _explain(cls, error, data, source) from error
 
 
 class _Loader(yaml.SafeLoader):
@@ -142,6 +210,11 @@ def with_values(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
     return result
 
 
+def _key(override: str) -> str:
+    """The key of ``key.path=value``, without spaces around its parts."""
+    return ".".join(part.strip() for part in override.partition("=")[0].split("."))
+
+
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested mappings as one, with dotted keys."""
     result: dict[str, Any] = {}
@@ -168,11 +241,16 @@ def _copy(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in data.items()}
 
 
-def _explain(cls: type[BaseModel], error: ValidationError, where: str | None) -> ConfigError:
+def _explain(
+    cls: type[BaseModel], error: ValidationError, data: Mapping[str, Any], source: Source
+) -> ConfigError:
     """The first mistake as a sentence, with the right key where one is misspelt."""
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    first = errors[0]
     location = [str(part) for part in first["loc"]]
-    path = ".".join(location)
+    path = ".".join([*source.below, *location])
+    place = _present(data, first["loc"])
+    where = _origin(cls, first, place, source)
     if first["type"] == "extra_forbidden":
         known = _keys_at(cls, location[:-1])
         return ConfigError(
@@ -180,10 +258,81 @@ def _explain(cls: type[BaseModel], error: ValidationError, where: str | None) ->
         )
     if first["type"] == "missing":
         return ConfigError(f"the key {path!r} is missing", where=where)
-    message = first["msg"].removeprefix("Value error, ")
-    message = message[0].lower() + message[1:]
-    value = f", got {_shown(first['input'])}" if location else ""
-    return ConfigError(f"{path}: {message}{value}" if path else message, where=where)
+    # Each member of a union has its own reason to refuse a value; together they say what is possible.
+    alike = [each for each in errors if len(place) < len(location) and _present(data, each["loc"]) == place]
+    if alike:
+        path = ".".join([*source.below, *place])
+    reasons = "; or ".join(dict.fromkeys(_reason(each["msg"]) for each in alike or [first]))
+    # What breaks a rule over several values is told by the rule itself.
+    value = f", got {_shown(first['input'])}" if path and not isinstance(first["input"], Mapping) else ""
+    return ConfigError(f"{path}: {reasons}{value}" if path else reasons, where=where)
+
+
+def _reason(message: str) -> str:
+    """What pydantic says, as the rest of a sentence."""
+    message = message.removeprefix("Value error, ")
+    return message[0].lower() + message[1:]
+
+
+def _present(data: Any, location: Sequence[str | int]) -> list[str]:
+    """The part of a location that leads through data: without the tags of unions, and without a missing key."""
+    found = []
+    for key in location:
+        if _holds(data, key):
+            found.append(str(key))
+            data = data[key]
+    return found
+
+
+def _holds(data: Any, key: str | int) -> bool:
+    if isinstance(data, list | tuple):
+        return isinstance(key, int) and key < len(data)
+    return isinstance(data, Mapping) and key in data
+
+
+def _origin(cls: type[BaseModel], mistake: Any, place: Sequence[str], source: Source) -> str | None:
+    """Where a mistake comes from; see :meth:`Source.of`.
+
+    A rule over several values names the overrides of all of them, unless the file breaks the same rule alone.
+    """
+    parts = source.within(*place)
+    if parts and mistake["type"] != "missing" and not _breaks_alone(cls, mistake, source):
+        return parts
+    return source.of(*place)
+
+
+def _breaks_alone(cls: type[BaseModel], mistake: Any, source: Source) -> bool:
+    """Whether the data without the overrides has the same mistake."""
+    data: Any = source.data
+    for key in source.below:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    try:
+        cls.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return bool((first["loc"], first["type"]) == (mistake["loc"], mistake["type"]))
+    return False
+
+
+def _line(path: Path, keys: Sequence[str]) -> str:
+    """``:12``, the line of a key in a YAML file, or that of the nearest key above it; empty where there is none."""
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except (OSError, yaml.YAMLError):
+        return ""
+    line = ""
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            found = [(name, value) for name, value in node.value if name.value == key]
+        elif isinstance(node, yaml.SequenceNode) and key.isdecimal() and int(key) < len(node.value):
+            found = [(node.value[int(key)],) * 2]
+        else:
+            break
+        if not found:
+            break
+        name, node = found[-1]
+        line = f":{name.start_mark.line + 1}"
+    return line
 
 
 def _shown(value: Any) -> str:

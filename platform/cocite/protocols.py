@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
+
+if TYPE_CHECKING:
+    from cocite.corpus.store import Corpus
 
 NO_ROW = -1
 """Stands where there is no paper: in a query from outside the corpus, and as padding of a ranking."""

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out, waiting
-from cocite.config import with_overrides
 from cocite_serve.settings import ServeSettings
 
 app = typer.Typer(rich_markup_mode=None)
@@ -36,11 +35,14 @@ def serve(
             help="Seconds between two looks for a newer version behind the alias, or a newer snapshot of the index; "
             "0: never. Default: 60 for a model by alias, else 0.",
             min=0,
+            max=31_536_000,
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on. There is no login.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
-    replicas: Annotated[int, typer.Option(help="Processes of each of the two stages.", min=1)] = 1,
+    replicas: Annotated[
+        int, typer.Option(help="Processes of each of the two stages.", min=1, max=10_000)
+    ] = 1,
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster to run on; a private Ray by default.")
     ] = None,
@@ -67,7 +69,7 @@ def serve(
         "retriever": {"replicas": replicas},
         "reranker": {"replicas": replicas},
     }
-    parsed = ServeSettings.parse(with_overrides(data, settings or []), where="cocite serve")
+    parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 
     from cocite_serve.run import LOOPBACK, start
 

@@ -6,62 +6,79 @@ Every limit is here, with its unit. The defaults suit one small machine that ser
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
+from cocite.bounds import (
+    Cores,
+    FilePath,
+    Name,
+    PositiveSmallCount,
+    Seconds,
+    Share,
+    TextLength,
+)
 from cocite.config import Settings
+
+Candidates = Annotated[int, Field(ge=1, le=100_000)]
+"""Papers of one request."""
+CandidatesOrNone = Annotated[int, Field(ge=0, le=100_000)]
+"""The same where 0 has a meaning of its own."""
+Requests = Annotated[int, Field(ge=1, le=1_000_000)]
+"""Requests that wait, or are worked on, at a time."""
 
 
 class Limits(Settings):
     """What a stranger may send. Above a limit the answer is a 4xx with one sentence that names the limit."""
 
-    body_bytes: int = Field(default=256 * 1024, ge=1024)
+    body_bytes: int = Field(default=256 * 1024, ge=1024, le=1024**3)
     """Bytes of a request's body; more is answered 413 before it is read."""
-    title_chars: int = Field(default=1_000, ge=1)
+    title_chars: TextLength = 1_000
     """Characters of a title."""
-    abstract_chars: int = Field(default=20_000, ge=1)
+    abstract_chars: TextLength = 20_000
     """Characters of an abstract."""
-    text_chars: int = Field(default=100_000, ge=1)
+    text_chars: int = Field(default=100_000, ge=1, le=100_000_000)
     """Characters of a context or of a pasted draft."""
-    top_k: int = Field(default=100, ge=1)
+    top_k: Candidates = 100
     """Papers in one answer."""
-    depth: int = Field(default=2_000, ge=1)
+    depth: Candidates = 2_000
     """Candidates that one request may have reranked."""
-    rerank: int = Field(default=200, ge=0)
+    rerank: CandidatesOrNone = 200
     """Candidates that one request may have read by the cross-encoder."""
-    exclude: int = Field(default=500, ge=0)
+    exclude: CandidatesOrNone = 500
     """Ids, or authors, that one request may exclude."""
-    papers: int = Field(default=200, ge=1)
+    papers: Candidates = 200
     """Papers in one request for BibTeX."""
 
 
 class Stage(Settings):
     """How one deployment of the two stages runs."""
 
-    replicas: int = Field(default=1, ge=1)
+    replicas: PositiveSmallCount = 1
     """Processes, each with its own stage object."""
-    max_replicas: int | None = Field(default=None, ge=1)
+    max_replicas: PositiveSmallCount | None = None
     """With more than ``replicas``, Ray Serve adds processes while requests wait, up to this many."""
-    max_ongoing_requests: int = Field(default=4, ge=1)
+    max_ongoing_requests: Requests = 4
     """Requests that a replica takes in at once: it works on one, the others wait inside it."""
-    max_queued_requests: int = Field(default=64, ge=1)
+    max_queued_requests: Requests = 64
     """Requests that one gateway keeps waiting for a free replica; one more is answered 429."""
-    num_cpus: float = Field(default=0.5, ge=0)
+    num_cpus: Cores = 0.5
     """Cores that a replica reserves with Ray. It computes in one thread whatever this says."""
-    num_gpus: float = Field(default=0.0, ge=0)
+    num_gpus: Cores = 0.0
     """GPUs that a replica reserves with Ray."""
 
 
 class Gateway(Settings):
     """How the gateway runs: it checks requests and waits for the stages, and computes nothing itself."""
 
-    replicas: int = Field(default=1, ge=1)
+    replicas: PositiveSmallCount = 1
     """Processes that speak HTTP."""
-    max_ongoing_requests: int = Field(default=256, ge=1)
+    max_ongoing_requests: Requests = 256
     """Requests in one gateway at once, those that wait for a stage included."""
-    max_queued_requests: int = Field(default=256, ge=1)
+    max_queued_requests: Requests = 256
     """Requests that the proxy keeps waiting for a gateway; one more is answered 429."""
-    num_cpus: float = Field(default=0.1, ge=0)
+    num_cpus: Cores = 0.1
     """Cores that a gateway reserves with Ray."""
 
 
@@ -74,18 +91,18 @@ def _cache() -> Path:
 class Registry(Settings):
     """Where registered models come from."""
 
-    folder: Path = Path(".")
+    folder: FilePath = Path(".")
     """Holds ``mlflow.db``, unless ``MLFLOW_TRACKING_URI`` names another store."""
-    cache: Path = Field(default_factory=_cache)
+    cache: FilePath = Field(default_factory=_cache)
     """Keeps the last versions that were fetched; every machine with a replica must see it."""
 
 
 class Watch(Settings):
     """How a running endpoint learns that there is something newer to serve."""
 
-    seconds: float | None = Field(default=None, ge=0)
+    seconds: Annotated[float, Field(ge=0, le=31_536_000)] | None = None
     """Seconds between two looks; 0: never. When not given, 60 for a model by alias, and never for any other."""
-    start_s: float = Field(default=600.0, gt=0)
+    start_s: Seconds = 600.0
     """Seconds that new stages may take to load, and gateways to turn to them; then they are given up, and the old ones
     stay."""
 
@@ -93,34 +110,34 @@ class Watch(Settings):
 class ServeSettings(Settings):
     """Everything that `cocite serve` runs with."""
 
-    model: Path | None = None
+    model: FilePath | None = None
     """The model: a folder, or ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the registry; without one the
     untrained blend of the first stage ranks."""
-    index: Path
+    index: FilePath
     """The index folder."""
-    index_version: str | None = None
+    index_version: Name | None = None
     """The snapshot to serve; the current one when not given. All replicas serve the same one."""
     registry: Registry = Registry()
     watch: Watch = Watch()
-    host: str = Field(default="127.0.0.1", min_length=1)
+    host: Name = "127.0.0.1"
     """Address to listen on. There is no login: the default is reachable from this machine alone."""
     port: int = Field(default=8000, ge=1, le=65535)
     """TCP port."""
-    top_k: int = Field(default=20, ge=1)
+    top_k: Candidates = 20
     """Papers in an answer when the request does not say."""
-    depth: int = Field(default=300, ge=1)
+    depth: Candidates = 300
     """Candidates reranked when the request does not say."""
-    rerank: int = Field(default=30, ge=0)
+    rerank: CandidatesOrNone = 30
     """The best of those, which the cross-encoder reads when the request does not say; 0: none. They take most of the
     time: some hundredths of a second each on one core."""
-    cross_weight: float = Field(default=0.5, ge=0, le=1)
+    cross_weight: Share = 0.5
     """What the cross-encoder's score counts beside the order before it, where no final fusion has learned that."""
-    start_s: float = Field(default=180.0, ge=0)
+    start_s: Seconds = 180.0
     """Seconds for which Ray and its HTTP proxy are waited for where a busy machine does not bring them up at once. How
     long the stages may take to load is ``watch.start_s``."""
-    request_timeout_s: float = Field(default=20.0, gt=0)
+    request_timeout_s: Seconds = 20.0
     """Seconds that one request may take; then it is given up and answered 504."""
-    retry_after_s: int = Field(default=1, ge=0)
+    retry_after_s: int = Field(default=1, ge=0, le=86_400)
     """Seconds after which a refused (429) client is told to try again."""
     limits: Limits = Limits()
     gateway: Gateway = Gateway()

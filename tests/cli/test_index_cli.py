@@ -220,6 +220,9 @@ def test_k1_and_b_are_options_and_are_told(
     assert json.loads(out)["bm25"] == {}
     assert "the version before had --bm25 text.k1=2.5 --bm25 title.b=0.1" in err
     code, _, err = call(capsys, *build, "--bm25", "txt.k1=2")
-    assert (code, "--bm25: unknown key 'txt' (did you mean 'text'" in err) == (2, True)
+    assert (code, "--bm25 txt.k1=2 on the command line: unknown key 'txt' (did you mean 'text'" in err) == (
+        2,
+        True,
+    )
     code, _, err = call(capsys, *build, "--bm25", "text.b=2")
     assert (code, "text.b: input should be less than or equal to 1, got 2" in err) == (2, True)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from cocite.errors import InputError
 from cocite.evaluation.significance import compare
@@ -24,6 +25,16 @@ def test_against_the_textbook_formulas():
     assert result.p < 0.01
     swapped = compare(b, a)
     assert (swapped.t, swapped.d, swapped.p) == pytest.approx((-result.t, -result.d, result.p))
+
+
+def test_equal_to_scipys_paired_test():
+    rng = np.random.default_rng(6)
+    for n in (2, 3, 50, 4000):
+        a, b = rng.random(n), rng.random(n)
+        ours, theirs = compare(a, b), stats.ttest_rel(a, b)
+        interval = theirs.confidence_interval(0.95)
+        expected = (theirs.statistic, theirs.pvalue, interval.low, interval.high)
+        assert (ours.t, ours.p, ours.low, ours.high) == pytest.approx(expected, rel=1e-9)
 
 
 def test_unjudged_queries_are_left_out():

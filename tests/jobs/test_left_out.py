@@ -179,7 +179,7 @@ def test_a_fusion_that_is_left_out_leaves_the_order_before_it(
     ]
     code, _, err = call(capsys, "rank", *given)
     assert code == 0
-    assert err.splitlines()[:2] == list(why.values())
+    assert err.splitlines()[:2] == [f"cocite: warning: {reason}" for reason in why.values()]
     given = [
         "--corpus",
         one_year.path,

@@ -79,7 +79,8 @@ def test_the_steps_are_printed(command: list[str], capsys: pytest.CaptureFixture
             ["--register", "a", "--no-track"],
             "--register: a model is registered in MLflow (leave --no-track out)",
         ),
-        (["workers.count=-1", "--on", "ray"], "workers.count: -1 is no number of workers"),
+        (["workers.count=-1", "--on", "ray"], "workers.count: input should be greater than or equal to 0"),
+        (["workers.count=0", "--on", "ray"], "workers.count: 0 is no number of workers"),
         (
             ["workers.count=2", "training.backend=plain", "--on", "ray"],
             "plain trains on one worker, and there are 2",

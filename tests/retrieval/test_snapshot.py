@@ -422,7 +422,7 @@ def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, en
 
 
 def test_k1_and_b_of_a_field_are_kept_whatever_becomes_of_the_index(corpus: Corpus, root: Path) -> None:
-    asked = Bm25Fields.given(["text.k1=2", "text.b=0.3"], where="--bm25")
+    asked = Bm25Fields.given(["text.k1=2", "text.b=0.3"], option="--bm25")
     snapshot = IndexSnapshot.create(corpus, root, bm25=asked)
     queries = queries_of(corpus, range(20))
     texts = [strip_marks(query.context) for query in queries]

@@ -76,7 +76,7 @@ def test_limits_on_citations_choose_the_queries(history: History, words: tuple[C
     degrees = history.cites.degrees
     assert made.queries.tolist() == np.flatnonzero((degrees >= 3) & (degrees <= 5)).tolist()
     with pytest.raises(InputError, match="no paper with enough citations"):
-        sampler(history, words, min_citations=10_000)
+        sampler(history, words, min_citations=10_000, max_citations=10_000)
 
 
 # -- neighbours -----------------------------------------------------------------------------------------------

@@ -220,5 +220,5 @@ def test_flops_are_those_that_torch_counts(task: HierarchicalPretrainingTask) ->
 def test_mistakes_are_told(corpus: Corpus, folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"documents\.sentences is 30, and the model reads 10"):
         recipe(documents={"sentences": 30})
-    with pytest.raises(InputError, match="no paper of the training period has 9 sentences"):
-        build(recipe(documents={"least": 9}), corpus, folder)
+    with pytest.raises(InputError, match="no paper of the dev period has 10 sentences"):
+        build(recipe(documents={"least": 10, "sentences": 10}), corpus, folder)

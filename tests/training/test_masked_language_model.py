@@ -112,7 +112,8 @@ def test_dev_texts_do_not_make_the_vocabulary(corpus: Corpus, folder: Path) -> N
 
 def test_papers_without_text_are_told_and_leave_nothing(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no paper of the train period has text enough"):
-        prepare(recipe(texts={"least": 31}).texts, corpus, tmp_path / "texts")
+        texts = recipe().texts.model_copy(update={"sequence": 60_000, "least": 50_000})
+        prepare(texts, corpus, tmp_path / "texts")
     assert not (tmp_path / "texts").exists()
 
 

@@ -41,7 +41,7 @@ def model(corpus: Corpus, folder: Path, *values: str) -> Path:
 
 @pytest.mark.integration
 def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: Path) -> None:
-    weak = model(corpus, tmp_path / "weak", "loop.epochs=0", "model.dimension=2")
+    weak = model(corpus, tmp_path / "weak", "loop.epochs=1", "loop.learning_rate=1e-9", "model.dimension=2")
     strong = model(corpus, tmp_path / "strong")
     store = Tracking(folder=tmp_path)
 

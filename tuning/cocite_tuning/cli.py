@@ -68,7 +68,9 @@ def run(
     verbose: Annotated[bool, typer.Option("--verbose", help="Let Ray's own log through.")] = False,
     max_latency_ms: Annotated[
         float | None,
-        typer.Option(min=0, help="The best trial is the best within so many milliseconds a query."),
+        typer.Option(
+            min=0, max=1_000_000_000, help="The best trial is the best within so many milliseconds a query."
+        ),
     ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the sweep in MLflow.")] = True,
     json_: JsonFlag = False,

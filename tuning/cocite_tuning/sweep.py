@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
-from cocite.config import Settings, read_yaml, with_overrides
+from cocite.bounds import Cores, Minutes, Name, PositiveCores, PositiveSmallCount, Seed, SmallCount, Total
+from cocite.config import Settings, Source
 from cocite.errors import ConfigError, NotFoundError, nearest
 from cocite_tuning.outcome import LEVEL
 from cocite_tuning.sampler import Search, draws
 from cocite_tuning.spaces import Space
 from cocite_tuning.study import Study
+from cocite_tuning.study_settings import STUDIES
 from cocite_tuning.values import Values
 
 SWEEPS = Path(__file__).parent / "sweeps"
-
-STUDIES: dict[str, tuple[str, str]] = {
-    "training": ("cocite_tuning.training_study", "TrainingStudySettings"),
-    "depths": ("cocite_tuning.scores.depths", "DepthsStudySettings"),
-    "neighbours": ("cocite_tuning.scores.neighbours", "NeighboursStudySettings"),
-    "fusion": ("cocite_tuning.scores.blend", "FusionStudySettings"),
-    "bm25": ("cocite_tuning.scores.bm25", "Bm25StudySettings"),
-    "trees": ("cocite_tuning.scores.trees", "TreesStudySettings"),
-}
-"""Kind of a study -> (module, name of its settings). Named by string: imported when used.
-
-The settings have a field ``kind``, and a method ``open(corpus, shared) -> Study``: corpus is the store's folder, and
-``shared`` a folder for what all trials share."""
 
 CHECKED = 64
 """Draws of a space that are looked at before anything starts."""
@@ -45,24 +41,25 @@ class Choosy(Protocol):
         ...
 
 
-def _study(data: Any) -> Any:
+def _study(data: Any, info: ValidationInfo) -> Any:
     """The settings of a study by its kind."""
     if isinstance(data, Settings):
         return data
+    source = (info.context or Source()).at("study")
     kind = data.get("kind") if isinstance(data, Mapping) else data
     if kind not in STUDIES:
         raise ConfigError(
-            f"no study is of the kind {kind!r}", where="study.kind", hint=nearest(str(kind), STUDIES)
+            f"study.kind: no study is of the kind {kind!r}",
+            where=source.of("kind"),
+            hint=nearest(str(kind), STUDIES),
         )
-    module, name = STUDIES[kind]
-    settings: type[Settings] = getattr(importlib.import_module(module), name)
-    return settings.parse(data, where="study")
+    return STUDIES[kind].parse(data, where=source)
 
 
 class MetricSettings(Settings):
     """What is optimised."""
 
-    name: str
+    name: Name
     """One of the metrics that a trial ends with, such as ``R@20``."""
     mode: Literal["max", "min"] = "max"
 
@@ -73,11 +70,11 @@ class SchedulerSettings(Settings):
     kind: Literal["asha", "none"] = "none"
     """``asha``: a trial that is not among the best ``1 / reduction`` of those that came to a rung ends there
     (Li et al. 2020)."""
-    grace: int = Field(1, ge=1)
+    grace: Total = 1
     """Step of the first rung: epochs of kinds that count epochs, optimizer steps of neural kinds."""
-    reduction: float = Field(3.0, gt=1)
+    reduction: float = Field(3.0, gt=1, le=1000)
     """Rungs lie at ``grace * reduction ** i``."""
-    longest: int = Field(100, ge=1)
+    longest: Total = 100
     """No rung lies beyond this step."""
 
     @model_validator(mode="after")
@@ -90,11 +87,11 @@ class SchedulerSettings(Settings):
 class BudgetSettings(Settings):
     """How much is tried."""
 
-    trials: int = Field(50, ge=1)
+    trials: int = Field(50, ge=1, le=1_000_000)
     """Trials, failed ones included; of a protocol in two phases the short ones."""
-    minutes: float | None = Field(None, gt=0)
+    minutes: Minutes | None = None
     """No further trial begins after so many minutes of one call."""
-    concurrency: int | None = Field(None, ge=1)
+    concurrency: PositiveSmallCount | None = None
     """Trials at a time; unset: as many as the cluster has room for."""
 
 
@@ -105,34 +102,34 @@ class ProtocolSettings(Settings):
     """What short trials are run with besides their parameters: dotted names."""
     full: Values = Field(default_factory=dict)
     """The same of full ones."""
-    best: int = Field(10, ge=1)
+    best: PositiveSmallCount = 10
     """Short trials that are run again in full."""
 
 
 class ResourceSettings(Settings):
     """What each trial gets."""
 
-    cpus: float = Field(1, gt=0)
+    cpus: PositiveCores = 1
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
-    gpus: float = Field(0, ge=0)
+    gpus: Cores = 0
     """GPUs of each worker."""
-    workers: int = Field(1, ge=1)
+    workers: PositiveSmallCount = 1
     """Above 1, a trial is a Ray Train run of so many workers; neural kinds only."""
 
 
 class ChampionSettings(Settings):
     """What becomes of the best trial's model: registered if it beats the present one on dev."""
 
-    register_as: str = Field(alias="register")
+    register_as: Name = Field(alias="register")
     """Name of the registered model."""
-    alias: str = "champion"
+    alias: Name = "champion"
     task: Literal["local", "global"]
     """The dev queries both are compared on."""
-    system: str
+    system: Name
     """How they rank: one of ``cocite evaluate pipeline --stages``."""
-    metric: str
+    metric: Name
     """Of each query; the test is paired."""
-    sample: int | None = Field(2000, ge=2)
+    sample: int | None = Field(2000, ge=2, le=1_000_000_000)
     """So many of the dev queries; null: all."""
     level: float = Field(LEVEL, gt=0, lt=1)
     """Greatest p of the two-sided paired t-test."""
@@ -154,12 +151,12 @@ class ChampionSettings(Settings):
 class Sweep(Settings):
     """All of a sweep."""
 
-    name: str = Field(pattern=r"^\w[\w .-]*$")
+    name: str = Field(pattern=r"^\w[\w .-]*$", max_length=200)
     """Of its folder too."""
     study: Annotated[SerializeAsAny[Settings], BeforeValidator(_study)]
-    space: dict[str, Any]
+    space: Annotated[dict[Name, Any], Field(max_length=1000)]
     """See :mod:`cocite_tuning.spaces`."""
-    start: tuple[Values, ...] = ({},)
+    start: Annotated[tuple[Values, ...], Field(max_length=10_000)] = ({},)
     """Parameters that are tried before any is drawn; ``{}`` is the thing as it is, which the others are to beat."""
     metric: MetricSettings
     search: Search = "tpe"
@@ -167,11 +164,11 @@ class Sweep(Settings):
     budget: BudgetSettings = BudgetSettings()
     protocol: ProtocolSettings | None = None
     resources: ResourceSettings = ResourceSettings()
-    retries: int = Field(2, ge=0)
+    retries: SmallCount = 2
     """How often a trial is taken up again after its process died."""
-    keep: int = Field(1, ge=1)
+    keep: PositiveSmallCount = 1
     """Trials whose files stay on disk, the best ones; others' are removed as they end."""
-    seed: int = 0
+    seed: Seed = 0
     champion: ChampionSettings | None = None
 
     @property
@@ -203,7 +200,7 @@ def sweep_path(name: str) -> Path:
 def load_sweep(name: str, overrides: Sequence[str] = ()) -> Sweep:
     """A sweep by the name of a shipped one or by its path, with ``key.path=value`` overrides."""
     path = sweep_path(name)
-    return Sweep.parse(with_overrides(read_yaml(path), overrides), where=str(path))
+    return Sweep.load(path, overrides)
 
 
 def checked_space(sweep: Sweep, study: Study) -> Space:

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from pydantic import Field
 
 from cocite.atomic_files import write_atomic
 from cocite.config import Settings, leaves
@@ -30,9 +29,9 @@ from cocite_jobs.runs import Run
 from cocite_jobs.train import KINDS, Manner, is_neural, load_recipe, ready, train
 from cocite_jobs.train import Report as Told
 from cocite_tuning.study import Report
+from cocite_tuning.study_settings import TrainingStudySettings
 from cocite_tuning.usage import INDEX, MODEL, Locations, Usage, command
 from cocite_tuning.usage import training as training_command
-from cocite_tuning.values import Values
 
 OUTCOME = ".outcome.json"
 """What a trial ended with, in its folder: one that is run again has nothing to train any more."""
@@ -42,24 +41,6 @@ BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "final": MEMBERS[: MEMBERS.index("final")],
 }
 """Member of a model folder -> those without which, or with others of the kind, its weights mean nothing."""
-
-
-class TrainingStudySettings(Settings):
-    """What the trials train."""
-
-    kind: Literal["training"] = "training"
-    recipe: str
-    """Name of a shipped recipe or a path."""
-    set: Values = Field(default_factory=dict)
-    """What every trial has set in it."""
-    model: Path | None = None
-    """A model folder whose members every trial begins with, but those that build on what is trained."""
-    before: tuple[str, ...] = ()
-    """Recipes that are trained once for the sweep, in this order, into what every trial begins with."""
-
-    def open(self, corpus: Path, shared: Path) -> TrainingStudy:
-        """The study that these settings describe."""
-        return TrainingStudy(self, str(corpus), shared)
 
 
 @dataclass(frozen=True)

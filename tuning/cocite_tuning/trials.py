@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cocite.atomic_files import write_atomic
-from cocite.config import Settings
 from cocite.errors import IntegrityError, NotFoundError
 
 LATENCY = "latency_ms"
@@ -18,10 +17,14 @@ LATENCY = "latency_ms"
 State = Literal["finished", "stopped", "failed"]
 
 
-class Trial(Settings):
+class Trial(BaseModel):
     """One choice of parameters, and what came of it."""
 
-    model_config = ConfigDict(ser_json_inf_nan="constants")  # a metric may be NaN, and comes back as such
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        ser_json_inf_nan="constants",  # a metric may be NaN, and comes back as such
+    )
 
     number: int
     """From 0, in the order in which the sampler drew them; never used twice in a sweep."""
@@ -43,8 +46,10 @@ class Trial(Settings):
     """One sentence, for a failed trial."""
 
 
-class Trials(Settings):
+class Trials(BaseModel):
     """All trials of a sweep."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sweep: str
     """The sweep's name."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
+from cocite.bounds import Name
 from cocite.config import flat
 
 Values = Annotated[
-    dict[str, Any], BeforeValidator(lambda data: flat(data) if isinstance(data, Mapping) else data)
+    dict[Name, Any],
+    BeforeValidator(lambda data: flat(data) if isinstance(data, Mapping) else data),
+    Field(max_length=1000),
 ]
 """Dotted name -> value; nested mappings do as well."""

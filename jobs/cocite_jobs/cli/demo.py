@@ -30,7 +30,9 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="End after the printed recommendation.")] = False,
     port: Annotated[int, typer.Option(help="Where the page is served.", min=1, max=65535)] = 8000,
     to: Annotated[Path, typer.Option("--to", help="Folder for all that is made; made anew.")] = Path("demo"),
-    sample: Annotated[int, typer.Option(min=10, help="Most queries that are evaluated, of each kind.")] = 300,
+    sample: Annotated[
+        int, typer.Option(min=10, max=1_000_000_000, help="Most queries that are evaluated, of each kind.")
+    ] = 300,
 ) -> None:
     """Run the whole chain: import, train, index, evaluate, serve; each step is a command you can type yourself."""
     from cocite.corpus.importers import open_source

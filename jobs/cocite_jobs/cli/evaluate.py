@@ -100,7 +100,8 @@ def pipeline(
         int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
     ] = 64,
     rerank: Annotated[
-        int | None, typer.Option(min=0, help="Candidates that the cross-encoder reads [default: 50].")
+        int | None,
+        typer.Option(min=0, max=100_000, help="Candidates that the cross-encoder reads [default: 50]."),
     ] = None,
     index: IndexOption = None,
     to: RunsOption = None,
@@ -214,7 +215,7 @@ def reranking(
     seed: SeedOption = 0,
     depths: Annotated[str, typer.Option(help="Numbers of reranked candidates.")] = "10,20,50,100",
     oracle_depth: Annotated[
-        int, typer.Option(help="Candidates of the reranking table; the paper has 2000.")
+        int, typer.Option(min=2, max=100_000, help="Candidates of the reranking table; the paper has 2000.")
     ] = 100,
     index: IndexOption = None,
     markdown: MarkdownOption = None,

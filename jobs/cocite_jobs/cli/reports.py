@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 CorpusOption = Annotated[Path, typer.Option(help="Corpus store.")]
 SplitOption = Annotated[str, typer.Option(help="Whose papers ask: test, dev or train.")]
-SampleOption = Annotated[int | None, typer.Option(min=1, help="So many of the queries, drawn by the seed.")]
-SeedOption = Annotated[int, typer.Option(min=0, help="Draws the sample.")]
+SampleOption = Annotated[
+    int | None, typer.Option(min=1, max=1_000_000_000, help="So many of the queries, drawn by the seed.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Draws the sample.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option(

@@ -27,6 +27,17 @@ from cocite.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, t
 from cocite.baselines.sections import KINDS, query_sections, section_kinds
 from cocite.baselines.texts import CitingTexts, nearest_words, only_words
 from cocite.baselines.vectors import VectorBaseline, read_contexts
+from cocite.bounds import (
+    BatchSize,
+    Epochs,
+    Heads,
+    LearningRate,
+    PositiveFactor,
+    PositiveSmallCount,
+    Power,
+    SmallCount,
+    TextLength,
+)
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
@@ -39,25 +50,25 @@ WITHOUT = 0.5
 class DacrSettings(Settings):
     """The network, and how it is trained."""
 
-    heads: int = Field(4, ge=1)
+    heads: Heads = 4
     """Heads of the self-attention."""
-    words: int = Field(40, ge=1)
+    words: TextLength = 40
     """Words read of a context, those in its middle."""
-    structural: int = Field(5, ge=0)
+    structural: SmallCount = 5
     """Other citations read of a manuscript, drawn anew each time."""
-    start: float = Field(0.1, gt=0)
+    start: PositiveFactor = 0.1
     """Mean length that vectors begin with: as long as PV-DM leaves them, they hardly learn."""
-    epochs: int = Field(3, ge=1)
+    epochs: Epochs = 3
     """Passes over the pairs of context and cited paper."""
-    batch: int = Field(256, ge=1)
+    batch: BatchSize = 256
     """Pairs of a step."""
-    negatives: int = Field(5, ge=1)
+    negatives: PositiveSmallCount = 5
     """Papers that each pair is told from (gensim's default)."""
-    noise: int = Field(1000, ge=1)
+    noise: int = Field(1000, ge=1, le=1_000_000)
     """Papers drawn for a batch: all its pairs are told from them, each as from ``negatives`` of them."""
-    power: float = Field(0.75, ge=0)
+    power: Power = 0.75
     """Of the number of contexts that cite a paper, in the noise."""
-    learning_rate: float = Field(0.01, gt=0)
+    learning_rate: LearningRate = 0.01
     """Adam's."""
 
 

@@ -13,22 +13,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from cocite.baselines.texts import CitingTexts, line_file, mean_vectors, only_words
+from cocite.bounds import Dimension, Epochs, PositiveSmallCount
 from cocite.config import Settings
 
 
 class Doc2VecSettings(Settings):
     """How PV-DM vectors are trained."""
 
-    dimension: int = Field(100, ge=1)
+    dimension: Dimension = 100
     """Components of a vector (gensim's default)."""
-    window: int = Field(5, ge=1)
+    window: PositiveSmallCount = 5
     """Words either side that predict a word with the paper's vector, at most (gensim's default)."""
-    epochs: int = Field(10, ge=1)
+    epochs: Epochs = 10
     """Passes over the papers, and again as many in which all papers' vectors are inferred (gensim's default)."""
-    negatives: int = Field(5, ge=1)
+    negatives: PositiveSmallCount = 5
     """Words drawn for each that is predicted (gensim's default)."""
 
 

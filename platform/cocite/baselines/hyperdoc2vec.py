@@ -22,25 +22,26 @@ from torch import nn
 
 from cocite.baselines.citing_pairs import CitingPairs, noise_loss, same_paper, table
 from cocite.baselines.texts import CitingTexts, only_words
+from cocite.bounds import BatchSize, Epochs, LearningRate, PositiveFactor, PositiveSmallCount, Power
 from cocite.config import Settings
 
 
 class HyperDoc2VecSettings(Settings):
     """How IN and OUT vectors are trained."""
 
-    start: float = Field(0.1, gt=0)
+    start: PositiveFactor = 0.1
     """Mean length that vectors begin with: as long as PV-DM leaves them, they hardly learn."""
-    epochs: int = Field(6, ge=1)
+    epochs: Epochs = 6
     """Passes over the pairs of context and cited paper."""
-    batch: int = Field(256, ge=1)
+    batch: BatchSize = 256
     """Pairs of a step."""
-    negatives: int = Field(5, ge=1)
+    negatives: PositiveSmallCount = 5
     """Papers that each pair is told from (gensim's default)."""
-    noise: int = Field(1000, ge=1)
+    noise: int = Field(1000, ge=1, le=1_000_000)
     """Papers drawn for a batch: all its pairs are told from them, each as from ``negatives`` of them."""
-    power: float = Field(0.75, ge=0)
+    power: Power = 0.75
     """Of the number of contexts that cite a paper, in the noise."""
-    learning_rate: float = Field(0.01, gt=0)
+    learning_rate: LearningRate = 0.01
     """Adam's."""
 
 

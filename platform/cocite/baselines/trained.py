@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
@@ -24,6 +24,7 @@ from cocite.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc2vec
 from cocite.baselines.texts import CitingTexts
 from cocite.baselines.vectors import MeanWords, VectorBaseline
 from cocite.baselines.word2vec import Word2VecSettings, word2vec
+from cocite.bounds import Seed
 from cocite.config import Settings
 from cocite.corpus.history import History
 from cocite.errors import CociteError, InputError, nearest
@@ -50,7 +51,7 @@ class BaselineSettings(Settings):
     d2v: Doc2VecSettings = Doc2VecSettings()
     hd2v: HyperDoc2VecSettings = HyperDoc2VecSettings()
     dacr: DacrSettings = DacrSettings()
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """Of all that is drawn."""
 
     @model_validator(mode="after")

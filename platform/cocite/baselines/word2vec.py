@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from cocite.baselines.texts import CitingTexts, line_file, with_citations
+from cocite.bounds import Dimension, Epochs, PositiveSmallCount
 from cocite.config import Settings
 
 
 class Word2VecSettings(Settings):
     """How skip-gram vectors are trained."""
 
-    dimension: int = Field(100, ge=1)
+    dimension: Dimension = 100
     """Components of a vector (gensim's default)."""
-    window: int = Field(10, ge=1)
+    window: PositiveSmallCount = 10
     """Words either side that a word predicts, at most."""
-    epochs: int = Field(5, ge=1)
+    epochs: Epochs = 5
     """Passes over the contexts (gensim's default)."""
-    negatives: int = Field(5, ge=1)
+    negatives: PositiveSmallCount = 5
     """Words drawn for each that is predicted (gensim's default)."""
 
 

@@ -169,7 +169,7 @@ def show(store: Store, id_: Annotated[str, typer.Argument(metavar="ID")], as_jso
 def synth(
     to: To,
     papers: Annotated[int, typer.Option(min=10, max=100_000_000, help="Number of papers.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same corpus.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same corpus.")] = 0,
     context_rate: Annotated[float, typer.Option(min=0, max=20, help="Contexts per paper, on average.")] = 4.0,
     sentences: Annotated[bool, typer.Option("--sentences", help="Write bodies as well.")] = False,
     one_year: Annotated[
@@ -215,7 +215,7 @@ def split(
         str | None,
         typer.Option(metavar="DEV,TEST", help="Random by paper: shares of dev and test, as 0.1,0.1."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random split.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the random split.")] = 0,
     without: Annotated[
         Path | None,
         typer.Option(help="Take out of train the papers whose title is in this other store (leak filter)."),

@@ -19,7 +19,10 @@ app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True
 Root = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder.")]
 Model = Annotated[Path | None, typer.Option(help="Model folder whose encoders make the vectors.")]
 Keep = Annotated[
-    int, typer.Option(min=1, help="Versions that stay; older ones are deleted when nobody has them open.")
+    int,
+    typer.Option(
+        min=1, max=10_000, help="Versions that stay; older ones are deleted when nobody has them open."
+    ),
 ]
 
 
@@ -31,7 +34,10 @@ def build(
     known_until: Annotated[
         int | None,
         typer.Option(
-            metavar="YEAR", help="Links and contexts of later papers do not count [default: all count]."
+            metavar="YEAR",
+            min=0,
+            max=9999,
+            help="Links and contexts of later papers do not count [default: all count].",
         ),
     ] = None,
     before_split: Annotated[
@@ -64,7 +70,7 @@ def build(
     from cocite.retrieval.index import FIELDS
     from cocite.retrieval.snapshot import IndexSnapshot
 
-    parameters = Bm25Fields.given(bm25 or [], where="--bm25")
+    parameters = Bm25Fields.given(bm25 or [], option="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
     before = _bm25(to)
     known = known_history(store, known_until=known_until, before_split=before_split)

@@ -52,7 +52,8 @@ def rank(
         typer.Option(help="Which texts of a query bm25 matches; the best known for its kind by default."),
     ] = None,
     rerank: Annotated[
-        int | None, typer.Option(min=0, help="Candidates that the cross-encoder reads [default: 50].")
+        int | None,
+        typer.Option(min=0, max=100_000, help="Candidates that the cross-encoder reads [default: 50]."),
     ] = None,
     candidates: CandidatesOption = "all",
     k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,

@@ -48,7 +48,7 @@ class QueryLine(Settings):
     """Its key phrases."""
     paper: Annotated[str, Field(max_length=256)] = ""
     """The manuscript's id when it is in the corpus: never recommended, and what the line lacks is taken from it."""
-    sentence: Annotated[int, Field(ge=-1)] | None = None
+    sentence: Annotated[int, Field(ge=-1, le=1_000_000)] | None = None
     """Position of the gap's sentence in the manuscript's body."""
     exclude: Annotated[tuple[Annotated[str, Field(max_length=256)], ...], Field(max_length=10_000)] = ()
     """Ids of papers not to recommend."""

@@ -10,12 +10,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from cocite.artifacts import publish
+from cocite.bounds import Dimension, Name
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
@@ -38,7 +38,7 @@ PAIRS = 65_536
 class NNSelectConfig(Settings):
     """``config.json`` of an NNSelect artifact."""
 
-    dimension: int = Field(gt=0, le=65_536)
+    dimension: Dimension
     fields: FieldSettings
 
 
@@ -47,7 +47,7 @@ class NNRankConfig(Settings):
 
     model: NNRankModelSettings
     fields: FieldSettings
-    nnselect: str
+    nnselect: Name
     """Id of the encoder whose similarities it was trained on."""
 
 

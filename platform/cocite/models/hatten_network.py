@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
+from cocite.bounds import Dimension, Heads, ProperShare
 from cocite.config import Settings
 from cocite.text.paragraphs import CONTEXT, GAP, KINDS, Paragraphs
 
@@ -27,16 +28,16 @@ BUCKET = 4096
 class HattenModelSettings(Settings):
     """Size and shape of the model."""
 
-    dimension: int = Field(200, ge=1)
+    dimension: Dimension = 200
     """Of words, paragraphs and documents."""
-    heads: int = Field(5, ge=1)
+    heads: Heads = 5
     """Heads of attention and of pooling; they share the dimension."""
-    feed_forward: int = Field(800, ge=1)
+    feed_forward: Dimension = 800
     """Width between the two linear maps of a transformer layer."""
-    dropout: float = Field(0.1, ge=0, lt=1)
-    word_dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: ProperShare = 0.1
+    word_dropout: ProperShare = 0.0
     """Share of a paragraph's words that training does not see."""
-    positions: int = Field(512, ge=2)
+    positions: int = Field(512, ge=2, le=1_000_000)
     """Places that are told apart; further ones are as the last."""
     roles: bool = True
     """Whether a query's title and abstract have types of their own; in the paper they have those of a candidate's."""

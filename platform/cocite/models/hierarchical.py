@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from cocite.bounds import Dimension, Heads, Layers, ProperShare, TextLength
 from cocite.config import Settings
 from cocite.models.packed_attention import Packed, attention, rows_of, sorted_by_length, wide
 from cocite.models.tied_words import Words
@@ -29,19 +30,19 @@ CHUNK = 8192
 class HierarchicalSettings(Settings):
     """Size and shape of an encoder."""
 
-    sentence_layers: int = Field(6, ge=0)
+    sentence_layers: Layers = 6
     """Layers over the tokens of a sentence."""
-    document_layers: int = Field(6, ge=0)
+    document_layers: Layers = 6
     """Layers over the sentences of a document."""
-    hidden: int = Field(768, ge=1)
+    hidden: Dimension = 768
     """d, width of tokens, sentences and documents."""
-    heads: int = Field(12, ge=1)
+    heads: Heads = 12
     """Attention heads; they divide ``hidden``."""
-    inner: int = Field(3072, ge=1)
+    inner: Dimension = 3072
     """Width within a feed-forward layer."""
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: ProperShare = 0.1
     """Of embeddings, and of what a layer adds to its input."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    attention_dropout: ProperShare = 0.0
     """Of attention weights; without it attention on a GPU needs no padding."""
     norm: Literal["post", "pre"] = "post"
     """``post``: layer norm behind each residual, as in the paper. ``pre``: before each branch, whose output begins at
@@ -52,9 +53,9 @@ class HierarchicalSettings(Settings):
     weighted: bool = False
     """Whether each place in a document has a weight in the sum over its sentences; they begin at 1, where those of the
     paper stay. A manuscript's citing sentence need not count as little then as one of its abstract."""
-    sentence_tokens: int = Field(64, ge=2)
+    sentence_tokens: int = Field(64, ge=2, le=65_535)
     """Tokens of a sentence at most."""
-    sentences: int = Field(64, ge=1)
+    sentences: TextLength = 64
     """Sentences of a document at most."""
 
     @model_validator(mode="after")

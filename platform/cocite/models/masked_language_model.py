@@ -14,6 +14,7 @@ from torch.nn import functional
 from transformers import BertConfig, BertForMaskedLM
 
 from cocite.artifacts import publish
+from cocite.bounds import Heads, ProperShare
 from cocite.config import Settings
 
 KIND = "masked-lm"
@@ -22,16 +23,16 @@ KIND = "masked-lm"
 class BertSettings(Settings):
     """The shape of the encoder."""
 
-    hidden: int = Field(256, ge=8)
+    hidden: int = Field(256, ge=8, le=65_536)
     """d, width of a token's state."""
-    layers: int = Field(4, ge=1)
-    heads: int = Field(4, ge=1)
+    layers: int = Field(4, ge=1, le=1000)
+    heads: Heads = 4
     """Attention heads; they divide ``hidden``."""
-    inner: int = Field(1024, ge=8)
+    inner: int = Field(1024, ge=8, le=65_536)
     """Width within a feed-forward layer."""
-    positions: int = Field(512, ge=16)
+    positions: int = Field(512, ge=16, le=65_536)
     """Tokens that can be read at once."""
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: ProperShare = 0.1
 
     @model_validator(mode="after")
     def _possible(self) -> BertSettings:

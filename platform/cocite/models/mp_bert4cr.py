@@ -42,7 +42,7 @@ class MpBert4crConfig(Settings):
     model: MpBert4crModelSettings
     contexts: DynamicContextSettings
     """Sentences that are read of a manuscript and of a paper."""
-    sentence_tokens: int = Field(ge=2)
+    sentence_tokens: int = Field(ge=2, le=65_535)
     """Tokens of a sentence at most."""
     title: bool
     """Whether a title is read as a sentence."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
+from cocite.bounds import Dimension
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.models.nnselect import TokenBags, WordVectors
@@ -20,11 +22,11 @@ from cocite.text.fields import METADATA, TEXT, shared
 class NNRankModelSettings(Settings):
     """Size of the model, and which groups of features it sees (each can be turned off: Table 3)."""
 
-    dimension: int = 75
+    dimension: Dimension = 75
     """Of the word vectors."""
-    metadata_dimension: int = 25
+    metadata_dimension: Dimension = 25
     """Of the vectors of authors, venues and keyphrases."""
-    hidden: tuple[int, int] = (20, 20)
+    hidden: tuple[Dimension, Dimension] = (20, 20)
     """Units of the two ELU layers."""
     siamese: bool = True
     """Whether query and candidate share their vectors."""
@@ -39,6 +41,12 @@ class NNRankModelSettings(Settings):
     authors: bool = False
     venue: bool = False
     keyphrases: bool = False
+
+    @model_validator(mode="after")
+    def _some(self) -> NNRankModelSettings:
+        if not self.features:
+            raise ValueError("all features are turned off: there would be nothing to order by")
+        return self
 
     @property
     def metadata(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from cocite.artifacts import publish
+from cocite.bounds import Location, TextPart
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -50,11 +51,11 @@ class SentenceSettings(Settings):
     """Tokens of a text that are read, the special ones included; what is longer is cut."""
     pooling: Pooling = "mean"
     """How the states of a text's tokens become one vector."""
-    query_prompt: str = ""
+    query_prompt: TextPart = ""
     """What stands before contexts and before manuscripts that ask."""
-    document_prompt: str = ""
+    document_prompt: TextPart = ""
     """What stands before papers, and before manuscripts where they are compared as papers."""
-    separator: str = ". "
+    separator: TextPart = ". "
     """What stands between title and abstract."""
     lower_case: bool = False
     """Whether the case of texts is lowered, whatever the tokenizer does."""
@@ -68,17 +69,17 @@ class SentenceRecipe(Settings):
     """
 
     kind: Literal["sentence"] = "sentence"
-    encoder: str = "sentence-transformers/all-MiniLM-L6-v2"
+    encoder: Location = "sentence-transformers/all-MiniLM-L6-v2"
     """A name on the Hugging Face hub, or a folder with ``config.json``, safetensors and a tokenizer."""
     max_tokens: int | None = Field(None, ge=8, le=MAX_TOKENS)
     """Tokens of a text that are read, the special ones included; what is longer is cut."""
     pooling: Pooling | None = None
     """How the states of a text's tokens become one vector."""
-    query_prompt: str | None = None
+    query_prompt: TextPart | None = None
     """What stands before contexts and before manuscripts that ask."""
-    document_prompt: str | None = None
+    document_prompt: TextPart | None = None
     """What stands before papers, and before manuscripts where they are compared as papers."""
-    separator: str = ". "
+    separator: TextPart = ". "
     """What stands between title and abstract; SPECTER reads ``[SEP]``."""
     normalize: bool = False
     """Compare vectors by their cosine where the folder says dot product or a distance; else such a folder is refused.

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
@@ -19,7 +20,7 @@ from cocite.manifests import MANIFEST
 from cocite.models import hub
 from cocite.verification import open_verified
 
-Layers = int | Literal["alternate"] | None
+Layers = Annotated[int, Field(ge=1, le=1_000)] | Literal["alternate"] | None
 """Layers to keep of a trunk: the first n; ``alternate``: every second, from the first; None: all."""
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from cocite.artifacts import publish
+from cocite.bounds import Epochs, PositiveSmallCount
 from cocite.config import Settings
 from cocite.errors import CociteError, InputError, IntegrityError
 from cocite.locks import locked
@@ -28,9 +28,9 @@ from cocite.write_errors import writing_to
 class Word2VecSettings(Settings):
     """How vectors are trained on a corpus."""
 
-    epochs: int = Field(3, ge=1)
+    epochs: Epochs = 3
     """Passes over the sentences (``source: corpus``)."""
-    window: int = Field(8, ge=1)
+    window: PositiveSmallCount = 8
     """Words either side that a word is predicted from (``source: corpus``)."""
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from cocite.bounds import Location
 from cocite.corpus.history import History
 from cocite.models.pretrained import read_vectors
 from cocite.models.word2vec import Word2VecSettings, kept
@@ -30,7 +31,7 @@ class WordVectorSettings(Word2VecSettings):
     source: Literal["corpus", "file", "random"] = "corpus"
     """``corpus``: word2vec over the body sentences of the training period's papers. ``file``: of ``path``.
     ``random``: drawn."""
-    path: str | None = None
+    path: Location | None = None
     """Text file in GloVe's or word2vec's format (``source: file``)."""
     trained: bool = True
     """Whether training moves them; in the paper they stay."""

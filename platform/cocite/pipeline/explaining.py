@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
-from bm25s.stopwords import STOPWORDS_EN_PLUS
 from numpy.typing import NDArray
 
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
@@ -19,8 +19,14 @@ WORDS = 8
 NEIGHBOURS = 5
 SENTENCES = 3
 """How many shared words, neighbours and sentences an author is shown of each paper."""
-FUNCTION_WORDS = frozenset(STOPWORDS_EN_PLUS)
-"""Words that are matched but no reason to cite anything: "we", "which", "from"."""
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Words that are matched but no reason to cite anything: "we", "which", "from"."""
+    from bm25s.stopwords import STOPWORDS_EN_PLUS  # its package takes a third of a second to import
+
+    return frozenset(STOPWORDS_EN_PLUS)
 
 
 class Explainer:
@@ -77,7 +83,7 @@ class Explainer:
     ) -> list[Evidence]:
         """Why each of some papers is recommended to a query, which is one at a position of the batch."""
         text = manuscript_texts([query])[0]
-        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, FUNCTION_WORDS)
+        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, function_words())
         citing: list[tuple[int, ...]] = [()] * len(rows)
         quoted: list[tuple[tuple[int, str], ...]] = [()] * len(rows)
         if (near := candidates.neighbour_voters) is not None:

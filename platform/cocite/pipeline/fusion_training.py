@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from cocite.bounds import Depth, FilePath, Name, ProperShare, Seed, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.pipeline.first_stage import FirstStage
@@ -37,20 +37,23 @@ STEPS = 10
 class RankingRecipe(Settings):
     """What every training of a LambdaMART is told."""
 
-    tasks: tuple[Literal["local", "global"], ...] = ("local", "global")
+    tasks: Annotated[tuple[Literal["local", "global"], ...], Field(min_length=1, max_length=2)] = (
+        "local",
+        "global",
+    )
     """Kinds of query; one that the corpus has no examples of is left out, and said so."""
-    queries: int = Field(4000, ge=1)
+    queries: Total = 4000
     """Most queries of a kind, drawn with the seed."""
-    held_out: float = Field(0.2, ge=0, lt=1)
+    held_out: ProperShare = 0.2
     """Share of the manuscripts whose queries the dev metric is measured on, other fusions being trained on the rest;
     the one that is kept sees all. Where that is few queries, several such shares are measured, each by its own."""
-    without: tuple[str, ...] = ()
+    without: Annotated[tuple[Name, ...], Field(max_length=1000)] = ()
     """Signals left out, by their beginning: ``nnrank``, ``shared-authors``, ``neighbours`` …"""
     trees: FusionSettings = FusionSettings()
     """How the trees are grown."""
-    index: Path | None = None
+    index: FilePath | None = None
     """An index folder of the same corpus, whose vectors and word statistics are taken in place of making them anew."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the draw of queries."""
     keep: Keep = "unless_below"
     """What becomes of a fusion that is below the order before it on dev: it is left out, or kept (``always``)."""
@@ -60,9 +63,9 @@ class FusionRecipe(RankingRecipe):
     """How a learned fusion is trained."""
 
     kind: Literal["fusion"] = "fusion"
-    local_depth: int = Field(300, ge=2, le=2000)
+    local_depth: Depth = 300
     """Candidates of a local query."""
-    global_depth: int = Field(500, ge=2, le=2000)
+    global_depth: Depth = 500
     """Candidates of a global query."""
     reserve: float = Field(0.0, ge=0, le=0.9)
     """Share of the dev manuscripts that the fusion does not see, so that a final fusion can be trained on them."""
@@ -72,7 +75,7 @@ class FinalRecipe(RankingRecipe):
     """How a final fusion is trained: behind the cross-encoder, on the dev manuscripts that the fusion did not see."""
 
     kind: Literal["final"] = "final"
-    queries: int = Field(600, ge=1)
+    queries: Total = 600
     """Most queries of a kind. Each costs ``rerank`` pairs of the cross-encoder."""
     rerank: int = Field(50, ge=2, le=1000)
     """Candidates of a query that the cross-encoder reads."""

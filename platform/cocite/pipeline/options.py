@@ -53,12 +53,12 @@ class Options:
     """Whether to collect the reasons."""
 
     def __post_init__(self) -> None:
-        if self.top_k < 1 or self.depth < 1:
-            raise InputError(f"top_k = {self.top_k} and depth = {self.depth} must be at least 1")
-        if self.rerank < 0 or not 0 <= self.cross_weight <= 1:
-            raise InputError(
-                f"rerank = {self.rerank} must be at least 0, and cross_weight = {self.cross_weight} from 0 to 1"
-            )
+        for name, least in (("top_k", 1), ("depth", 1), ("rerank", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"{name} = {value!r} must be a whole number of at least {least}")
+        if not 0 <= self.cross_weight <= 1:
+            raise InputError(f"cross_weight = {self.cross_weight} must be from 0 to 1")
         if self.year_from and self.year_to and self.year_from > self.year_to:
             raise InputError(f"year_from {self.year_from} is later than year_to {self.year_to}")
 

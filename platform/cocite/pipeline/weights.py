@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from cocite.artifacts import publish
 from cocite.atomic_files import write_atomic
+from cocite.bounds import Factor, Name
 from cocite.config import Settings
 from cocite.manifests import read_json
 from cocite.verification import open_verified
@@ -99,9 +100,9 @@ def weights_for(encoders: Collection[str], blend: Blend | None = None) -> Mappin
 class Weighing(Settings):
     """All weights for one kind of query."""
 
-    encoders: tuple[str, ...] = ()
+    encoders: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
     """The encoders that were there when they were found: beside a further one they mean nothing."""
-    weights: Annotated[dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Field(min_length=1)]
+    weights: Annotated[dict[Name, Factor], Field(min_length=1, max_length=1000)]
     """Signal -> weight; what is not named weighs nothing."""
 
 

@@ -12,19 +12,22 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from cocite.artifacts import publish
+from cocite.bounds import Penalty, PositiveShare, Seed, Threads, Total
 from cocite.config import Settings
 from cocite.errors import InputError, IntegrityError
 from cocite.manifests import read_json
 from cocite.protocols import Ranking, require_finite
 from cocite.verification import open_verified
+
+if TYPE_CHECKING:
+    import lightgbm  # half a second, with scikit-learn and pandas: where trees are grown or read, and nowhere else
 
 KIND = "learned-fusion"
 QUERY_KINDS = ("local", "global")
@@ -37,25 +40,25 @@ class FusionSettings(Settings):
 
     trees: int = Field(250, ge=1, le=10_000)
     """Boosting rounds."""
-    learning_rate: float = Field(0.05, gt=0, le=1)
+    learning_rate: PositiveShare = 0.05
     """Weight of each tree."""
     leaves: int = Field(31, ge=2, le=1024)
     """Leaves of a tree."""
-    least_in_leaf: int = Field(50, ge=1)
+    least_in_leaf: Total = 50
     """Candidates that a leaf must hold."""
-    truncation: int = Field(20, ge=1)
+    truncation: Total = 20
     """Positions at the top whose order counts in training."""
-    feature_share: float = Field(0.5, gt=0, le=1)
+    feature_share: PositiveShare = 0.5
     """Share of the signals that each tree may use."""
-    query_share: float = Field(0.8, gt=0, le=1)
+    query_share: PositiveShare = 0.8
     """Share of the candidates that each tree sees."""
     bins: int = Field(63, ge=3, le=65_535)
     """Distinct values that a signal is rounded to."""
-    l2: float = Field(1.0, ge=0)
+    l2: Penalty = 1.0
     """L2 regularisation of the leaves' values."""
-    seed: int = 0
+    seed: Seed = 0
     """Of all draws."""
-    threads: int = Field(2, ge=1)
+    threads: Threads = 2
     """CPU threads."""
 
 
@@ -126,6 +129,8 @@ class LearnedFusion:
     @classmethod
     def load_all(cls, folder: Path) -> dict[str, LearnedFusion]:
         """Read what :meth:`save_all` wrote."""
+        import lightgbm
+
         open_verified(folder, kind=KIND)
         result = {}
         for kind in QUERY_KINDS:
@@ -162,6 +167,8 @@ def train(
         names: which signals to read, in what order; all, sorted, by default.
         after: told the booster and how many trees it has, after each of them.
     """
+    import lightgbm
+
     settings = settings or FusionSettings()
     names = tuple(sorted(signals) if names is None else names)
     taught = relevant.any(axis=1)

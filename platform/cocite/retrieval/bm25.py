@@ -20,7 +20,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import bm25s
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -383,6 +382,8 @@ def _weights(counts: sp.csr_matrix, vocabulary: dict[str, int], k1: float, b: fl
     shape = (len(vocabulary), counts.shape[0])
     if not counts.nnz:
         return sp.csr_matrix(shape, dtype=np.float32)  # The library divides by the mean length, 0 here.
+    import bm25s  # a third of a second, and only who builds an index needs it
+
     # SciPy makes the matrix by counting, in a third of the memory that the library's own sort takes.
     engine = bm25s.BM25(method="lucene", k1=k1, b=b, dtype="float32", csc_backend="scipy")
     engine.index(_Documents(counts, vocabulary), create_empty_token=False, show_progress=False)

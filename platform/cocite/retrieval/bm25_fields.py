@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import Field
-
-from cocite.config import Settings, flat, with_overrides
+from cocite.bounds import Factor, Share
+from cocite.config import Settings, flat
 from cocite.retrieval.bm25 import Bm25Index
 
 
 class Bm25Settings(Settings):
     """Of one field."""
 
-    k1: float = Field(1.2, ge=0, allow_inf_nan=False)
+    k1: Factor = 1.2
     """How soon a further occurrence of a word stops counting; 0: it never counts."""
-    b: float = Field(0.75, ge=0, le=1)
+    b: Share = 0.75
     """How far a long text must have more of a word to score alike, from not at all to in proportion."""
 
 
@@ -28,9 +27,9 @@ class Bm25Fields(Settings):
     abstract: Bm25Settings = Bm25Settings()
 
     @classmethod
-    def given(cls, values: Sequence[str], *, where: str) -> Bm25Fields:
+    def given(cls, values: Sequence[str], *, option: str) -> Bm25Fields:
         """From ``FIELD.k1=VALUE`` and ``FIELD.b=VALUE``."""
-        return cls.parse(with_overrides({}, values, where=where), where=where)
+        return cls.parse({}, overrides=values, option=option)
 
     @classmethod
     def of(cls, papers: Mapping[str, Bm25Index]) -> Bm25Fields:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from cocite.protocols import Query
-from cocite.retrieval.bm25 import Bm25Index
 from cocite.text.gaps import strip_marks
+
+if TYPE_CHECKING:
+    from cocite.retrieval.bm25 import Bm25Index
 
 
 class QueryForm(StrEnum):

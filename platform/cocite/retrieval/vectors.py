@@ -21,8 +21,18 @@ from cocite.errors import InputError, NotFoundError, nearest
 from cocite.manifests import read_error, read_json
 from cocite.protocols import NO_ROW, Ranking
 
-# FAISS's type stubs lack much of its Python interface.
-faiss: Any = importlib.import_module("faiss")
+
+class _Faiss:
+    """The library, imported when it is first used: an index without vectors opens without it.
+
+    Its type stubs lack much of its Python interface, so that everything is ``Any``.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("faiss"), name)
+
+
+faiss = _Faiss()
 
 KINDS = ("flat", "ivf", "ivfpq", "hnsw")
 FLAT_LIMIT = 100_000

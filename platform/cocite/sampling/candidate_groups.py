@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from cocite.bounds import PositiveSmallCount, Share
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW
@@ -22,13 +23,13 @@ class GroupSettings(Settings):
     candidates: Literal["sampled", "top"] = "sampled"
     """``sampled``: one cited paper and some that are not cited (HAtten, Section 5). ``top``: the first ones, cited or
     not, as they come (Nogueira et al., Section 4.2)."""
-    top: int = Field(10, ge=2)
+    top: int = Field(10, ge=2, le=2000)
     """Candidates of a group (``top``)."""
-    negatives: int = Field(62, ge=1)
+    negatives: PositiveSmallCount = 62
     """Candidates that the query does not cite (``sampled``)."""
-    near: int = Field(20, ge=1)
+    near: PositiveSmallCount = 20
     """So many first candidates are the near ones."""
-    near_share: float = Field(0.0, ge=0, le=1)
+    near_share: Share = 0.0
     """Share of the negatives drawn among the near ones; the others come from behind them. 0: all are drawn evenly."""
     missed: bool = True
     """Whether a cited paper that the retriever did not find is trained on, too (``sampled``)."""

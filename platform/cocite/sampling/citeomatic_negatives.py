@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
+from cocite.bounds import PositiveSmallCount, SmallCount, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
@@ -26,22 +28,32 @@ ROUNDS = 8
 class NegativeSettings(Settings):
     """How many negatives of which kind a query gets."""
 
-    random: int = 2
+    random: SmallCount = 2
     """Random negatives for each query's turn."""
-    neighbour: int = 2
+    neighbour: SmallCount = 2
     """Nearest-neighbour negatives for each query's turn."""
-    cited_by_cited: int = 2
+    cited_by_cited: SmallCount = 2
     """Citation-of-citation negatives for each query's turn. The three sum to the paper's 6."""
-    neighbours: int = 10
+    neighbours: PositiveSmallCount = 10
     """How many nearest neighbours are looked at."""
-    percentile: float = 5.0
+    percentile: float = Field(5.0, ge=0, le=100)
     """A neighbour is a negative when its text is less like the query's than this percentile of its citations."""
-    min_citations: int = 1
+    min_citations: Total = 1
     """Papers that cite fewer are no queries."""
-    max_citations: int = 100
+    max_citations: Total = 100
     """Papers that cite more are no queries."""
     no_later: bool = True
     """Whether negatives are papers no later than the query: a later one tells nothing of what is not cited."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> NegativeSettings:
+        if not self.per_query:
+            raise ValueError("random, neighbour and cited_by_cited are all 0: there would be no negatives")
+        if self.min_citations > self.max_citations:
+            raise ValueError(
+                f"min_citations is {self.min_citations}, above max_citations, {self.max_citations}"
+            )
+        return self
 
     @property
     def per_query(self) -> int:

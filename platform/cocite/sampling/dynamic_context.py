@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
+from cocite.bounds import TextLengthOrNone
 from cocite.config import Settings
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import MANUSCRIPTS, PAPERS, Draws
@@ -25,15 +26,15 @@ MOST = 1 << PLACE
 class DynamicContextSettings(Settings):
     """How many sentences; the defaults are the paper's. There may be fewer."""
 
-    around: int = Field(1, ge=0)
+    around: TextLengthOrNone = 1
     """Sentences read on each side of the one with the citation."""
-    earlier: int = Field(27, ge=0)
+    earlier: TextLengthOrNone = 27
     """Sentences of a manuscript drawn from what stands before these."""
-    abstract: int = Field(10, ge=0)
+    abstract: TextLengthOrNone = 10
     """Sentences of a paper's abstract, from its beginning on; its title, where it is read, is the first."""
-    body: int = Field(30, ge=0)
+    body: TextLengthOrNone = 30
     """Sentences of a paper drawn from its body."""
-    manuscript_abstract: int = Field(0, ge=0)
+    manuscript_abstract: TextLengthOrNone = 0
     """Sentences of the manuscript's own title and abstract that are read before all others; the paper reads none."""
     fixed: bool = False
     """Draw the same sentences each time: the *no_dynamic* variant of the paper's ablation."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cocite.bounds import SmallCount, TextLength, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
@@ -34,20 +35,20 @@ Bags = Mapping[str, CSR]
 class FieldSettings(Settings):
     """What of a paper is read (Citeomatic, Table 8, its values for PubMed and DBLP)."""
 
-    vocabulary_size: int = 200_000
+    vocabulary_size: Total = 200_000
     """Word types of titles and abstracts."""
-    min_papers_per_word: int = 2
+    min_papers_per_word: Total = 2
     """Rarer words are not numbered: a word of one paper can link it to no other."""
-    max_title: int = 50
+    max_title: TextLength = 50
     """Words read of a title."""
-    max_abstract: int = 500
+    max_abstract: TextLength = 500
     """Words read of an abstract."""
-    min_papers_per_author: int = 1
-    min_papers_per_venue: int = 1
-    min_papers_per_keyphrase: int = 5
-    max_authors: int = 8
+    min_papers_per_author: Total = 1
+    min_papers_per_venue: Total = 1
+    min_papers_per_keyphrase: Total = 5
+    max_authors: SmallCount = 8
     """Authors read of a paper."""
-    max_keyphrases: int = 20
+    max_keyphrases: SmallCount = 20
     """Keyphrases read of a paper."""
 
 

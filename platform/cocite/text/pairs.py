@@ -24,6 +24,7 @@ from pydantic import Field
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from cocite.bounds import Name
 from cocite.config import Settings
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import Query
@@ -46,7 +47,7 @@ class PairSettings(Settings):
     """What one side does not need goes to the other, up to the sum; else each side has its own and no more."""
     context_tokens: int = Field(192, ge=3, le=32_768)
     """Tokens of the context, taken around its gap."""
-    gap: str = MASK
+    gap: Name = MASK
     """The token of the gap: ``mask``, the tokenizer's own mask token, or a text that is one token or becomes one."""
 
     @property

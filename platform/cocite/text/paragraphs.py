@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field
 
+from cocite.bounds import TextLength, Total
 from cocite.config import Settings
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -38,21 +39,21 @@ _GAP, _OTHER = "thisgapmark", "othercitationmark"
 class ParagraphSettings(Settings):
     """How texts are cut into numbered words."""
 
-    vocabulary_size: int = Field(60_000, ge=1)
+    vocabulary_size: Total = 60_000
     """Most words that are numbered: those in the most texts of the training period."""
-    least: int = Field(2, ge=1)
+    least: Total = 2
     """Texts (titles with abstracts, contexts, body sentences where they are read) a word must occur in."""
-    buckets: int = Field(0, ge=0)
+    buckets: int = Field(0, ge=0, le=10_000_000)
     """Unknown words share so many numbers, chosen by their spelling; 0: all of them one."""
     stop_words: bool = True
     """Whether stop words are read."""
     marks: bool = True
     """Whether the gap and other citations are words of their own; else they are left out."""
-    max_title: int = Field(40, ge=1)
+    max_title: TextLength = 40
     """Words read of a title."""
-    max_abstract: int = Field(250, ge=1)
+    max_abstract: TextLength = 250
     """Words read of an abstract."""
-    max_context: int = Field(120, ge=1)
+    max_context: TextLength = 120
     """Words read of a context: those around the gap."""
 
     def limit(self, kind: int) -> int:

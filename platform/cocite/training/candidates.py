@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cocite.artifacts import load_array, publish
+from cocite.bounds import Depth, Seed, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
@@ -38,19 +39,19 @@ class CandidateSettings(Settings):
     (local), or against title and abstract (global)."""
     period: PeriodSettings = PeriodSettings()
     """Which papers' links are trained on, and which tune."""
-    years: int = Field(4, ge=1)
+    years: int = Field(4, ge=1, le=9999)
     """Training queries come from the last so many years of the training period, where years separate it from dev."""
-    queries: int | None = Field(20_000, ge=1)
+    queries: Total | None = 20_000
     """At most so many training queries, drawn evenly; unset: all."""
-    depth: int = Field(100, ge=2, le=2000)
+    depth: Depth = 100
     """Candidates of a training query."""
-    dev_queries: int = Field(300, ge=1)
+    dev_queries: Total = 300
     """At most so many dev queries, drawn evenly."""
-    dev_depth: int = Field(50, ge=2, le=2000)
+    dev_depth: Depth = 50
     """Candidates of a dev query: what the dev metric reranks."""
     earlier_only: bool = True
     """Whether a training query's candidates are no later than its year, as they are for a manuscript of today."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the draw of queries."""
 
 

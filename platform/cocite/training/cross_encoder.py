@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from torch import Tensor, nn
 
+from cocite.bounds import Location, PositiveShare, ProperShare
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
@@ -51,7 +52,7 @@ class ObjectiveSettings(GroupSettings):
     loss: Literal["triplet", "pointwise", "listwise"] = "triplet"
     """``triplet``: each cited candidate above each other one by ``margin`` (HAtten, Eq. 3). ``pointwise``: each
     candidate's cross-entropy by itself (Nogueira et al., Eq. 1). ``listwise``: softmax over the group."""
-    margin: float = Field(0.1, gt=0, le=1)
+    margin: PositiveShare = 0.1
     """m, between relevances in [0, 1] (``triplet``)."""
 
 
@@ -59,14 +60,14 @@ class CrossEncoderRecipe(Settings):
     """All of a cross-encoder's training."""
 
     kind: Literal["cross-encoder"] = "cross-encoder"
-    encoder: str = SCIBERT
+    encoder: Location = SCIBERT
     """Whose weights to begin with: a name on the Hugging Face hub, or a folder."""
     layers: Layers = None
     """Layers to keep: the first n, or every second (``alternate``)."""
     readout: Readout = "first"
     """``first``: a linear layer over the first token's state, as in the papers. ``similarity``: besides, the cosine of
     the two sides, which a sentence encoder's weights know before any training: with little of it, far better."""
-    dropout: float | None = Field(None, ge=0, lt=1)
+    dropout: ProperShare | None = None
     """Of states and of attention weights, instead of the encoder's own; 0 lets attention run in its fast form."""
     pairs: PairSettings = PairSettings()
     candidates: CandidateSettings = CandidateSettings()

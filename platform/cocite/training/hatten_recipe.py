@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import model_validator
 
+from cocite.bounds import (
+    EpochsOrNone,
+    Factor,
+    PositiveFactor,
+    PositiveShare,
+    PositiveSmallCount,
+    ProperShare,
+    SmallCount,
+    Total,
+)
 from cocite.config import Settings
 from cocite.models.hatten_network import HattenModelSettings
 from cocite.models.word_vectors import WordVectorSettings
@@ -20,27 +30,33 @@ class HattenObjectiveSettings(Settings):
     objective: Literal["in_batch", "paper"] = "in_batch"
     """``in_batch``: each cited paper against all papers of its step that the citing paper does not cite (softmax).
     ``paper``: triplets with mined negatives and positives (Eq. 3)."""
-    bag_epochs: int = Field(0, ge=0)
+    bag_epochs: EpochsOrNone = 0
     """Epochs at the beginning in which the bag is trained alone: without attention they are thirty times as quick."""
-    contexts: int = Field(4, ge=1)
+    contexts: PositiveSmallCount = 4
     """Contexts of one citing paper that make an example together."""
-    scale: float = Field(20.0, gt=0)
+    scale: PositiveFactor = 20.0
     """Inverse temperature (``in_batch``)."""
-    correction: float = Field(0.0, ge=0)
+    correction: Factor = 0.0
     """How much of the log of a paper's share of citations is taken off its logit (``in_batch``): with 0 a much-cited
     paper is a negative as often as it is cited, and the score tells what is more likely than usual."""
-    context_dropout: float = Field(0.0, ge=0, lt=1)
+    context_dropout: ProperShare = 0.0
     """Share of queries that are read without their context, as global queries are."""
-    mined: int = Field(0, ge=0)
+    mined: SmallCount = 0
     """Mined papers drawn for each context as negatives; in the paper 4."""
-    random: int = Field(1, ge=0)
+    random: SmallCount = 1
     """Papers drawn from all for each context."""
-    depth: int = Field(100, ge=1)
+    depth: PositiveSmallCount = 100
     """K_n, papers mined for each context."""
-    overlap: float = Field(0.1, gt=0, le=1)
+    overlap: PositiveShare = 0.1
     """Share of the mined papers that are positives: those whose words overlap most with the query's (``paper``)."""
-    margin: float = Field(0.1, gt=0)
+    margin: PositiveFactor = 0.1
     """m (``paper``)."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> HattenObjectiveSettings:
+        if self.objective == "paper" and not self.mined + self.random:
+            raise ValueError("mined and random are both 0: there would be no negatives")
+        return self
 
 
 class HattenRecipe(Settings):
@@ -48,7 +64,7 @@ class HattenRecipe(Settings):
 
     kind: Literal["hatten"] = "hatten"
     period: PeriodSettings = PeriodSettings()
-    dev_contexts: int = Field(2000, ge=1)
+    dev_contexts: Total = 2000
     """At most so many contexts of the dev papers are dev queries, drawn evenly."""
     paragraphs: ParagraphSettings = ParagraphSettings()
     words: WordVectorSettings = WordVectorSettings()

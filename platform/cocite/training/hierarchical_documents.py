@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from cocite.bounds import Share, TextLength, Total
 from cocite.config import Settings
 from cocite.models.hierarchical_pretrainer import HiddenSentences
 from cocite.sampling.draws import Draws
@@ -23,12 +24,18 @@ WHICH, HOW, OTHER = range(3)
 class DocumentSettings(Settings):
     """How papers are cut into documents."""
 
-    sentences: int = Field(30, ge=1)
+    sentences: TextLength = 30
     """Of a document at most; a longer paper is several."""
-    least: int = Field(4, ge=1)
+    least: TextLength = 4
     """A document of fewer sentences is left out."""
-    dev: int = Field(200, ge=1)
+    dev: Total = 200
     """Documents that measure at most, drawn evenly."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> DocumentSettings:
+        if self.least > self.sentences:
+            raise ValueError(f"least is {self.least}, above sentences, {self.sentences}: none would be left")
+        return self
 
 
 class HidingSettings(Settings):
@@ -36,10 +43,16 @@ class HidingSettings(Settings):
 
     share: float = Field(0.15, gt=0, lt=1)
     """Of a document's sentences; at least one is."""
-    masked: float = Field(0.8, ge=0, le=1)
+    masked: Share = 0.8
     """Share of the hidden ones whose every word reads [MASK]."""
-    replaced: float = Field(0.1, ge=0, le=1)
+    replaced: Share = 0.1
     """Share of the hidden ones in whose place another sentence stands, drawn evenly; the rest stay as they are."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> HidingSettings:
+        if self.masked + self.replaced > 1:
+            raise ValueError(f"masked is {self.masked} and replaced {self.replaced}, together above 1")
+        return self
 
 
 @dataclass(frozen=True)

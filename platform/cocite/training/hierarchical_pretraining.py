@@ -52,7 +52,7 @@ class HierarchicalPretrainingRecipe(Settings):
     words: TokenVectorSettings = TokenVectorSettings()
     """What word vectors begin as."""
     model: HierarchicalSettings = HierarchicalSettings()
-    decoder_layers: int = Field(6, ge=1)
+    decoder_layers: int = Field(6, ge=1, le=1000)
     training: TrainingSettings = TrainingSettings()
     workers: WorkerSettings = WorkerSettings()
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
+from cocite.bounds import Epochs, GradientNorm, LearningRate, Minutes, PositiveShare, Seed
 from cocite.config import Settings
 from cocite.errors import CociteError
 from cocite.training import checkpoint as checkpoints
@@ -33,18 +34,18 @@ def silent(*_: object) -> None:
 class LoopSettings(Settings):
     """How long to train, and when to stop."""
 
-    epochs: int = 10
+    epochs: Epochs = 10
     """At most so many passes."""
-    patience: int = 3
+    patience: Epochs = 3
     """Stop after so many epochs without a better dev metric than the best so far, the start's included."""
-    learning_rate: float = 0.01
-    decay: float = 1.0
+    learning_rate: LearningRate = 0.01
+    decay: PositiveShare = 1.0
     """The learning rate is multiplied by this after each epoch that was no better than the best."""
-    clip: float = 0.0
+    clip: GradientNorm = 0.0
     """Gradients are scaled down to this norm (0: never); sparse ones are left as they are."""
-    minutes: float | None = None
+    minutes: Minutes | None = None
     """No further epoch begins after so many minutes."""
-    seed: int = 0
+    seed: Seed = 0
 
 
 class Task(Protocol[B]):

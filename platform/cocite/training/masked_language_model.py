@@ -13,12 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from cocite.bounds import Share
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import ConfigError, NotFoundError
+from cocite.errors import NotFoundError
 from cocite.models.masked_language_model import BertSettings, MaskedBatch, MaskedLanguageModel, losses
 from cocite.sampling.draws import mixed
 from cocite.text.token_lists import TokenLists, spans
@@ -40,10 +41,16 @@ class MaskingSettings(Settings):
 
     share: float = Field(0.15, gt=0, lt=1)
     """Of a text's tokens; at least one is."""
-    masked: float = Field(0.8, ge=0, le=1)
+    masked: Share = 0.8
     """Share of the hidden ones that read [MASK]."""
-    replaced: float = Field(0.1, ge=0, le=1)
+    replaced: Share = 0.1
     """Share of the hidden ones that read another token, drawn evenly; the rest stay as they are."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> MaskingSettings:
+        if self.masked + self.replaced > 1:
+            raise ValueError(f"masked is {self.masked} and replaced {self.replaced}, together above 1")
+        return self
 
 
 class MaskedLanguageModelRecipe(Settings):
@@ -56,6 +63,15 @@ class MaskedLanguageModelRecipe(Settings):
     training: TrainingSettings = TrainingSettings()
     workers: WorkerSettings = WorkerSettings()
 
+    @model_validator(mode="after")
+    def _fitting(self) -> MaskedLanguageModelRecipe:
+        if self.texts.sequence > self.model.positions:
+            raise ValueError(
+                f"texts.sequence is {self.texts.sequence}, and the model reads {self.model.positions} tokens "
+                "(model.positions)"
+            )
+        return self
+
 
 class MaskedLanguageModelTask:
     """See :class:`~cocite.training.engine.task.Task`; an example is a piece of text.
@@ -63,19 +79,11 @@ class MaskedLanguageModelTask:
     Args:
         recipe: settings.
         texts: what is pretrained on.
-
-    Raises:
-        ConfigError: the pieces are longer than the model reads.
     """
 
     metric = "accuracy"
 
     def __init__(self, recipe: MaskedLanguageModelRecipe, texts: Texts) -> None:
-        if recipe.texts.sequence > recipe.model.positions:
-            raise ConfigError(
-                f"texts.sequence is {recipe.texts.sequence}, and the model reads {recipe.model.positions} tokens",
-                hint="raise model.positions",
-            )
         torch.manual_seed(recipe.training.seed)
         self.recipe, self.texts = recipe, texts
         tokenizer = texts.tokenizer

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
+from cocite.bounds import (
+    EpochsOrNone,
+    Factor,
+    Location,
+    PositiveShare,
+    Power,
+    SmallCount,
+    TextLengthOrNone,
+    Total,
+)
 from cocite.config import Settings
 from cocite.models.mp_bert4cr_network import MpBert4crModelSettings
 from cocite.sampling.cocitations import Source
@@ -22,9 +32,9 @@ NONE = "none"
 class PositiveSettings(Settings):
     """Further positives of a target (section 4.1.3)."""
 
-    count: int = Field(3, ge=0)
+    count: SmallCount = 3
     """n."""
-    power: float = Field(POWER, ge=0)
+    power: Power = POWER
     """Of the co-citation frequencies (Eq. 1)."""
     source: Source = "history"
     """Where they are drawn from; see :class:`~cocite.sampling.cocitations.CocitationSampler`."""
@@ -35,14 +45,14 @@ class PositiveSettings(Settings):
 class NegativeSettings(Settings):
     """Papers that a context does not cite (section 4.1.4)."""
 
-    count: int = Field(4, ge=0)
+    count: SmallCount = 4
     """m, drawn for each example."""
-    power: float = Field(POWER, ge=0)
+    power: Power = POWER
     """Of the citation counts (Eq. 2)."""
     shared: bool = False
     """Whether all papers of a step serve each of its contexts as negatives, but those that it or its paper cites and
     its positives. In the paper each context has its own alone."""
-    correction: float = Field(0.0, ge=0)
+    correction: Power = 0.0
     """Power of how often a paper is a target, by which a shared negative's weight is divided. Papers that are cited
     much come often as negatives of others: at 0 that is held against them, at 1 made up for."""
 
@@ -60,7 +70,7 @@ class MpBert4crObjectiveSettings(Settings):
 
     loss: Literal["triplet", "mpt-tgt", "mpt-src", "mpt-src-tgt"] = "mpt-src-tgt"
     """``triplet``: Eq. 3, which knows of no further positives; the others: Eq. 4, 5, 6."""
-    margin: float = Field(1.0, ge=0)
+    margin: Factor = 1.0
     """epsilon of ``triplet``."""
 
 
@@ -68,23 +78,23 @@ class MpBert4crRecipe(Settings):
     """All of an MP-BERT4CR training."""
 
     kind: Literal["mp-bert4cr"] = "mp-bert4cr"
-    pretrained: str = NONE
+    pretrained: Location = NONE
     """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
-    pretrained_branches: float = Field(1.0, gt=0, le=1)
+    pretrained_branches: PositiveShare = 1.0
     """What pretrained layers add is multiplied by this at the beginning, and below 1 the places begin anew too:
     documents begin near the means of their words then, whose cosines mean something (``model.norm: pre``)."""
     words: TokenVectorSettings = TokenVectorSettings()
     """What word vectors begin as. Pretrained weights hold vectors already; ``idf`` is for them too."""
-    bag_epochs: int = Field(0, ge=0)
+    bag_epochs: EpochsOrNone = 0
     """Epochs at the beginning in which all layers are left out, and words and the weights of places are trained alone:
     several times as quick. For models that begin as a mean of word vectors (``model.norm: pre``).
     """
     texts: SentenceTextSettings = SentenceTextSettings()
     contexts: DynamicContextSettings = DynamicContextSettings()
     """Sentences that are read of a manuscript and of a paper."""
-    dev_contexts: int = Field(1000, ge=1)
+    dev_contexts: Total = 1000
     """At most so many contexts of the dev papers are dev queries, drawn evenly."""
-    dev_body: int = Field(2, ge=0)
+    dev_body: TextLengthOrNone = 2
     """Sentences of a paper's body that are read for the dev metric, at most: it needs all papers each time."""
     model: MpBert4crModelSettings = MpBert4crModelSettings()
     positives: PositiveSettings = PositiveSettings()

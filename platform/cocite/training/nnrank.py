@@ -8,8 +8,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field, field_validator
 from torch import Tensor
 
+from cocite.bounds import (
+    BatchSize,
+    Factor,
+    LearningRate,
+    Penalty,
+    PositiveSmallCount,
+    ProperShare,
+    Total,
+)
 from cocite.config import Settings
 from cocite.corpus.history import History
 from cocite.losses.margin_triplet import margin_triplet_loss
@@ -32,7 +42,7 @@ from cocite.training.stages import Keep
 class CandidateSettings(Settings):
     """Which candidates NNRank is to order."""
 
-    neighbours: int = 100
+    neighbours: PositiveSmallCount = 100
     """K: nearest papers in NNSelect's space; what they cite is added."""
     expand: bool = True
     """Whether the neighbours' citations are added."""
@@ -43,29 +53,36 @@ class NNRankObjectiveSettings(Settings):
 
     objective: Literal["paper", "listwise"] = "listwise"
     """``paper``: triplets with margins on the sigmoid (Eq. 2). ``listwise``: softmax over a query's candidates."""
-    batch: int = 64
+    batch: BatchSize = 64
     """Triplets (objective ``paper``) or queries (``listwise``) of a step."""
-    triplets: int = 500_000
+    triplets: Total = 500_000
     """Triplets of an epoch (objective ``paper``)."""
-    gamma: float = 1.0
+    gamma: Factor = 1.0
     """Margin multiplier (objective ``paper``)."""
-    positives: int = 20
+    positives: PositiveSmallCount = 20
     """At most so many citations of a query (objective ``listwise``)."""
-    folds: int = 3
+    folds: int = Field(3, ge=0, le=100)
     """NNSelect is trained again for so many folds, so that its similarities of training queries are like those of
     new ones; 0 takes the similarities of the one NNSelect, which has seen the answers."""
-    listed: int = 60
+    listed: PositiveSmallCount = 60
     """Candidates of a query that it does not cite (objective ``listwise``)."""
     temporal: bool | None = None
     """Whether a training query sees in-citations and links of the years before it alone, or those of all other
     training papers, its own left out. Unset: the former where years separate the training papers from the dev queries,
     so that counts in training are distributed as they are for the queries of dev."""
-    word_dropout: float = 0.1
-    table_rate: float | None = None
+    word_dropout: ProperShare = 0.1
+    table_rate: LearningRate | None = None
     """Learning rate of what belongs to a word (its vector, its shared weight): at that of the layers it overfits long
     before they have learned. Unset: one rate for all."""
-    l1: float = 0.0
-    l2: float = 0.0
+    l1: Penalty = 0.0
+    l2: Penalty = 0.0
+
+    @field_validator("folds")
+    @classmethod
+    def _several(cls, value: int) -> int:
+        if value == 1:
+            raise ValueError("one fold would leave nothing to train on: give 0, or 2 and more")
+        return value
 
 
 class NNRankRecipe(Settings):

@@ -10,6 +10,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cocite.bounds import (
+    BatchSize,
+    Dimension,
+    Factor,
+    Location,
+    Penalty,
+    PositiveFactor,
+    ProperShare,
+    SmallCount,
+    Total,
+)
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.losses.margin_triplet import CITED_BY_CITED, NEIGHBOUR, RANDOM, margin_triplet_loss
@@ -28,10 +39,10 @@ from cocite.training.periods import Periods, PeriodSettings
 class NNSelectModelSettings(Settings):
     """Size and start of the model."""
 
-    dimension: int = 300
+    dimension: Dimension = 300
     initial_magnitude: Literal["one", "idf"] = "idf"
     """Every word alike, or inverse document frequency."""
-    pretrained: str | None = None
+    pretrained: Location | None = None
     """A file of word vectors (word2vec or GloVe text format) to start the directions from."""
     finetune: bool = True
     """Whether the directions of pretrained vectors are trained further."""
@@ -42,21 +53,21 @@ class NNSelectObjectiveSettings(Settings):
 
     objective: Literal["paper", "in_batch"] = "in_batch"
     """``paper``: triplets with margins (Eq. 2). ``in_batch``: each citation against all others of its batch."""
-    batch: int = 512
+    batch: BatchSize = 512
     """Triplets, or citations, of a step."""
-    triplets: int = 500_000
+    triplets: Total = 500_000
     """Triplets of an epoch (objective ``paper``)."""
-    gamma: float = 1.0
+    gamma: Factor = 1.0
     """Margin multiplier (objective ``paper``)."""
-    scale: float = 20.0
+    scale: PositiveFactor = 20.0
     """Inverse temperature (objective ``in_batch``)."""
-    correction: float = 0.0
+    correction: Factor = 0.0
     """How much of the log of a candidate's frequency is taken off its logit (objective ``in_batch``)."""
-    extra: tuple[int, int, int] = (0, 1, 1)
+    extra: tuple[SmallCount, SmallCount, SmallCount] = (0, 1, 1)
     """Random, neighbour and citation-of-citation negatives added for each citation (objective ``in_batch``)."""
-    word_dropout: float = 0.5
-    l1: float = 0.0
-    l2: float = 0.0
+    word_dropout: ProperShare = 0.5
+    l1: Penalty = 0.0
+    l2: Penalty = 0.0
 
 
 class NNSelectRecipe(Settings):

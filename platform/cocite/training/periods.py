@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
+from cocite.bounds import Total, Year
 from cocite.config import Settings
 from cocite.corpus.cold_history import cold_history
 from cocite.corpus.history import History
@@ -22,12 +24,18 @@ OVERLAP = 0.05
 class PeriodSettings(Settings):
     """Which papers' links are trained on, and which tune."""
 
-    train_until: int | None = None
+    train_until: Year | None = None
     """Links of papers to this year are trained on. Unset: the corpus' own split, else the first 80 % by year."""
-    dev_until: int | None = None
+    dev_until: Year | None = None
     """Papers after ``train_until`` and up to this year are the dev queries. Unset: the next year."""
-    dev_queries: int = 1000
+    dev_queries: Total = 1000
     """At most so many dev queries, drawn evenly."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> PeriodSettings:
+        if self.train_until is not None and self.dev_until is not None and self.train_until >= self.dev_until:
+            raise ValueError(f"dev_until is {self.dev_until}, no later than train_until, {self.train_until}")
+        return self
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 from transformers import AutoTokenizer
 
 from cocite.artifacts import load_array, publish
+from cocite.bounds import TextLength, TextLengthOrNone, Total
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
@@ -41,18 +42,24 @@ class TextSettings(Settings):
 
     period: PeriodSettings = PeriodSettings()
     """Papers of the training period are read; those of the dev period measure."""
-    body: int = Field(40, ge=0)
+    body: TextLengthOrNone = 40
     """Sentences of each body at most, taken in stretches from all of it; 0: titles and abstracts alone."""
-    vocabulary: int = Field(16_000, ge=300)
+    vocabulary: int = Field(16_000, ge=300, le=10_000_000)
     """Word pieces at most."""
     lowercase: bool = True
     """Whether case is dropped."""
-    sequence: int = Field(128, ge=16)
+    sequence: int = Field(128, ge=16, le=65_536)
     """Tokens of an example at most, the special ones included."""
-    least: int = Field(8, ge=1)
+    least: TextLength = 8
     """A piece of fewer tokens is left out."""
-    dev_pieces: int = Field(1000, ge=1)
+    dev_pieces: Total = 1000
     """Dev examples at most, drawn evenly."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> TextSettings:
+        if self.least > self.sequence - 2:
+            raise ValueError(f"least is {self.least}, and a sequence has room for {self.sequence - 2} tokens")
+        return self
 
 
 @dataclass(frozen=True)

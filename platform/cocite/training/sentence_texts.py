@@ -16,6 +16,7 @@ from pydantic import Field
 from transformers import AutoTokenizer
 
 from cocite.artifacts import load_array, publish
+from cocite.bounds import PositiveSmallCount, TextLengthOrNone
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
@@ -45,7 +46,7 @@ class SentenceTextSettings(Settings):
 
     period: PeriodSettings = PeriodSettings()
     """Papers of the training period make the vocabulary."""
-    vocabulary: int = Field(16_000, ge=300)
+    vocabulary: int = Field(16_000, ge=300, le=10_000_000)
     """Word pieces at most."""
     lowercase: bool = True
     """Whether case is dropped."""
@@ -53,9 +54,9 @@ class SentenceTextSettings(Settings):
     """Tokens of a sentence at most, the end token counted; what is longer is cut."""
     title: bool = True
     """Whether a paper's title is the first sentence of its abstract."""
-    body: int = Field(0, ge=0)
+    body: TextLengthOrNone = 0
     """Sentences of each body that are kept at most, in stretches spread evenly over it; 0: all."""
-    stretch: int = Field(8, ge=1)
+    stretch: PositiveSmallCount = 8
     """Neighbouring sentences that stay together, where not all are kept."""
 
 

@@ -34,6 +34,20 @@ TRAIN = [
     _train("no kind", "{no_kind_yaml}", "kind"),
     _train("a list for a kind", "{kind_list_yaml}", "kind"),
     _train("an unknown key", "{recipe_key_yaml}", "'lop'", "'loop'"),
+    *(
+        _train(f"{override} out of bounds", f"nnselect {override}", f"{override} on the command line")
+        for override in (
+            "loop.epochs=-3",
+            "loop.epochs=0",
+            "loop.patience=-1",
+            "loop.minutes=-1",
+            "loop.learning_rate=-1",
+            "loop.learning_rate=.nan",
+            "objective.word_dropout=2",
+            "objective.batch=0",
+            "model.dimension=0",
+        )
+    ),
     _train("a word for a number", "{recipe_type_yaml}", "loop.epochs", "'soon'"),
     _train("a number for a section", "{recipe_section_yaml}", "loop"),
     _train("a tag that would run code", "{tagged_yaml}", "tagged.yaml", "python/object"),
@@ -145,7 +159,12 @@ TUNE = [
     _check("no metric", "{no_metric_yaml}", "metric"),
     _check("no trial", "{sweep_yaml} budget.trials=0", "budget.trials"),
     _check("negative minutes", "{sweep_yaml} budget.minutes=-1", "budget.minutes"),
-    _check("no query", "{sweep_yaml} study.queries=0", "study: queries"),
+    _check(
+        "no query",
+        "{sweep_yaml} study.queries=0",
+        "study.queries=0 on the command line",
+        "greater than or equal to",
+    ),
     _check("an override without =", "{sweep_yaml} budget.trials", "'budget.trials'"),
     _check("an empty name", "{sweep_yaml} name=''", "name"),
     wrong(

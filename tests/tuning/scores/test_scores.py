@@ -27,11 +27,17 @@ from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.index import found, paper_texts
 from cocite.retrieval.query_forms import QueryForm, query_texts
 from cocite_tuning.scores.base import DevQueries, ScoreStudy
-from cocite_tuning.scores.blend import BlendStudy, FusionStudySettings
-from cocite_tuning.scores.bm25 import Bm25Study, Bm25StudySettings
-from cocite_tuning.scores.depths import DepthsStudy, DepthsStudySettings
-from cocite_tuning.scores.neighbours import NeighboursStudy, NeighboursStudySettings
-from cocite_tuning.scores.trees import TreesStudySettings
+from cocite_tuning.scores.blend import BlendStudy
+from cocite_tuning.scores.bm25 import Bm25Study
+from cocite_tuning.scores.depths import DepthsStudy
+from cocite_tuning.scores.neighbours import NeighboursStudy
+from cocite_tuning.study_settings import (
+    Bm25StudySettings,
+    DepthsStudySettings,
+    FusionStudySettings,
+    NeighboursStudySettings,
+    TreesStudySettings,
+)
 
 
 def quiet(metrics: Mapping[str, float], step: int) -> None:

@@ -32,12 +32,14 @@ from cocite_jobs.train import load_recipe
 from cocite_serve.settings import ServeSettings
 from cocite_tuning.outcome import Outcome
 from cocite_tuning.scores.base import DevQueries, ScoreStudy
-from cocite_tuning.scores.blend import FusionStudySettings
-from cocite_tuning.scores.bm25 import Bm25StudySettings
-from cocite_tuning.scores.depths import DepthsStudySettings
-from cocite_tuning.scores.neighbours import NeighboursStudySettings
-from cocite_tuning.scores.trees import TreesStudySettings
-from cocite_tuning.training_study import TrainingStudySettings
+from cocite_tuning.study_settings import (
+    Bm25StudySettings,
+    DepthsStudySettings,
+    FusionStudySettings,
+    NeighboursStudySettings,
+    TrainingStudySettings,
+    TreesStudySettings,
+)
 from cocite_tuning.usage import Locations, setting
 
 

@@ -21,7 +21,8 @@ def report(
         Path | None, typer.Option(help="HTML page to write [default: report.html beside the trials].")
     ] = None,
     max_latency_ms: Annotated[
-        float | None, typer.Option(min=0, help="Best trial within so many milliseconds a query.")
+        float | None,
+        typer.Option(min=0, max=1_000_000_000, help="Best trial within so many milliseconds a query."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:

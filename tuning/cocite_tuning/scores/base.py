@@ -12,16 +12,15 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from cocite.artifacts import load_array, publish
-from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError, NotFoundError, nearest
 from cocite.evaluation import tasks
 from cocite.evaluation.hits import Hits
-from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric, means
+from cocite.evaluation.metrics import Metric, means
 from cocite.evaluation.significance import Comparison, compare
 from cocite.evaluation.tasks import Task
 from cocite.manifests import holds, read_manifest
@@ -34,50 +33,12 @@ from cocite.retrieval.reuse import index_of
 from cocite.retrieval.snapshot import IndexSnapshot, current_meta
 from cocite.verification import open_verified_once
 from cocite_tuning.study import Report
+from cocite_tuning.study_settings import ScoreSettings
 from cocite_tuning.usage import INDEX, Locations, Usage
 
 FORMAT = 1
 """Part of every cache's name: raised when what is kept changes its form."""
 SPLIT = "dev"
-
-
-class ScoreSettings(Settings):
-    """Which queries a study without training is measured on, and with what."""
-
-    kind: str
-    """Which study."""
-    model: Path | None = None
-    """Model folder; without one, BM25 and the history alone."""
-    index: Path | None = None
-    """An index folder of the same corpus, whose vectors and word statistics are taken in place of making them anew."""
-    without: tuple[str, ...] = ()
-    """Members of the model folder that are left out."""
-    task: Literal["local", "global"] = "local"
-    """Whether contexts or whole papers ask."""
-    queries: int = Field(1000, ge=2)
-    """Most dev queries, drawn with the seed."""
-    held_out: float = Field(0.3, ge=0, lt=1)
-    """Share of the dev manuscripts that no trial sees: on them the winner is compared with the default."""
-    metrics: tuple[str, ...] = ()
-    """What each trial computes; what the task's protocol reports by default."""
-    seed: int = 0
-    """Of the draws of queries and manuscripts."""
-
-    @abstractmethod
-    def open(self, corpus: Path, shared: Path) -> ScoreStudy[Any]:
-        """The study that these settings describe.
-
-        Args:
-            corpus: the corpus store's folder.
-            shared: a folder for what all trials share; sweeps may have it in common, for each choice of corpus, model
-                and settings has a subfolder of its own.
-        """
-
-    @property
-    def measured(self) -> tuple[str, ...]:
-        """The names of the metrics, in their usual spelling."""
-        names = self.metrics or (LOCAL if self.task == "local" else GLOBAL)
-        return tuple(str(Metric.parse(name)) for name in names)
 
 
 class DevQueries:

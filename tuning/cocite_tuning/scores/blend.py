@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,29 +29,14 @@ from cocite.pipeline.weights import (
     weights_for,
 )
 from cocite.protocols import Query, Ranking
-from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, save
+from cocite_tuning.scores.base import DevQueries, ScoreStudy, save
 from cocite_tuning.scores.pools import Pool, joined, pooled
+from cocite_tuning.study_settings import FusionStudySettings
 from cocite_tuning.usage import Locations, Usage, command, retraining
 
 BLOCK = 32
 """Queries whose signals are computed together, at most."""
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class FusionStudySettings(ScoreSettings):
-    """The weights of the first stage's blend."""
-
-    kind: Literal["fusion"] = "fusion"
-    signals: tuple[str, ...] = ()
-    """Signals whose weights can be tuned; by default all that a shipped blend weighs and the model folder offers."""
-    pool: int = Field(100, ge=10)
-    """Best papers of each signal that are kept of a query: no metric looks deeper."""
-    metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "R@100", "MAP@10")
-    """What each trial computes."""
-
-    def open(self, corpus: Path, shared: Path) -> BlendStudy:
-        """The study."""
-        return BlendStudy(self, corpus, shared)
 
 
 class BlendStudy(ScoreStudy[FusionStudySettings]):

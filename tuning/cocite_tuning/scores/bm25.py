@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from cocite.retrieval.bm25 import Bm25Index
 from cocite.retrieval.bm25_fields import Bm25Settings
 from cocite.retrieval.query_forms import QueryForm, query_texts
 from cocite.retrieval.snapshot import current_meta
-from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
+from cocite_tuning.scores.base import DevQueries, ScoreStudy, one_of, save
 from cocite_tuning.scores.pools import Pool, pooled
+from cocite_tuning.study_settings import Bm25StudySettings
 from cocite_tuning.usage import Locations, Usage, command, retraining
 
 BLOCK = 64
@@ -34,24 +35,6 @@ EXTREMES = ((0.0, 0.0), (0.5, 0.5), (1.2, 0.75), (0.5, 1.0), (3.0, 0.0), (3.0, 1
 """(k1, b) whose best papers make the pool: the ends of what is tried, and the usual values."""
 GREATEST_K1 = 10.0
 USUAL = Bm25Settings()
-
-
-class Bm25StudySettings(ScoreSettings):
-    """BM25's parameters."""
-
-    kind: Literal["bm25"] = "bm25"
-    forms: tuple[QueryForm, ...] = ()
-    """Forms of the query that are compared; by default those that the kind of query has, key terms left out."""
-    fields: tuple[Literal["text", "title", "abstract"], ...] = ("text", "title")
-    """Fields of the papers that are compared."""
-    pool: int = Field(200, ge=10)
-    """Best papers that are kept of a query at each extreme of k1 and b: no metric looks deeper."""
-    metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "R@100", "MAP@10")
-    """What each trial computes."""
-
-    def open(self, corpus: Path, shared: Path) -> Bm25Study:
-        """The study."""
-        return Bm25Study(self, corpus, shared)
 
 
 class Bm25Study(ScoreStudy[Bm25StudySettings]):

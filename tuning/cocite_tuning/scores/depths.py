@@ -16,11 +16,11 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cocite.atomic_files import write_atomic
 from cocite.errors import InputError
@@ -33,9 +33,10 @@ from cocite.pipeline.narrowing import Narrowed, weighted
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Ranking
-from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
+from cocite_tuning.scores.base import DevQueries, ScoreStudy, one_of, save
 from cocite_tuning.scores.latency import Call, milliseconds
 from cocite_tuning.scores.pools import consecutive
+from cocite_tuning.study_settings import DepthsStudySettings
 from cocite_tuning.trials import LATENCY
 from cocite_tuning.usage import Locations, Usage, command, setting
 
@@ -43,31 +44,6 @@ BLOCK = 64
 """Queries scored together."""
 CROSS_REPEATS = 2
 """How often the cross-encoder's time is taken: it is seconds, and varies less."""
-
-
-class DepthsStudySettings(ScoreSettings):
-    """K of each stage."""
-
-    kind: Literal["depths"] = "depths"
-    depths: tuple[Annotated[int, Field(ge=1)], ...] = (10, 20, 50, 100, 200, 300, 500, 1000)
-    """K of the first stage that can be chosen."""
-    reranks: tuple[Annotated[int, Field(ge=0)], ...] = (0, 10, 20, 50)
-    """K that the cross-encoder can be given, where there is one; every pair is scored, so the greatest one costs."""
-    timed: int = Field(20, ge=1)
-    """Queries whose time is measured."""
-    metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "MAP@10")
-    """What each trial computes; beyond K nothing is found."""
-
-    @field_validator("depths", "reranks")
-    @classmethod
-    def _ascending(cls, values: tuple[int, ...]) -> tuple[int, ...]:
-        if not values:
-            raise ValueError("name at least one")
-        return tuple(sorted(set(values)))
-
-    def open(self, corpus: Path, shared: Path) -> DepthsStudy:
-        """The study."""
-        return DepthsStudy(self, corpus, shared)
 
 
 class DepthsStudy(ScoreStudy[DepthsStudySettings]):

@@ -11,11 +11,10 @@ import json
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
 
 from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
@@ -25,9 +24,10 @@ from cocite.evaluation.hits import Hits
 from cocite.manifests import read_json
 from cocite.pipeline import members
 from cocite.protocols import NO_ROW, Encoder, Reranker
-from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, one_of, save
+from cocite_tuning.scores.base import DevQueries, ScoreStudy, one_of, save
 from cocite_tuning.scores.latency import Call, milliseconds
 from cocite_tuning.scores.pools import Pool, joined, pooled
+from cocite_tuning.study_settings import NeighboursStudySettings
 from cocite_tuning.trials import LATENCY
 from cocite_tuning.usage import Locations, Usage
 
@@ -37,33 +37,6 @@ NEVER = np.iinfo(np.int32).max
 """The K of what is no candidate at any K."""
 ANSWERED = 100
 """Papers that a timed query asks for."""
-
-
-class NeighboursStudySettings(ScoreSettings):
-    """K of Citeomatic's selection."""
-
-    kind: Literal["neighbours"] = "neighbours"
-    model: Path | None = Path("model")
-    """Model folder with NNSelect, and NNRank if its order is wanted."""
-    task: Literal["local", "global"] = "global"
-    """Whether contexts or whole papers ask; Citeomatic is made for whole papers."""
-    neighbours: tuple[Annotated[int, Field(ge=1)], ...] = (1, 2, 5, 10, 20, 50, 100, 200)
-    """K that can be chosen."""
-    timed: int = Field(20, ge=1)
-    """Queries whose time is measured."""
-    metrics: tuple[str, ...] = ("F1@20", "MRR", "P@10", "R@20", "R@100")
-    """What each trial computes."""
-
-    @field_validator("neighbours")
-    @classmethod
-    def _ascending(cls, values: tuple[int, ...]) -> tuple[int, ...]:
-        if not values:
-            raise ValueError("name at least one")
-        return tuple(sorted(set(values)))
-
-    def open(self, corpus: Path, shared: Path) -> NeighboursStudy:
-        """The study."""
-        return NeighboursStudy(self, corpus, shared)
 
 
 class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):

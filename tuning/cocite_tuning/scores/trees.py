@@ -10,12 +10,10 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from cocite.atomic_files import write_atomic
 from cocite.config import with_values
@@ -30,9 +28,13 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
 from cocite.reranking.learned_fusion import FusionSettings, labels, train
-from cocite_tuning.scores.base import DevQueries, ScoreSettings, ScoreStudy, save
+from cocite_tuning.scores.base import DevQueries, ScoreStudy, save
 from cocite_tuning.study import Report
+from cocite_tuning.study_settings import TreesStudySettings
 from cocite_tuning.usage import MODEL, Locations, Usage, training
+
+if TYPE_CHECKING:
+    import lightgbm
 
 BLOCK = 256
 """Queries whose signals are computed together."""
@@ -40,24 +42,6 @@ STEP = 25
 """Trees between two points of the learning curve."""
 TUNED = tuple(name for name in FusionSettings.model_fields if name not in ("seed", "threads"))
 """Settings of the trees that are parameters; seed and threads are not."""
-
-
-class TreesStudySettings(ScoreSettings):
-    """The learned fusion's own parameters."""
-
-    kind: Literal["trees"] = "trees"
-    depth: int = Field(300, ge=2, le=2000)
-    """Candidates of a query."""
-    fit: float = Field(0.7, gt=0, lt=1)
-    """Share of the trials' manuscripts that a trial's trees are grown on; it is measured on the others."""
-    threads: int = Field(1, ge=1)
-    """CPU threads of a trial."""
-    metrics: tuple[str, ...] = ("MRR", "R@10", "R@20", "MAP@10")
-    """What each trial computes; beyond ``depth`` nothing is found."""
-
-    def open(self, corpus: Path, shared: Path) -> TreesStudy:
-        """The study."""
-        return TreesStudy(self, corpus, shared)
 
 
 class TreesStudy(ScoreStudy[TreesStudySettings]):

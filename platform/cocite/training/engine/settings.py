@@ -6,6 +6,26 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from cocite.bounds import (
+    BatchSize,
+    Cores,
+    Epochs,
+    GradientNorm,
+    Interval,
+    LearningRate,
+    Location,
+    Minutes,
+    Penalty,
+    PositiveCores,
+    PositiveShare,
+    PositiveSmallCount,
+    ProperShare,
+    Seconds,
+    Seed,
+    Share,
+    SmallCount,
+    Total,
+)
 from cocite.config import Settings
 
 
@@ -14,55 +34,61 @@ class ScheduleSettings(Settings):
 
     shape: Literal["constant", "linear", "cosine", "inverse-square-root"] = "linear"
     """After the warm-up: stays; falls on a line to ``final``; on half a cosine to ``final``; or as 1 / sqrt(step)."""
-    warmup: int | float = Field(0.1, ge=0)
+    warmup: Interval | ProperShare = 0.1
     """Steps of linear rise from 0: a number of steps, or (below 1) a share of all steps."""
-    final: float = Field(0.0, ge=0, le=1)
+    final: Share = 0.0
     """Where ``linear`` and ``cosine`` end, as a share of the peak."""
 
 
 class OptimizerSettings(Settings):
     """AdamW."""
 
-    learning_rate: float = Field(1e-4, gt=0)
-    betas: tuple[float, float] = (0.9, 0.999)
-    epsilon: float = 1e-8
-    weight_decay: float = Field(0.01, ge=0)
+    learning_rate: LearningRate = 1e-4
+    betas: tuple[ProperShare, ProperShare] = (0.9, 0.999)
+    epsilon: PositiveShare = 1e-8
+    weight_decay: Penalty = 0.01
     """Decoupled; biases and one-dimensional weights (norms) are exempt."""
-    clip: float = Field(1.0, ge=0)
+    clip: GradientNorm = 1.0
     """Largest norm of the whole gradient; 0: never clipped."""
 
 
 class WorkerSettings(Settings):
     """Who trains."""
 
-    count: int | tuple[int, int] = 1
+    count: SmallCount | tuple[PositiveSmallCount, PositiveSmallCount] = 1
     """Workers under Ray Train; a pair is the range of an elastic run."""
-    gpus: float = Field(0, ge=0)
+    gpus: Cores = 0
     """GPUs of each worker."""
-    cpus: float = Field(1, gt=0)
+    cpus: PositiveCores = 1
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
-    storage: str | None = None
+    storage: Location | None = None
     """Where checkpoints are kept: a folder that all nodes see, or a URI such as ``s3://bucket/prefix``."""
-    retries: int = Field(3, ge=-1)
+    retries: int = Field(3, ge=-1, le=1_000_000)
     """How often a run is taken up again after a worker died; -1: always."""
-    timeout: float = Field(600, gt=0)
+    timeout: Seconds = 600
     """Seconds that workers wait for one another before the run fails."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> WorkerSettings:
+        if isinstance(self.count, tuple) and self.count[0] > self.count[1]:
+            raise ValueError(f"count: the range {list(self.count)} is upside down")
+        return self
 
 
 class TrainingSettings(Settings):
     """One training of a neural model."""
 
-    epochs: int = Field(1, ge=1)
+    epochs: Epochs = 1
     """Passes over the examples."""
-    steps: int | None = Field(None, ge=1)
+    steps: Total | None = None
     """Optimizer steps after which training ends, whatever ``epochs`` says; the schedule's length too."""
-    minutes: float | None = Field(None, gt=0)
+    minutes: Minutes | None = None
     """No further step begins after so many minutes; the schedule is not shortened."""
-    batch: int = Field(64, ge=1)
+    batch: BatchSize = 64
     """Examples of an optimizer step, over all workers."""
-    tokens: int = Field(8192, ge=1)
+    tokens: Total = 8192
     """Tokens of one forward pass on one worker: a step whose share is larger is split and accumulated."""
-    sort_within: int = Field(64, ge=1)
+    sort_within: Total = 64
     """Examples are drawn at random, then sorted by length within so many steps, whose order is drawn again."""
     precision: Literal["fp32", "bf16"] = "fp32"
     backend: Literal["plain", "ddp", "deepspeed"] = "plain"
@@ -74,21 +100,21 @@ class TrainingSettings(Settings):
     compile: bool = False
     optimizer: OptimizerSettings = OptimizerSettings()
     schedule: ScheduleSettings = ScheduleSettings()
-    evaluate_every: int = Field(0, ge=0)
+    evaluate_every: Interval = 0
     """Steps between two looks at the dev metric; 0: at the end of each epoch."""
-    checkpoint_every: int = Field(0, ge=0)
+    checkpoint_every: Interval = 0
     """Steps between two checkpoints; 0: after each evaluation."""
-    refresh_every: int = Field(0, ge=0)
+    refresh_every: Interval = 0
     """Steps after which the task mines anew with the present weights (N_iter); 0: at the start of each epoch."""
-    keep: int = Field(2, ge=1)
+    keep: PositiveSmallCount = 2
     """Checkpoints kept: the best by the dev metric, and always the last."""
-    patience: int = Field(0, ge=0)
+    patience: Interval = 0
     """Stop after so many evaluations without a better dev metric; 0: never."""
-    loader_threads: int = Field(1, ge=0)
+    loader_threads: int = Field(1, ge=0, le=1024)
     """Threads that prepare batches ahead; 0: none. The batches are the same."""
-    log_every: int = Field(10, ge=1)
+    log_every: Total = 10
     """Steps between two logged losses."""
-    seed: int = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _possible(self) -> TrainingSettings:
