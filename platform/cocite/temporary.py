@@ -29,9 +29,8 @@ def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
     finally:
         try:
             _remove(path)
-        except (
-            BaseException
-        ):  # Ctrl-C, while what was written before another Ctrl-C or after success is removed
+        except BaseException:
+            # Ctrl-C while it was being removed: begin again, then let the interrupt through.
             _remove(path)
             raise
         finally:

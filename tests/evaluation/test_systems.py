@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tiny_bert import tiny_bert
 
+from cocite.artifacts import publish
 from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.synth import Synthetic
@@ -20,7 +21,8 @@ from cocite.retrieval.index import Index
 
 def folder(root: Path, *parts: str) -> Path:
     for part in parts:
-        (root / part).mkdir(parents=True)
+        with publish(root / part, kind=part, meta={}) as part_folder:
+            (part_folder / "global.txt").touch()
     return root
 
 

@@ -78,9 +78,8 @@ def ordered_kinds(model: Path, name: str) -> list[str]:
     if name in ("fusion", "final"):
         kinds = [kind for kind in kinds if (model / name / f"{kind}.txt").is_file()]
     out = left_out(model, name)
-    if (
-        name == "cross-encoder"
-    ):  # a final fusion that is below the order before it says that this order should stay
+    if name == "cross-encoder":
+        # A final fusion that is below the order before it says that this order should stay.
         out |= left_out(model, "final")
     return [kind for kind in kinds if kind not in out and "all" not in out]
 
