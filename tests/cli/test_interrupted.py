@@ -66,6 +66,8 @@ def commands(toys: Path, at: Path, run: int = 0) -> dict[str, list[object]]:
         "rank": ["rank", "--queries", papers, "--index", index, "--pipeline", "bm25", "--to", at / "run"],
         "train": ["train", "nnselect", "loop.epochs=2", "model.dimension=8", "--corpus", corpus, "--to", at / "model",
                   "--no-track", "--fresh"],
+        "tune": ["tune", "run", "bm25", "budget.trials=3", "study.queries=20", "--corpus", corpus, "--to",
+                 at / "sweep", "--no-track", "--fresh"],
         "evaluate": ["evaluate", "pipeline", "--corpus", corpus, "--no-track", "--stages", "bm25", "--k", 50,
                      "--to", at / "report"],
     }  # fmt: skip
