@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from cocite.pipeline.options import Recommendation
 from cocite.protocols import Query
 from cocite_serve.manuscript import Manuscript
 from cocite_serve.papers import Papers
@@ -17,8 +18,14 @@ from cocite_serve.schemas import (
     Took,
 )
 
-if TYPE_CHECKING:
-    from cocite_serve.api import Answer
+
+@dataclass(frozen=True)
+class Answer:
+    """What the two stages say to one query, and the milliseconds each took."""
+
+    recommendations: list[Recommendation]
+    retrieve_ms: float
+    rerank_ms: float
 
 
 def query(parts: Manuscript, request: RecommendRequest) -> Query:

@@ -5,7 +5,6 @@ A module that FastAPI reads must not postpone its annotations: no ``from __futur
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from fastapi import FastAPI, Query, Response
@@ -14,9 +13,10 @@ from fastapi.responses import PlainTextResponse
 import cocite
 from cocite.corpus import bibtex
 from cocite.errors import InputError
-from cocite.pipeline.options import Options, Recommendation
+from cocite.pipeline.options import Options
 from cocite.protocols import Query as Search
 from cocite_serve import answers, manuscript, problems
+from cocite_serve.answers import Answer
 from cocite_serve.papers import Papers
 from cocite_serve.registry import Registered
 from cocite_serve.schemas import (
@@ -38,15 +38,6 @@ Send a title and abstract, or a text with the gap marked `[CIT]`, to **POST /v1/
 object whose `error` is one sentence: 404 an unknown paper, 413 too large a body, 422 a field that does not fit, 429 too
 many requests (try again after `Retry-After` seconds), 504 too slow.
 """
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the two stages say to one query, and the milliseconds each took."""
-
-    recommendations: list[Recommendation]
-    retrieve_ms: float
-    rerank_ms: float
 
 
 class Backend(Protocol):

@@ -31,7 +31,8 @@ from ray.serve.handle import DeploymentHandle
 from cocite.pipeline.options import Candidates, Options, Recommendation
 from cocite.protocols import Query
 from cocite.verification import SWITCH
-from cocite_serve.api import Answer, build_app
+from cocite_serve.answers import Answer
+from cocite_serve.api import build_app
 from cocite_serve.papers import Papers
 from cocite_serve.problems import NotReadyError, OverloadedError
 from cocite_serve.releases import Release

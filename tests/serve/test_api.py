@@ -14,7 +14,8 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
 from cocite.retrieval.snapshot import IndexSnapshot
-from cocite_serve.api import Answer, build_app
+from cocite_serve.answers import Answer
+from cocite_serve.api import build_app
 from cocite_serve.papers import Papers
 from cocite_serve.settings import Limits, ServeSettings
 
