@@ -23,8 +23,10 @@ def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
         OSError: the folder cannot be written to.
     """
     remove_stale(destination)
-    path, lock = _create(destination, folder)
-    try:
+    path = destination.with_name(_name(destination, uuid.uuid4().hex[:8]))
+    lock: int | None = None
+    try:  # from before the path exists, so that an interrupt at any moment leaves nothing
+        lock = _make_locked(path, folder)
         yield path
     finally:
         try:
@@ -34,7 +36,8 @@ def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
             _remove(path)
             raise
         finally:
-            os.close(lock)
+            if lock is not None:
+                os.close(lock)
 
 
 def remove_stale(destination: Path) -> None:
@@ -62,10 +65,9 @@ def _name(destination: Path, middle: str) -> str:
     return f".{destination.name}.{middle}.tmp"
 
 
-def _create(destination: Path, folder: bool) -> tuple[Path, int]:
+def _make_locked(path: Path, folder: bool) -> int:
     """Make a temporary and lock it. One that another writer swept away before it was locked is made again."""
     while True:
-        path = destination.with_name(_name(destination, uuid.uuid4().hex[:8]))
         if folder:
             path.mkdir()
         else:
@@ -77,7 +79,7 @@ def _create(destination: Path, folder: bool) -> tuple[Path, int]:
         with suppress(OSError):  # a file system without locks: nothing is swept there
             fcntl.flock(lock, fcntl.LOCK_EX)
         if path.exists():
-            return path, lock
+            return lock
         os.close(lock)
 
 
