@@ -189,9 +189,8 @@ def run(
             current.param(params or {})
         yield current
     except BaseException as error:
-        with suppress(
-            CociteError
-        ):  # what ended the run says more than what keeps its end from being recorded
+        # What ended the run says more than what keeps its end from being recorded.
+        with suppress(CociteError):
             current.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
         raise
     current.end("FINISHED")
