@@ -15,7 +15,7 @@ import pytest
 
 from cocite import verification
 from cocite.artifacts import load_array, publish, verify
-from cocite.errors import CociteError, IntegrityError, NotFoundError
+from cocite.errors import CociteError, IntegrityError, NotFoundError, WriteError
 from cocite.manifests import MANIFEST, Manifest, read_json, read_manifest
 from cocite.verification import SWITCH, open_verified, open_verified_once, verify_now
 
@@ -147,6 +147,20 @@ def test_without_a_place_to_remember_in_each_opening_reads(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    settle()
+    opened(artifact)
+    opened(artifact)
+    assert len(reads) == 2
+
+
+@pytest.mark.parametrize("opened", [open_verified_once], indirect=True)
+def test_a_stamp_that_cannot_be_written_is_done_without(
+    opened: Open, artifact: Path, reads: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise WriteError("no space left on the device", where=str(path))
+
+    monkeypatch.setattr(verification, "write_atomic", full)
     settle()
     opened(artifact)
     opened(artifact)

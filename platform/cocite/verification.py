@@ -19,6 +19,7 @@ from typing import Protocol
 
 from cocite.artifacts import check_sizes, verify
 from cocite.atomic_files import write_atomic
+from cocite.errors import CociteError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 
 SWITCH = "COCITE_VERIFY"
@@ -53,7 +54,7 @@ class _StampFiles:
             path = _stamp(folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, fingerprint + "\n")
-        except (OSError, RuntimeError):  # nowhere to write, or no home
+        except (OSError, CociteError, RuntimeError):  # nowhere to write, or no home
             pass
 
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from cocite.artifacts import sha256
 from cocite.atomic_files import write_atomic
-from cocite.errors import CociteError, InputError
+from cocite.errors import CociteError, InputError, WriteError
 from cocite.manifests import MANIFEST, manifest_text, read_json, read_manifest
 from cocite.training.engine.backends.base import MOMENTS, Backend, Slots, buffers_of
 from cocite.training.engine.world import World
@@ -119,7 +119,7 @@ def write(
             path = folder / "progress.json"
             write_atomic(path, json.dumps(asdict(progress) | {"shards": world.size}, indent=1) + "\n")
             files[path.name] = _entry(path)
-    except (OSError, SafetensorError) as error:
+    except (OSError, WriteError, SafetensorError) as error:
         problem = _told(error)
     merged: dict[str, dict[str, Any]] = {}
     for rank, (theirs, trouble) in enumerate(world.collect((files, problem))):
@@ -134,7 +134,7 @@ def write(
     if world.first:
         try:
             write_atomic(folder / MANIFEST, manifest_text(KIND, meta, merged))
-        except OSError as error:
+        except (OSError, WriteError) as error:
             trouble = _told(error)
     trouble = world.agree(trouble)
     if trouble is not None:
@@ -161,6 +161,8 @@ def _entry(path: Path) -> dict[str, Any]:
 
 def _told(error: Exception) -> str:
     """A write error in words; safetensors wraps the system's in a text of its own."""
+    if isinstance(error, WriteError):
+        return error.message
     full = os.strerror(errno.ENOSPC)
     if (isinstance(error, OSError) and error.errno == errno.ENOSPC) or full in str(error):
         return "no space left on the device"
