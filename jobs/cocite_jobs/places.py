@@ -167,8 +167,7 @@ class Place:
         """Make this place hold an artifact, which may take the place of another of the same kind."""
         manifest = read_manifest(artifact)
         if self.files is None:
-            published = publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True)
-            with writing_to(self.uri), published as folder:
+            with publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True) as folder:
                 shutil.copytree(artifact, folder, dirs_exist_ok=True)
                 (folder / MANIFEST).unlink()
             return

@@ -116,6 +116,6 @@ def kept(
             else:
                 return vectors
         vectors = make()
-        with writing_to(folder), publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
+        with publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
             save_file({"vectors": vectors}, temporary / "vectors.safetensors")
     return vectors

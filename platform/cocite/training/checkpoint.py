@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from cocite.artifacts import publish, verify
 from cocite.errors import InputError
 from cocite.manifests import read_json
-from cocite.write_errors import writing_to
 
 KIND = "checkpoint"
 
@@ -53,8 +52,7 @@ def save(
                 else:
                     values.setdefault(str(index), {})[name] = value
         plain.append({"values": values, "groups": state["param_groups"]})
-    published = publish(folder, kind=KIND, meta={"fingerprint": fingerprint}, replace=True)
-    with writing_to(folder), published as temporary:
+    with publish(folder, kind=KIND, meta={"fingerprint": fingerprint}, replace=True) as temporary:
         save_file({k: v.contiguous() for k, v in model.state_dict().items()}, temporary / "model.safetensors")
         save_file({k: v.contiguous() for k, v in best.items()}, temporary / "best.safetensors")
         save_file(tensors, temporary / "optimizer.safetensors")

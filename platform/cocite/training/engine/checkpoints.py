@@ -7,7 +7,6 @@ has mined, and the manifest. Nothing in it depends on how many ranks wrote it, o
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from cocite.errors import CociteError, InputError, WriteError
 from cocite.manifests import MANIFEST, manifest_text, read_json, read_manifest
 from cocite.training.engine.backends.base import MOMENTS, Backend, Slots, buffers_of
 from cocite.training.engine.world import World
+from cocite.write_errors import FULL, system_error
 
 KIND = "training-checkpoint"
 
@@ -163,9 +163,8 @@ def _told(error: Exception) -> str:
     """A write error in words; safetensors wraps the system's in a text of its own."""
     if isinstance(error, WriteError):
         return error.message
-    full = os.strerror(errno.ENOSPC)
-    if (isinstance(error, OSError) and error.errno == errno.ENOSPC) or full in str(error):
-        return "no space left on the device"
+    if (words := FULL.get(system_error(error) or 0)) is not None:
+        return words
     return str(error.strerror or error) if isinstance(error, OSError) else str(error)
 
 
