@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from cocite.corpus.store import Corpus
-from cocite.retrieval.index import paper_texts
+from cocite.retrieval.index.index import paper_texts
 from cocite.text.gaps import strip_marks
 
 K = 1000
@@ -153,7 +153,7 @@ class Cocite:
     """cocite's own index."""
 
     def __init__(self, texts: list[str]) -> None:
-        from cocite.retrieval.bm25 import Bm25Index
+        from cocite.retrieval.engines.bm25 import Bm25Index
 
         self.index = Bm25Index.build(texts)
         self.index.postings  # noqa: B018  Made on first use: part of building.

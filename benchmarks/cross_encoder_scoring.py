@@ -37,11 +37,11 @@ from benchmarks.scale import processor
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.models.cross_encoder import CrossEncoder
-from cocite.models.pair_scorer import PairScorer
 from cocite.protocols import Query
-from cocite.retrieval.bm25 import Bm25Index
-from cocite.retrieval.index import paper_texts
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.index.index import paper_texts
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.gaps import split_at_gap, strip_marks
 from cocite.text.pairs import PairSettings, paper_text
 from cocite.text.queries import context_queries

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
 from cocite.evaluation import tasks
+from cocite.pipeline.components import ENCODERS, load_encoders
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.members import ENCODERS, load_encoders
 from cocite.protocols import NO_ROW
-from cocite.retrieval.reuse import index_of
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 DEPTHS = (10, 100, 300, 1000)
 STEPS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)

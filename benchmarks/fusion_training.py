@@ -20,8 +20,8 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import Examples, examples
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
-from cocite.reranking.learned_fusion import FusionSettings, train
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
+from cocite.systems.learned_fusion.reranker import FusionSettings, train
 
 METRICS = ("F1@20", "MRR", "R@10", "R@100")
 

@@ -23,9 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
-from cocite.models.hierarchical import Embedding, HierarchicalEncoder, HierarchicalSettings, Layer
-from cocite.models.mp_bert4cr_reading import Reading
-from cocite.sampling.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.hierarchical import Embedding, HierarchicalEncoder, HierarchicalSettings, Layer
+from cocite.systems.mp_bert4cr.reading import Reading
 from cocite.text.documents import Documents, bounds
 from cocite.text.pairs import paper_text
 from cocite.text.sentence_texts import SentenceReader

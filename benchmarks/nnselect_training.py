@@ -20,9 +20,9 @@ import torch
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask
 from cocite.text.fields import FieldEncoder
 from cocite.training.loop import optimizers_for
-from cocite.training.nnselect import NNSelectRecipe, NNSelectTask
 from cocite.training.periods import Periods, PeriodSettings
 
 RESULTS = Path(__file__).parent / "results" / "nnselect_training.json"

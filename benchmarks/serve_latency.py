@@ -27,7 +27,7 @@ import numpy as np
 
 from cocite.cli.console import table
 from cocite.corpus.store import Corpus
-from cocite.retrieval.versions import Versions
+from cocite.retrieval.index.versions import Versions
 
 WARM_UP = 20
 START_S = 300

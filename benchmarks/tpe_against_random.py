@@ -24,10 +24,10 @@ import numpy as np
 from scipy.stats import binomtest
 
 from cocite.evaluation.metrics import means
-from cocite_tuning.sampler import Sampler, Search
-from cocite_tuning.scores.base import ScoreStudy
-from cocite_tuning.spaces import Space
-from cocite_tuning.study_settings import Bm25StudySettings, FusionStudySettings
+from cocite_tuning.studies.score_study import ScoreStudy
+from cocite_tuning.studies.settings import Bm25StudySettings, FusionStudySettings
+from cocite_tuning.sweep.sampler import Sampler, Search
+from cocite_tuning.sweep.spaces import Space
 
 METRIC = "MRR"
 SEARCHES: tuple[Search, ...] = get_args(Search)

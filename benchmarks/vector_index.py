@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.retrieval.vectors import KINDS, VectorIndex
+from cocite.retrieval.engines.vectors import KINDS, VectorIndex
 
 
 def clustered(count: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float32]:

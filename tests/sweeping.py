@@ -8,9 +8,9 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite_jobs.tracking import Tracking
-from cocite_tuning.conductor import Listener
-from cocite_tuning.driver import Manner, Swept, planned, tune
-from cocite_tuning.sweep import Sweep
+from cocite_tuning.run.driver import Manner, Swept, planned, tune
+from cocite_tuning.run.trial_runner import Listener
+from cocite_tuning.sweep.sweep import Sweep
 
 
 def run_sweep(

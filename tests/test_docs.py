@@ -11,7 +11,7 @@ import click
 import pytest
 
 from cocite.cli import root
-from cocite_tuning.sweep import SWEEPS, shipped
+from cocite_tuning.sweep.sweep import SWEEPS, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

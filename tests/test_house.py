@@ -67,7 +67,7 @@ def test_the_root_on_the_path_does_not_shadow_platform() -> None:
 LOADS = re.compile(r"\b(load_file|safe_open|Auto\w+\.from_pretrained)\(|model_file=")
 """What reads weights or tokenizers."""
 CHECKED_BEFORE = {
-    "platform/cocite/models/weight_files.py": "gets a file of an artifact that its callers have opened",
+    "platform/cocite/nn/weight_files.py": "gets a file of an artifact that its callers have opened",
     "platform/cocite/training/engine/checkpoints.py": "opens what the store of checkpoints has verified",
 }
 

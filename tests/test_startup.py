@@ -12,7 +12,7 @@ import pytest
 from cocite.cli import COMMANDS
 from cocite.corpus.builder import build
 from cocite.corpus.synth import Synthetic
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 RUN = """
 import json, os, sys

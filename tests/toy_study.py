@@ -15,8 +15,8 @@ from pydantic import Field
 
 from cocite.config import Settings
 from cocite.errors import InputError
-from cocite_tuning.study import Report
-from cocite_tuning.study_settings import STUDIES
+from cocite_tuning.studies.settings import STUDIES
+from cocite_tuning.studies.study import Report
 
 
 class ToySettings(Settings):

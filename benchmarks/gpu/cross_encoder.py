@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers import BertConfig, BertModel
 
 from benchmarks.gpu import bench
-from cocite.models import packed_bert
+from cocite.nn import packed_bert
 from cocite.text.pairs import PairBatch
 from cocite.training.engine.flops import layer_flops
 

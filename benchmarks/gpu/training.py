@@ -20,7 +20,7 @@ from transformers import BertConfig, BertModel
 
 from benchmarks.gpu import bench
 from benchmarks.gpu.cross_encoder import flops, random_pairs
-from cocite.models import packed_bert
+from cocite.nn import packed_bert
 from cocite.text.pairs import PairBatch
 from cocite.training.engine.loop import train
 from cocite.training.engine.settings import TrainingSettings

@@ -27,7 +27,7 @@ from cocite.pipeline.options import CandidateScope
 
 if TYPE_CHECKING:
     from cocite.evaluation.experiment import Outcome
-    from cocite.retrieval.index import Index
+    from cocite.retrieval.index.index import Index
 
 Advance = Callable[[int], object]
 
@@ -187,9 +187,9 @@ def evaluate_pipeline(
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
     # Not at the top: who judges a run file needs no index, and so neither SciPy nor FAISS.
     from cocite.evaluation import systems
-    from cocite.pipeline.members import left_out_notes
-    from cocite.retrieval.reuse import index_of
-    from cocite.retrieval.snapshot import IndexSnapshot
+    from cocite.pipeline.components import left_out_notes
+    from cocite.retrieval.index.reuse import index_of
+    from cocite.retrieval.index.snapshot import IndexSnapshot
 
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.chosen(model, stages, where="--stages")

@@ -87,9 +87,9 @@ class Retriever:
 
     def __init__(self, release: Release) -> None:
         # Imported by the replica alone: who starts it, and the gateway, need no models.
-        from cocite.pipeline import members
+        from cocite.pipeline import components as members
         from cocite.pipeline.first_stage import FirstStage
-        from cocite.retrieval.snapshot import IndexSnapshot
+        from cocite.retrieval.index.snapshot import IndexSnapshot
 
         self._worker = Worker()
         index = IndexSnapshot.open(release.index, release.index_version)
@@ -110,9 +110,9 @@ class Reranker:
     """The second stage: rerank and explain."""
 
     def __init__(self, release: Release, retriever: DeploymentHandle) -> None:
-        from cocite.pipeline import members
+        from cocite.pipeline import components as members
         from cocite.pipeline.second_stage import SecondStage
-        from cocite.retrieval.snapshot import IndexSnapshot
+        from cocite.retrieval.index.snapshot import IndexSnapshot
 
         self._worker = Worker()
         index = IndexSnapshot.open(release.index, release.index_version)

@@ -13,7 +13,7 @@ from cocite.artifacts import load_array
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
-from cocite.retrieval.versions import Pin, Versions
+from cocite.retrieval.index.versions import Pin, Versions
 from cocite.verification import open_verified_once
 
 

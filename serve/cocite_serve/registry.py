@@ -19,7 +19,7 @@ from typing import Any
 
 from cocite.artifacts import verify
 from cocite.errors import BusyError, CociteError, InputError, IntegrityError, NotFoundError, nearest
-from cocite.retrieval.versions import Pin, Versions
+from cocite.retrieval.index.versions import Pin, Versions
 from cocite_serve.settings import Registry as RegistrySettings
 
 SCHEME = "models:/"
@@ -209,7 +209,7 @@ class Registry:
 
 def _check(folder: Path, tags: Mapping[str, str], reference: Reference) -> None:
     """Hold every member of a model folder against its manifest, and against what was noted when it was registered."""
-    from cocite.pipeline import members  # heavy: not for a command that only shows its help
+    from cocite.pipeline import components as members
 
     try:
         found = {name: verify(folder / name) for name in members.check(folder)}

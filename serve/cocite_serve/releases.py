@@ -12,7 +12,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import read_manifest
-from cocite.retrieval.versions import Pin, Versions
+from cocite.retrieval.index.versions import Pin, Versions
 from cocite.verification import open_verified_once
 from cocite_serve.registry import Reference, Registered, Registry
 from cocite_serve.settings import ServeSettings
@@ -141,7 +141,7 @@ class Source:
             return Held(Release(folder, index, version, target.model), (pin, kept))
         model = self.settings.model
         if model is not None:
-            from cocite.pipeline import members  # heavy, and of no use when the index is missing
+            from cocite.pipeline import components as members
 
             members.verify(model)
             model = model.resolve()
@@ -150,7 +150,7 @@ class Source:
 
 def _encoders(model: Path | None) -> dict[str, str]:
     """Fingerprints of a model folder's encoders by name; each is the encoder's id."""
-    from cocite.pipeline import members
+    from cocite.pipeline import components as members
 
     if model is None:
         return {}

@@ -106,7 +106,7 @@ def start(
         InputError: the port is taken, or model and index do not fit.
         CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
-    from cocite.pipeline.members import left_out_notes  # heavy: by who starts an endpoint alone
+    from cocite.pipeline.components import left_out_notes  # heavy: by who starts an endpoint alone
 
     _require_port(settings)
     if address is not None:

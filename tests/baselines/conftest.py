@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.baselines.texts import CitingTexts
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation import tasks
+from cocite.systems.baselines.texts import CitingTexts
 from cocite.text.paragraphs import ParagraphSettings
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tiny_bert import tiny_bert
 
-from cocite.baselines import pooled
-from cocite.baselines.kept_vectors import EncoderBaseline, kept_vectors
-from cocite.baselines.pooled import PooledEncoder, pooled_encoder
 from cocite.errors import NotFoundError
-from cocite.models.sentence import SentenceEncoder
 from cocite.protocols import Encoder, Query
+from cocite.systems.baselines import pooled_transformer as pooled
+from cocite.systems.baselines.cached_vectors import EncoderBaseline, kept_vectors
+from cocite.systems.baselines.pooled_transformer import PooledEncoder, pooled_encoder
+from cocite.systems.sentence_encoder.encoder import SentenceEncoder
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cocite.baselines.sections import KINDS, UNKNOWN, query_sections, section_kinds
 from cocite.protocols import Query
+from cocite.systems.baselines.sections import KINDS, UNKNOWN, query_sections, section_kinds
 from cocite.text.queries import context_queries
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cocite.baselines.texts import (
+from cocite.corpus.history import History
+from cocite.errors import InputError
+from cocite.systems.baselines.texts import (
     CitingTexts,
     line_file,
     mean_vectors,
@@ -13,8 +15,6 @@ from cocite.baselines.texts import (
     only_words,
     with_citations,
 )
-from cocite.corpus.history import History
-from cocite.errors import InputError
 from cocite.text.paragraphs import GAP, SPECIAL, Paragraphs, ParagraphSettings
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cocite.baselines.dacr import DacrSettings
-from cocite.baselines.doc2vec import Doc2VecSettings
-from cocite.baselines.hyperdoc2vec import HyperDoc2VecSettings
-from cocite.baselines.texts import CitingTexts
-from cocite.baselines.trained import NAMES, BaselineSettings, TrainedBaselines
-from cocite.baselines.word2vec import Word2VecSettings
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.metrics import means
 from cocite.protocols import NO_ROW, Query, Retriever
+from cocite.systems.baselines.dacr import DacrSettings
+from cocite.systems.baselines.doc2vec import Doc2VecSettings
+from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
+from cocite.systems.baselines.texts import CitingTexts
+from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
+from cocite.systems.baselines.word2vec import Word2VecSettings
 
 SMALL = BaselineSettings(
     w2v=Word2VecSettings(dimension=16, epochs=10),

@@ -13,9 +13,9 @@ import pytest
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.synth import Synthetic
-from cocite.retrieval.snapshot import IndexSnapshot
-from cocite.training.nnselect import NNSelectRecipe
-from cocite_jobs.train import train
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite_jobs.training.train import train
 
 MOUNTED = 'mount -t tmpfs -o size=8m tmpfs "$0" && exec "$@"'
 """Mounts a small file system in a namespace that nobody else sees, and runs a command there."""

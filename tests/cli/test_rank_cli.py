@@ -14,7 +14,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation.queries import QueryFile
 from cocite.evaluation.trec import Vocabulary, read_run
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.rules import Tally
 from cocite.corpus.store import KIND
 from cocite.corpus.synth import Synthetic
-from cocite.training.nnrank import NNRankRecipe
-from cocite.training.nnselect import NNSelectRecipe
-from cocite_jobs.train import train
+from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite_jobs.training.train import train
 
 STORES = ("empty", "one", "unlinked")
 

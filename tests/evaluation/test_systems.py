@@ -14,9 +14,9 @@ from cocite.corpus.history import History
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import systems
-from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
 from cocite.protocols import Query
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
+from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
 
 
 def folder(root: Path, *parts: str) -> Path:

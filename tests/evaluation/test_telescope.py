@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from cocite.corpus.csr import CSR
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import measure
+from cocite.evaluation.oracle import Remembered, reordered, with_relevant
 from cocite.evaluation.report import Marked, marked_table, shown
-from cocite.evaluation.telescope import Remembered, reordered, with_relevant
 from cocite.protocols import NO_ROW, Query, Ranking
 
 

@@ -18,7 +18,7 @@ from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
-from cocite_jobs.train import KINDS
+from cocite_jobs.training.train import KINDS
 
 
 class Mishap(Settings):
@@ -91,7 +91,7 @@ def build(recipe: BagRecipe, corpus: Corpus, model_folder: Path) -> Task:
 
 def enter() -> None:
     """Enter the kind into the registry."""
-    KINDS["bag"] = ("integration.bag", "BagRecipe", "cocite_jobs.train_neural:train_neural")
+    KINDS["bag"] = ("integration.bag", "BagRecipe", "cocite_jobs.training.neural:train_neural")
 
 
 if __name__ == "__main__":  # the command line, with this kind

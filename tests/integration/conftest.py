@@ -9,7 +9,7 @@ import pytest
 from integration.endpoint import Running, serving
 
 from cocite.corpus.starter import build_starter
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cocite.pipeline import Options, Recommender
-from cocite.pipeline.members import check, kept
+from cocite.pipeline.components import check, kept
 from cocite_jobs import demo
 
 pytestmark = pytest.mark.integration

@@ -15,7 +15,7 @@ from integration.endpoint import free_port
 
 from cocite.corpus.builder import build
 from cocite.corpus.synth import Synthetic
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 pytestmark = pytest.mark.integration
 SCRIPT = (

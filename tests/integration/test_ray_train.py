@@ -25,8 +25,8 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import CociteError, InputError
-from cocite_jobs.ray_cluster import connected
-from cocite_jobs.train import Manner, Report, Trained, ready
+from cocite_jobs.cluster.session import connected
+from cocite_jobs.training.train import Manner, Report, Trained, ready
 
 pytestmark = pytest.mark.integration
 

@@ -16,12 +16,12 @@ from tiny_bert import tiny_bert
 
 from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
-from cocite.models.cross_encoder import CrossEncoder
-from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
 from cocite.text.pairs import PairSettings
 from cocite_jobs import tracking
 

@@ -10,17 +10,17 @@ import yaml
 from calling import call
 from tiny_bert import tiny_bert
 
-from cocite.baselines.kept_vectors import KIND
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation import tasks
-from cocite.models.sentence import SentenceRecipe
-from cocite_jobs import cocitation_variants
-from cocite_jobs.cocitation_tables import ALL, Model, history, named
-from cocite_jobs.cocitation_variants import VARIANTS
-from cocite_jobs.train import load_recipe, train
+from cocite.systems.baselines.cached_vectors import KIND
+from cocite.systems.sentence_encoder.encoder import SentenceRecipe
+from cocite_jobs.tables import cocitation_variants
+from cocite_jobs.tables.cocitation import ALL, Model, history, named
+from cocite_jobs.tables.cocitation_variants import VARIANTS
+from cocite_jobs.training.train import load_recipe, train
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
 TINY += [
@@ -124,7 +124,7 @@ def test_the_training_period_is_what_is_known(corpus) -> None:
 
 
 def test_encoders_that_cannot_be_reached_are_told_of(capsys, corpus, cache, monkeypatch) -> None:
-    monkeypatch.setattr("cocite_jobs.cocitation_tables.ALL", ("bm25", "scibert", "specter"))
+    monkeypatch.setattr("cocite_jobs.tables.cocitation.ALL", ("bm25", "scibert", "specter"))
     report = tables(capsys, corpus, cache, "--baselines", "all")
     assert names(report["tables"]["Table 3: positives"]) == ["BM25 (context+title)"]
     assert "allenai/specter (not reached)" in report["left_out"]

@@ -14,14 +14,14 @@ from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation.metrics import Metric
 from cocite.evaluation.trec import Vocabulary, read_run
-from cocite.pipeline.members import load_encoders
+from cocite.pipeline.components import load_encoders
 from cocite.protocols import NO_ROW
-from cocite.retrieval.snapshot import IndexSnapshot
-from cocite.training.nnrank import NNRankRecipe
-from cocite.training.nnselect import NNSelectRecipe
-from cocite_jobs import tables
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
 from cocite_jobs.evaluate import evaluate_pipeline
-from cocite_jobs.train import train
+from cocite_jobs.tables import citeomatic as tables
+from cocite_jobs.training.train import train
 
 
 @pytest.fixture(scope="module")

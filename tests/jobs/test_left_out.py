@@ -19,13 +19,13 @@ from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.evaluation.systems import offered
 from cocite.manifests import read_manifest
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.pipeline.recommender import Recommender
-from cocite.retrieval.snapshot import IndexSnapshot
-from cocite.training.nnrank import NNRankRecipe
-from cocite.training.nnselect import NNSelectRecipe
-from cocite_jobs.train import Report, train
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite_jobs.training.train import Report, train
 
 METRICS = ("F1@20", "MRR", "R@10")
 SELECT: dict[str, Any] = {

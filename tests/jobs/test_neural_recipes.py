@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.models.cross_encoder import SCIBERT
-from cocite.training.cross_encoder import CrossEncoderRecipe
-from cocite.training.masked_language_model import MaskedLanguageModelRecipe
-from cocite_jobs.train import load_recipe
+from cocite.systems.cross_encoder.network import SCIBERT
+from cocite.systems.cross_encoder.task import CrossEncoderRecipe
+from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
+from cocite_jobs.training.train import load_recipe
 
 
 def cross_encoder(name: str, *overrides: str) -> CrossEncoderRecipe:

@@ -16,7 +16,7 @@ from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
-from cocite_jobs.places import Place, at_hand
+from cocite_jobs.storage.location import Place, at_hand
 
 
 @pytest.fixture

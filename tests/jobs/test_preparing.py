@@ -11,13 +11,13 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.manifests import MANIFEST, read_manifest
-from cocite.training.cross_encoder import CrossEncoderRecipe
-from cocite.training.hierarchical_pretraining import HierarchicalPretrainingRecipe
-from cocite.training.masked_language_model import MaskedLanguageModelRecipe
-from cocite.training.mp_bert4cr import MpBert4crRecipe
-from cocite_jobs.places import Place
-from cocite_jobs.preparing import NEEDS, prepare
-from cocite_jobs.train import KINDS, Report, load_recipe
+from cocite.systems.cross_encoder.task import CrossEncoderRecipe
+from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
+from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
+from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
+from cocite_jobs.storage.location import Place
+from cocite_jobs.training.inputs import NEEDS, prepare
+from cocite_jobs.training.train import KINDS, Report, load_recipe
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.ray_cluster import SCRATCH, check_resources, connected, resources, scratch, workers_range
+from cocite_jobs.cluster.session import SCRATCH, check_resources, connected, resources, scratch, workers_range
 
 NODES = [{"CPU": 8.0, "GPU": 2.0, "memory": 1e9}, {"CPU": 4.0}]
 

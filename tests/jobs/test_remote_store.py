@@ -20,8 +20,8 @@ from cocite.manifests import MANIFEST
 from cocite.training.engine import loop
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World
-from cocite_jobs.places import Place
-from cocite_jobs.remote_store import RemoteStore
+from cocite_jobs.storage.checkpoints import RemoteStore
+from cocite_jobs.storage.location import Place
 
 
 def far(folder: Path) -> Place:

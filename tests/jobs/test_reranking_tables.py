@@ -12,11 +12,11 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.models.cross_encoder import CrossEncoder
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.text.pairs import PairSettings
-from cocite.training.nnselect import NNSelectRecipe
-from cocite_jobs.reranking_tables import TABLES
-from cocite_jobs.train import train
+from cocite_jobs.tables.reranking import TABLES
+from cocite_jobs.training.train import train
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, CociteError, ConfigError, InputError, IntegrityError, NotFoundError
-from cocite_jobs.places import Place
-from cocite_jobs.runs import Run, State, identity
-from cocite_jobs.train import Manner, Report, ready, train
-from cocite_jobs.train_neural import settled
+from cocite_jobs.storage.location import Place
+from cocite_jobs.training.neural import settled
+from cocite_jobs.training.train import Manner, Report, ready, train
+from cocite_jobs.training.training_run import Run, State, identity
 
 TRAINING = {"steps": 8, "batch": 8, "tokens": 20, "log_every": 1, "refresh_every": 1, "evaluate_every": 4}
 
@@ -225,7 +225,7 @@ def test_a_record_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 def test_kinds_of_one_process_know_no_workers(corpus: Corpus, tmp_path: Path) -> None:
-    from cocite_jobs.train import load_recipe
+    from cocite_jobs.training.train import load_recipe
 
     for manner, sentence in (
         (Manner(on="ray"), "nnselect trains in this process"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from calling import call
 
-from cocite_jobs.submit import Job, pack, use_token
+from cocite_jobs.cluster.submit import Job, pack, use_token
 
 PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
 

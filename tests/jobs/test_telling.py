@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cocite.training.engine.settings import TrainingSettings
-from cocite_jobs import telling
-from cocite_jobs.telling import Event, Listener, Teller
-from cocite_jobs.train import Report
+from cocite_jobs.training import progress as telling
+from cocite_jobs.training.progress import Event, Listener, Teller
+from cocite_jobs.training.train import Report
 
 
 def listened() -> tuple[Listener, list[tuple[Any, ...]]]:

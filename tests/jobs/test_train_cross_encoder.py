@@ -13,7 +13,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.protocols import Ranking
-from cocite.reranking.cross_encoder import load_cross_encoder
+from cocite.systems.cross_encoder.reranker import load_cross_encoder
 from cocite.training import candidates
 
 MASKED = ["texts.vocabulary=400", "texts.sequence=32", "texts.body=0", "texts.dev_pieces=20"]

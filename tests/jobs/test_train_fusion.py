@@ -17,13 +17,13 @@ from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.manifests import read_manifest
-from cocite.models.cross_encoder import CrossEncoder
-from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
 from cocite.pipeline.fusion_training import FinalRecipe, FusionRecipe
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
 from cocite.text.pairs import PairSettings
-from cocite_jobs.train import train
+from cocite_jobs.training.train import train
 
 TREES = {"trees": 10, "leaves": 7, "threads": 1}
 KEPT = {"trees": TREES, "keep": "always"}  # so few queries tell nothing of a stage
@@ -115,7 +115,7 @@ def test_what_does_not_fit_together_is_told(corpus: Corpus, bert: Path, model: P
 
 
 def _index(corpus: Corpus, model: Path | None):
-    from cocite.pipeline.members import load_encoders
-    from cocite.retrieval.index import Index
+    from cocite.pipeline.components import load_encoders
+    from cocite.retrieval.index.index import Index
 
     return Index.build(corpus, tasks.history_before(corpus, "test"), encoders=load_encoders(model))

@@ -12,11 +12,11 @@ from calling import call
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.pipeline import members
+from cocite.pipeline import components as members
+from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
+from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
 from cocite.text.queries import context_queries
-from cocite.training.hierarchical_pretraining import HierarchicalPretrainingRecipe
-from cocite.training.mp_bert4cr import MpBert4crRecipe
-from cocite_jobs.train import load_recipe
+from cocite_jobs.training.train import load_recipe
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
 TINY += ["model.heads=2", "model.inner=48", "training.precision=fp32", "training.batch=24"]

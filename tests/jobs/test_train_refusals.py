@@ -20,15 +20,15 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError
-from cocite_jobs.places import Place, training_lock
-from cocite_jobs.train import KINDS, Manner, load_recipe, ready, shipped, train
+from cocite_jobs.storage.location import Place, training_lock
+from cocite_jobs.training.train import KINDS, Manner, load_recipe, ready, shipped, train
 
 SMALL = ["model.dimension=8", "objective.batch=256", "loop.epochs=1", "loop.learning_rate=0.02"]
 
 TRAIN = """
 import sys
 from cocite.corpus.store import Corpus
-from cocite_jobs.train import Report, load_recipe, train
+from cocite_jobs.training.train import Report, load_recipe, train
 
 def log(metrics, epoch):
     print(epoch, flush=True)

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.losses.margin_triplet import (
+from cocite.nn.softmax_losses import listwise_loss, sampled_softmax_loss
+from cocite.systems.citeomatic.losses import (
     CITED_BY_CITED,
     MARGINS,
     NEIGHBOUR,
@@ -16,7 +17,6 @@ from cocite.losses.margin_triplet import (
     citation_boost,
     margin_triplet_loss,
 )
-from cocite.losses.softmax import listwise_loss, sampled_softmax_loss
 
 
 def by_hand(

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from cocite.losses.distances import all_pairs, pairwise
-from cocite.losses.euclidean_triplet import euclidean_triplet
-from cocite.losses.mpt_src import mpt_src
-from cocite.losses.mpt_src_tgt import mpt_src_tgt
-from cocite.losses.mpt_tgt import mpt_tgt
+from cocite.systems.mp_bert4cr.losses.distances import all_pairs, pairwise
+from cocite.systems.mp_bert4cr.losses.euclidean_triplet import euclidean_triplet
+from cocite.systems.mp_bert4cr.losses.mpt_src import mpt_src
+from cocite.systems.mp_bert4cr.losses.mpt_src_tgt import mpt_src_tgt
+from cocite.systems.mp_bert4cr.losses.mpt_tgt import mpt_tgt
 
 Loss = Callable[..., Tensor]
 Vector = list[float]

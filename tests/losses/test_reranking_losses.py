@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from cocite.losses.pairwise_triplet import pairwise_triplet_loss
-from cocite.losses.pointwise import pointwise_loss
-from cocite.losses.softmax import listwise_loss, listwise_losses
+from cocite.nn.softmax_losses import listwise_loss, listwise_losses
+from cocite.systems.cross_encoder.losses import pointwise_loss
+from cocite.systems.cross_encoder.pairwise_triplet import pairwise_triplet_loss
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from cocite.losses.triplet import triplet_losses
+from cocite.systems.hatten.losses import triplet_losses
 
 
 def test_each_triplet_costs_what_the_equation_says() -> None:

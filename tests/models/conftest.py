@@ -8,7 +8,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.models.nnselect import NNSelect
+from cocite.systems.citeomatic.nnselect_network import NNSelect
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 

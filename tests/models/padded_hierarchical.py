@@ -6,7 +6,7 @@ import torch
 from models.torch_layers import torch_layer
 from torch import Tensor, nn
 
-from cocite.models.hierarchical import Embedding, HierarchicalEncoder, Layer
+from cocite.systems.mp_bert4cr.hierarchical import Embedding, HierarchicalEncoder, Layer
 from cocite.text.documents import Documents
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from cocite.models.attention import padded_attention
+from cocite.nn.attention import padded_attention
 
 
 @pytest.mark.parametrize("masked", [False, True])

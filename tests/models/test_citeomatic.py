@@ -10,8 +10,9 @@ import torch
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
-from cocite.models import citeomatic
-from cocite.models.citeomatic import (
+from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
+from cocite.systems.citeomatic import artifacts as citeomatic
+from cocite.systems.citeomatic.artifacts import (
     NNRankReranker,
     NNSelectEncoder,
     load_encoder,
@@ -19,9 +20,8 @@ from cocite.models.citeomatic import (
     save_nnrank,
     save_nnselect,
 )
-from cocite.models.nnrank import NNRank, NNRankModelSettings
-from cocite.models.nnselect import NNSelect
-from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
+from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
+from cocite.systems.citeomatic.nnselect_network import NNSelect
 from cocite.text.fields import FieldEncoder
 
 

@@ -26,9 +26,9 @@ from transformers import (
 
 from cocite.artifacts import publish, seal
 from cocite.errors import ConfigError, InputError, IntegrityError, NotFoundError
-from cocite.models.cross_encoder import CrossEncoder
-from cocite.models.trunks import layer_list
+from cocite.nn.pretrained_transformers import layer_list
 from cocite.protocols import Query
+from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.text.pairs import PairBatch, PairSettings
 
 PAIRS = PairSettings(query_tokens=40, candidate_tokens=24)

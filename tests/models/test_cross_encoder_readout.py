@@ -10,9 +10,9 @@ from tiny_bert import tiny_bert
 from transformers import BertTokenizerFast
 
 from cocite.errors import InputError
-from cocite.models.cross_encoder import SCALE, CrossEncoder
-from cocite.models.pair_scorer import PairScorer
 from cocite.protocols import Query
+from cocite.systems.cross_encoder.network import SCALE, CrossEncoder
+from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
 from cocite.text.token_lists import TokenLists
 
@@ -71,7 +71,7 @@ def test_before_training_the_first_token_adds_nothing(model: CrossEncoder) -> No
 
 
 def test_packed_and_padded_states_agree(model: CrossEncoder) -> None:
-    from cocite.models import packed_bert
+    from cocite.nn import packed_bert
 
     some = batch(model)
     with torch.no_grad():

@@ -15,8 +15,9 @@ from cocite.artifacts import seal
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
-from cocite.models.hatten import HattenEncoder, load_hatten_encoder, save_hatten
-from cocite.models.hatten_network import (
+from cocite.protocols import Encoder, Query
+from cocite.systems.hatten.encoder import HattenEncoder, load_hatten_encoder, save_hatten
+from cocite.systems.hatten.network import (
     Documents,
     Hatten,
     HattenModelSettings,
@@ -25,7 +26,6 @@ from cocite.models.hatten_network import (
     pack,
     sinusoids,
 )
-from cocite.protocols import Encoder, Query
 from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
 from cocite.text.queries import manuscript_queries
 

@@ -10,8 +10,8 @@ import torch
 from models.padded_hierarchical import padded
 
 from cocite.errors import ConfigError
-from cocite.models import hierarchical
-from cocite.models.hierarchical import HierarchicalEncoder, HierarchicalSettings
+from cocite.systems.mp_bert4cr import hierarchical
+from cocite.systems.mp_bert4cr.hierarchical import HierarchicalEncoder, HierarchicalSettings
 from cocite.text.documents import Documents
 from cocite.text.token_lists import TokenLists
 

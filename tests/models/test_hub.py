@@ -17,12 +17,13 @@ from huggingface_hub import constants
 from tiny_bert import tiny_bert
 
 from cocite.errors import NotFoundError
-from cocite.models import hub, trunks
+from cocite.nn import hub
+from cocite.nn import pretrained_transformers as trunks
 
 LOAD = """
 import sys, time
 from cocite.errors import CociteError
-from cocite.models import trunks
+from cocite.nn import pretrained_transformers as trunks
 began, said = time.monotonic(), []
 for name in sys.argv[1:]:
     try:

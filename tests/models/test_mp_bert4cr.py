@@ -14,20 +14,20 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import IntegrityError
-from cocite.models.mp_bert4cr import (
+from cocite.pipeline import components as members
+from cocite.protocols import BodyReader, Encoder, Query
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.vector_retriever import VectorRetriever
+from cocite.sampling.draws import Draws
+from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.encoder import (
     MpBert4crConfig,
     MpBert4crEncoder,
     load_mp_bert4cr_encoder,
     save_mp_bert4cr,
 )
-from cocite.models.mp_bert4cr_network import MpBert4cr, MpBert4crModelSettings
-from cocite.models.mp_bert4cr_reading import drawn
-from cocite.pipeline import members
-from cocite.protocols import BodyReader, Encoder, Query
-from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index
-from cocite.sampling.draws import Draws
-from cocite.sampling.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.network import MpBert4cr, MpBert4crModelSettings
+from cocite.systems.mp_bert4cr.reading import drawn
 from cocite.text.queries import context_queries, manuscript_queries
 from cocite.text.wordpiece import train_wordpiece
 
@@ -188,7 +188,7 @@ def test_sentences_are_drawn_evenly_and_once() -> None:
 def test_damaged_weights_are_told(folder: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    from cocite.models.weight_files import load_weights
+    from cocite.nn.weight_files import load_weights
 
     weights = load_file(folder / "mp-bert4cr" / "model.safetensors")
     assert "citation.words.weight" not in weights

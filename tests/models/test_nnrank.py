@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
-from cocite.models.nnrank import NNRank, NNRankModelSettings, Pairs, shared_words
-from cocite.models.nnselect import TokenBags
+from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings, Pairs, shared_words
+from cocite.systems.citeomatic.nnselect_network import TokenBags
 
 TYPES = {"words": 10, "authors": 6, "venue": 3, "keyphrases": 5}
 ALL = {"authors": True, "venue": True, "keyphrases": True}

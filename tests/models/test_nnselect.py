@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError
-from cocite.models.nnselect import NNSelect, TokenBags, WordVectors, embedding_penalty
-from cocite.models.pretrained import read_vectors
+from cocite.nn.pretrained_vectors import read_vectors
+from cocite.systems.citeomatic.nnselect_network import NNSelect, TokenBags, WordVectors, embedding_penalty
 from cocite.text.vocabulary import Vocabulary
 
 TYPES, DIMENSION = 12, 5

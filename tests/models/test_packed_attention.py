@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from cocite.models.packed_attention import HANDLING, UNEVEN, Packed, attention, rectangles, sorted_by_length
+from cocite.nn.packed_attention import HANDLING, UNEVEN, Packed, attention, rectangles, sorted_by_length
 
 
 def packed(lengths: list[int]) -> Packed:

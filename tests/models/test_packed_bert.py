@@ -21,8 +21,8 @@ from transformers import (
     RobertaModel,
 )
 
-from cocite.models import packed_bert
-from cocite.models.frozen_bert import FrozenBert
+from cocite.nn import packed_bert
+from cocite.nn.frozen_bert import FrozenBert
 from cocite.text.pairs import PairBatch
 
 SIZE = {

@@ -11,10 +11,10 @@ from tiny_bert import tiny_bert
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from cocite.errors import ConfigError
-from cocite.models import cpu_kernels
-from cocite.models.cpu_kernels import Dense, Speed
-from cocite.models.cross_encoder import CrossEncoder
-from cocite.models.pair_scorer import PairScorer
+from cocite.nn import cpu_kernels
+from cocite.nn.cpu_kernels import Dense, Speed
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.pairs import PairSettings
 from cocite.text.token_lists import TokenLists
 
@@ -126,7 +126,8 @@ def test_another_family_is_scored_padded(
 def test_the_precision_is_what_the_probe_found(model: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     for bf16, wanted in ((100.0, "bf16"), (55.0, "fp32"), (0.0, "fp32")):
         monkeypatch.setattr(
-            "cocite.models.pair_scorer.measure", lambda *_, bf16=bf16: Speed(plain=10, packed=50, bf16=bf16)
+            "cocite.systems.cross_encoder.pair_scorer.measure",
+            lambda *_, bf16=bf16: Speed(plain=10, packed=50, bf16=bf16),
         )
         assert PairScorer(model, threads=1, device="cpu").precision == wanted
 

@@ -17,10 +17,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
-from cocite.models import sentence
-from cocite.models.precision import inference_dtype
-from cocite.models.sentence import SentenceEncoder, load_sentence_encoder
+from cocite.nn.precision import inference_dtype
 from cocite.protocols import Encoder, ManuscriptEncoder, Query
+from cocite.systems.sentence_encoder import encoder as sentence
+from cocite.systems.sentence_encoder.encoder import SentenceEncoder, load_sentence_encoder
 
 WORDS = "a parser of trees finds the words in each sentence and learns from them".split()
 

@@ -8,11 +8,11 @@ import torch
 from models.padded_hierarchical import padded
 from torch.nn import functional
 
-from cocite.models import tied_words
-from cocite.models.hierarchical import HierarchicalSettings
-from cocite.models.hierarchical_pretrainer import HiddenSentences, HierarchicalPretrainer
-from cocite.models.sentence_decoder import DecoderLayer, SentenceDecoder
-from cocite.models.tied_words import Words
+from cocite.systems.mp_bert4cr import tied_words
+from cocite.systems.mp_bert4cr.hierarchical import HierarchicalSettings
+from cocite.systems.mp_bert4cr.pretraining.decoder import DecoderLayer, SentenceDecoder
+from cocite.systems.mp_bert4cr.pretraining.network import HiddenSentences, HierarchicalPretrainer
+from cocite.systems.mp_bert4cr.tied_words import Words
 from cocite.text.documents import Documents
 
 WORDS = 50

@@ -22,7 +22,8 @@ from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError
-from cocite.models.sentence import (
+from cocite.protocols import Query
+from cocite.systems.sentence_encoder.encoder import (
     KIND,
     SETTINGS,
     SentenceEncoder,
@@ -30,7 +31,6 @@ from cocite.models.sentence import (
     load_sentence_encoder,
     save_sentence_encoder,
 )
-from cocite.protocols import Query
 
 WORDS = "a parser of trees finds the words in each sentence and learns from them query passage".split()
 PROMPTS = {"query": "query: find the words in ", "document": "passage: "}

@@ -12,8 +12,8 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
-from cocite.models import word_vectors
-from cocite.models.word_vectors import WordVectorSettings, initial_vectors
+from cocite.nn import word_vectors
+from cocite.nn.word_vectors import WordVectorSettings, initial_vectors
 from cocite.text.paragraphs import SPECIAL, ParagraphReader, ParagraphSettings
 
 D = 8

@@ -11,7 +11,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.pipeline.first_stage import FirstStage
 from cocite.protocols import Query
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
 
 
 @pytest.fixture(scope="session")

@@ -18,18 +18,18 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import CociteError, IntegrityError
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
-from cocite.models.citeomatic import load_encoder, save_nnrank, save_nnselect
-from cocite.models.nnrank import NNRank, NNRankModelSettings
-from cocite.models.nnselect import NNSelect
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Query, Ranking
-from cocite.reranking.learned_fusion import LearnedFusion
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citeomatic.artifacts import load_encoder, save_nnrank, save_nnselect
+from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
+from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 from .conftest import queries_of

@@ -12,15 +12,15 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError, InputError
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import GLOBAL_WEIGHTS, Blend
-from cocite.reranking.learned_fusion import LearnedFusion
-from cocite.retrieval.bm25_fields import Bm25Fields
-from cocite.retrieval.index import Index
+from cocite.retrieval.engines.bm25_fields import Bm25Fields
+from cocite.retrieval.index.index import Index
+from cocite.systems.learned_fusion.reranker import LearnedFusion
 
 from .conftest import queries_of
 

@@ -19,8 +19,8 @@ from cocite.pipeline.candidate_files import mine, prepare
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW
-from cocite.retrieval.index import Index
-from cocite.retrieval.lexical import Bm25Retriever
+from cocite.retrieval.bm25_retriever import Bm25Retriever
+from cocite.retrieval.index.index import Index
 from cocite.training.candidates import CandidateSet, CandidateSettings, load, save
 from cocite.training.periods import Periods
 

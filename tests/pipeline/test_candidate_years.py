@@ -23,7 +23,7 @@ from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
 
 from .conftest import queries_of
 from .test_second_stage import Oracle

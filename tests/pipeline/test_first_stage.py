@@ -13,7 +13,7 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Ranking, Retriever
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
 
 from .conftest import queries_of
 

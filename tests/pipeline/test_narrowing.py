@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from cocite.pipeline.narrowing import Narrowed, standing, weighted
+from cocite.pipeline.top_candidates import Narrowed, standing, weighted
 from cocite.protocols import NO_ROW
 
 scores_of = npst.arrays(

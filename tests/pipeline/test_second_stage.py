@@ -16,7 +16,7 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.reranking.learned_fusion import LearnedFusion
+from cocite.systems.learned_fusion.reranker import LearnedFusion
 
 from .conftest import queries_of
 

@@ -10,9 +10,9 @@ from tiny_bert import tiny_bert
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.models.cross_encoder import CrossEncoder
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
-from cocite.reranking.cross_encoder import CrossEncoderReranker, load_cross_encoder
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.reranker import CrossEncoderReranker, load_cross_encoder
 from cocite.text.pairs import PairSettings
 
 QUERIES = [Query("1", "ba ca TARGETCIT da", "be ce", "fe ga"), Query("2", "", "a title", "of it")]

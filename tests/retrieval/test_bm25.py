@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.errors import InputError, IntegrityError, NotFoundError
-from cocite.retrieval.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.text.tokens import STOP_WORDS, WordTokenizer
 
 WORDS = ["parsing", "treebank", "graph", "neural", "the", "of", "émile", "x1", "model", "a", "naïve"]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cocite.retrieval.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25 import Bm25Index
 
 
 @pytest.mark.acl

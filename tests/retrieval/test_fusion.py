@@ -13,7 +13,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Ranking, Retriever
-from cocite.retrieval.citing_sentences import CitingSentences
+from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.fusion import (
     FusedRetriever,
     learn_weights,
@@ -22,9 +22,9 @@ from cocite.retrieval.fusion import (
     reciprocal_rank,
     weighted_sum,
 )
-from cocite.retrieval.index import Index
-from cocite.retrieval.lexical import Bm25Retriever
-from cocite.retrieval.neighbours import Neighbours
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.signals.citing_sentences import CitingSentences
+from cocite.retrieval.signals.neighbours import Neighbours
 
 from .conftest import queries_of
 

@@ -12,10 +12,10 @@ from cocite.corpus.history import History
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
-from cocite.retrieval.bm25 import Bm25Index
-from cocite.retrieval.index import Index
-from cocite.retrieval.own_links import OwnLinks
-from cocite.retrieval.people import People
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.signals.author_signals import People
+from cocite.retrieval.signals.self_citations import OwnLinks
 
 AUTHORS = ("Ada Lovelace", "ada lovelace ", "Grace Hopper", "Bo Li", "Émile Hopper", "Plato", "Zoë Ångström")
 VENUES = ("ACL", "EMNLP", "acl", "")

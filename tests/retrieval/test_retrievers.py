@@ -15,13 +15,13 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.protocols import NO_ROW, Query, Ranking, Retriever
-from cocite.retrieval import dense
-from cocite.retrieval.citing_sentences import CitingSentences
-from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index
-from cocite.retrieval.lexical import Bm25Retriever
-from cocite.retrieval.neighbours import Neighbours, expand
+from cocite.retrieval import vector_retriever as dense
+from cocite.retrieval.bm25_retriever import Bm25Retriever
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm, query_texts, sentence_texts
+from cocite.retrieval.signals.citing_sentences import CitingSentences
+from cocite.retrieval.signals.neighbours import Neighbours, expand
+from cocite.retrieval.vector_retriever import VectorRetriever
 
 from .conftest import HashEncoder, make_records, queries_of
 

@@ -11,8 +11,8 @@ from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.retrieval.reuse import index_of
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 from .conftest import HashEncoder, make_records, queries_of
 from .test_snapshot import same

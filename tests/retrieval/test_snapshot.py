@@ -19,17 +19,17 @@ from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.protocols import Query
-from cocite.retrieval.anchors import Anchors, window_texts
-from cocite.retrieval.bm25 import Bm25Index
-from cocite.retrieval.bm25_fields import Bm25Fields
-from cocite.retrieval.citing_sentences import CitingSentences
-from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index, paper_texts
-from cocite.retrieval.lexical import Bm25Retriever
-from cocite.retrieval.neighbours import Neighbours
-from cocite.retrieval.own_links import OwnLinks
-from cocite.retrieval.snapshot import IndexSnapshot, list_versions, verify_index
-from cocite.retrieval.versions import Versions
+from cocite.retrieval.bm25_retriever import Bm25Retriever
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25_fields import Bm25Fields
+from cocite.retrieval.index.index import Index, paper_texts
+from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions, verify_index
+from cocite.retrieval.index.versions import Versions
+from cocite.retrieval.signals.anchors import Anchors, window_texts
+from cocite.retrieval.signals.citing_sentences import CitingSentences
+from cocite.retrieval.signals.neighbours import Neighbours
+from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.vector_retriever import VectorRetriever
 from cocite.text.gaps import around_gap, strip_marks
 
 from .conftest import HashEncoder, make_records, queries_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cocite.errors import InputError, IntegrityError, NotFoundError
-from cocite.retrieval.vectors import KINDS, VectorIndex, choose_kind
+from cocite.retrieval.engines.vectors import KINDS, VectorIndex, choose_kind
 
 
 def unit(count: int, dimension: int, seed: int = 0) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Ranking
-from cocite.retrieval.votes import KINDS, count_votes, relative
+from cocite.retrieval.signals.votes import KINDS, count_votes, relative
 
 PAPERS, VOTERS = 7, 5
 ballots = st.lists(st.sets(st.integers(0, PAPERS - 1)), min_size=VOTERS, max_size=VOTERS)

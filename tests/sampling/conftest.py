@@ -10,8 +10,8 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
+from cocite.systems.citeomatic.nnselect_task import union
 from cocite.text.fields import FieldEncoder, FieldSettings
-from cocite.training.nnselect import union
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.errors import ConfigError
 from cocite.protocols import NO_ROW
-from cocite.sampling.candidate_groups import CandidateGroups, GroupSettings
+from cocite.systems.cross_encoder.examples import CandidateGroups, GroupSettings
 
 
 def candidates(queries: int = 40, depth: int = 30, papers: int = 200) -> tuple[NDArray[np.int32], CSR]:
@@ -105,7 +105,7 @@ def test_an_epoch_is_a_function_of_seed_and_number() -> None:
 def test_a_draw_does_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, cited = candidates()
     whole = CandidateGroups(rows, cited, sampled(), seed=1).epoch(0)[0]
-    monkeypatch.setattr("cocite.sampling.candidate_groups.BLOCK", 7 * rows.shape[1])
+    monkeypatch.setattr("cocite.systems.cross_encoder.examples.BLOCK", 7 * rows.shape[1])
     assert np.array_equal(CandidateGroups(rows, cited, sampled(), seed=1).epoch(0)[0], whole)
 
 

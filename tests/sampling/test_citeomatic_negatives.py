@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
-from cocite.losses.margin_triplet import CITED_BY_CITED, NEIGHBOUR, RANDOM
 from cocite.protocols import NO_ROW
-from cocite.sampling.citeomatic_negatives import CiteomaticNegatives, NegativeSettings, grouped_percentile
 from cocite.sampling.neighbours import nearest, similarities, with_citations
+from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
+from cocite.systems.citeomatic.negatives import CiteomaticNegatives, NegativeSettings, grouped_percentile
 
 
 def vectors(count: int, seed: int = 0) -> np.ndarray:

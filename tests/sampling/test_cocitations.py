@@ -11,9 +11,9 @@ from sampling.test_noise import POWERS, fits
 from cocite.corpus.history import History
 from cocite.errors import ConfigError
 from cocite.protocols import NO_ROW
-from cocite.sampling import cocitations
-from cocite.sampling.cocitations import CocitationSampler, Source
 from cocite.sampling.draws import Draws
+from cocite.systems.mp_bert4cr import cocitations
+from cocite.systems.mp_bert4cr.cocitations import CocitationSampler, Source
 
 MANY = 12_000
 

@@ -11,7 +11,7 @@ from sampling.test_noise import fits
 from cocite.errors import ConfigError
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import Draws
-from cocite.sampling.dynamic_context import DynamicContext, DynamicContextSettings
+from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext, DynamicContextSettings
 from cocite.text.documents import Documents, bounds
 from cocite.text.sentence_texts import SentenceTexts, Surroundings
 from cocite.text.token_lists import TokenLists
@@ -247,6 +247,6 @@ def test_lengths_are_told_beforehand() -> None:
 
 
 def test_too_many_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cocite.sampling.dynamic_context.MOST", 2)
+    monkeypatch.setattr("cocite.systems.mp_bert4cr.dynamic_context.MOST", 2)
     with pytest.raises(ValueError, match="3 documents at once"):
         dynamic().papers(np.array([0, 1, 2]), draws(3))

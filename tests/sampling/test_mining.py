@@ -7,7 +7,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
-from cocite.sampling.mining import Forbidden, Mined, mine, overlapping
+from cocite.systems.hatten.mining import Forbidden, Mined, mine, overlapping
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 

@@ -13,7 +13,7 @@ from cocite.corpus.starter import build_starter
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_serve.answers import Answer
 from cocite_serve.api import build_app
 from cocite_serve.papers import Papers

@@ -9,7 +9,7 @@ from serve.folders import index, model
 
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError, IntegrityError
-from cocite.retrieval.snapshot import IndexSnapshot
+from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_serve.registry import Registered
 from cocite_serve.releases import Release, Source, Target
 from cocite_serve.settings import ServeSettings

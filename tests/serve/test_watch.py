@@ -8,7 +8,7 @@ import pytest
 from serve.folders import index, model
 
 from cocite.errors import CociteError
-from cocite.retrieval.versions import Pin
+from cocite.retrieval.index.versions import Pin
 from cocite_serve.registry import Reference, Registered, Registry
 from cocite_serve.releases import Release, Source
 from cocite_serve.rollout import Rollout, RolloutError

@@ -10,15 +10,20 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.models.citeomatic import NNSelectEncoder
 from cocite.protocols import NO_ROW, Ranking
-from cocite.sampling.citeomatic_negatives import Triplets
+from cocite.systems.citeomatic.artifacts import NNSelectEncoder
+from cocite.systems.citeomatic.cross_fitting import FoldVectors, cross_fit
+from cocite.systems.citeomatic.negatives import Triplets
+from cocite.systems.citeomatic.nnrank_task import CitationsBefore, NNRankRecipe, NNRankTask, nnrank_optimizers
+from cocite.systems.citeomatic.nnselect_task import (
+    CitationBatch,
+    NNSelectRecipe,
+    NNSelectTask,
+    nnselect_optimizers,
+)
 from cocite.text.fields import FieldEncoder, FieldSettings
-from cocite.training.crossfit import FoldVectors, cross_fit
 from cocite.training.loop import fit
 from cocite.training.measure import ranking_metrics
-from cocite.training.nnrank import CitationsBefore, NNRankRecipe, NNRankTask, nnrank_optimizers
-from cocite.training.nnselect import CitationBatch, NNSelectRecipe, NNSelectTask, nnselect_optimizers
 from cocite.training.periods import Periods, PeriodSettings
 
 SELECT: dict[str, Any] = {

@@ -13,12 +13,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
-from cocite.losses.pairwise_triplet import pairwise_triplet_loss
 from cocite.manifests import read_manifest
-from cocite.models.cross_encoder import CrossEncoder
 from cocite.pipeline.candidate_files import prepare
 from cocite.protocols import NO_ROW
-from cocite.training.cross_encoder import CrossEncoderRecipe, CrossEncoderTask, build
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.pairwise_triplet import pairwise_triplet_loss
+from cocite.systems.cross_encoder.task import CrossEncoderRecipe, CrossEncoderTask, build
 from cocite.training.engine.loop import train
 from cocite.training.engine.world import World
 

@@ -11,15 +11,15 @@ import torch
 from torch.nn import functional
 
 from cocite.corpus.store import Corpus
-from cocite.models.hatten import load_hatten_encoder
 from cocite.protocols import NO_ROW
+from cocite.systems.hatten.build import HattenRecipe, build
+from cocite.systems.hatten.encoder import load_hatten_encoder
+from cocite.systems.hatten.task import HattenTask, InBatchTask, TripletTask
 from cocite.text.queries import context_queries
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
-from cocite.training.hatten import HattenRecipe, build
-from cocite.training.hatten_tasks import HattenTask, InBatchTask, TripletTask
 
 PAPER = {"objective": "paper", "contexts": 1, "mined": 4, "random": 1, "depth": 20, "overlap": 0.2}
 

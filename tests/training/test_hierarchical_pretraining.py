@@ -16,17 +16,17 @@ from cocite.corpus.builder import build as build_corpus
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import ConfigError, InputError
-from cocite.models.hierarchical_pretrainer import load_pretrained
 from cocite.sampling.draws import Draws
-from cocite.training.engine.loop import train
-from cocite.training.engine.stores import FolderStore
-from cocite.training.engine.world import World
-from cocite.training.hierarchical_pretraining import (
+from cocite.systems.mp_bert4cr.pretraining.network import load_pretrained
+from cocite.systems.mp_bert4cr.pretraining.task import (
     HierarchicalPretrainingRecipe,
     HierarchicalPretrainingTask,
     build,
 )
-from cocite.training.sentence_texts import prepare
+from cocite.systems.mp_bert4cr.sentence_texts import prepare
+from cocite.training.engine.loop import train
+from cocite.training.engine.stores import FolderStore
+from cocite.training.engine.world import World
 
 
 def recipe(**sections: Any) -> HierarchicalPretrainingRecipe:

@@ -12,10 +12,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.models.citeomatic import NNSelectEncoder
+from cocite.systems.citeomatic.artifacts import NNSelectEncoder
+from cocite.systems.citeomatic.nnrank_task import NNRankRecipe, NNRankTask
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask
 from cocite.text.fields import FieldEncoder, FieldSettings
-from cocite.training.nnrank import NNRankRecipe, NNRankTask
-from cocite.training.nnselect import NNSelectRecipe, NNSelectTask
 from cocite.training.periods import Periods, PeriodSettings
 
 SMALL: dict[str, Any] = {"model": {"dimension": 4}}

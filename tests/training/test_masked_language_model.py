@@ -16,18 +16,18 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite.manifests import read_manifest
-from cocite.models.cross_encoder import CrossEncoder
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.masked_lm.task import (
+    MaskedLanguageModelRecipe,
+    MaskedLanguageModelTask,
+    build,
+)
+from cocite.systems.masked_lm.texts import TextSettings, load, pieces, prepare, texts_of
 from cocite.text.pairs import PairSettings
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.engine.loop import train
 from cocite.training.engine.world import World
-from cocite.training.masked_language_model import (
-    MaskedLanguageModelRecipe,
-    MaskedLanguageModelTask,
-    build,
-)
-from cocite.training.pretraining_texts import TextSettings, load, pieces, prepare, texts_of
 
 
 @pytest.fixture(scope="module")

@@ -16,19 +16,19 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import ConfigError, NotFoundError
-from cocite.losses.mpt_src_tgt import mpt_src_tgt
-from cocite.models.mp_bert4cr import load_mp_bert4cr_encoder
 from cocite.protocols import NO_ROW, Ranking
+from cocite.systems.mp_bert4cr.build import MpBert4crRecipe, build
+from cocite.systems.mp_bert4cr.encoder import load_mp_bert4cr_encoder
+from cocite.systems.mp_bert4cr.losses.mpt_src_tgt import mpt_src_tgt
+from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.pretraining.task import build as build_pretraining
+from cocite.systems.mp_bert4cr.sentence_texts import prepare
+from cocite.systems.mp_bert4cr.task import MpBert4crTask, SharedNegativesTask, recommendation_metrics
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
 from cocite.training.gaps import Gaps
-from cocite.training.hierarchical_pretraining import HierarchicalPretrainingRecipe
-from cocite.training.hierarchical_pretraining import build as build_pretraining
-from cocite.training.mp_bert4cr import MpBert4crRecipe, build
-from cocite.training.mp_bert4cr_tasks import MpBert4crTask, SharedNegativesTask, recommendation_metrics
-from cocite.training.sentence_texts import prepare
 
 TEXTS = {"vocabulary": 400, "sentence_tokens": 24, "period": {"train_until": 2015}}
 SHAPE = {"sentence_layers": 1, "document_layers": 1, "hidden": 24, "heads": 2, "inner": 48, "dropout": 0.0}

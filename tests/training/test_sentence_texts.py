@@ -12,11 +12,11 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError, IntegrityError
 from cocite.manifests import read_manifest
+from cocite.systems.masked_lm.texts import texts_of
+from cocite.systems.mp_bert4cr.sentence_texts import SentenceTextSettings, load, prepare
 from cocite.text.sentence_texts import SentenceTexts, without_marks
 from cocite.text.sentences import split_sentences
 from cocite.text.token_lists import TokenLists
-from cocite.training.pretraining_texts import texts_of
-from cocite.training.sentence_texts import SentenceTextSettings, load, prepare
 
 SETTINGS = SentenceTextSettings.parse(
     {"vocabulary": 500, "sentence_tokens": 24, "period": {"train_until": 2015}}

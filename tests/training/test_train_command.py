@@ -10,8 +10,8 @@ from cocite.cli import main
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError, NotFoundError
-from cocite.models.citeomatic import load_encoder, load_reranker
-from cocite_jobs.train import KINDS, Report, load_recipe, shipped, train
+from cocite.systems.citeomatic.artifacts import load_encoder, load_reranker
+from cocite_jobs.training.train import KINDS, Report, load_recipe, shipped, train
 
 SMALL_SELECT = ["model.dimension=8", "objective.batch=256", "loop.epochs=2", "loop.learning_rate=0.02"]
 SMALL_RANK = [

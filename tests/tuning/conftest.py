@@ -11,7 +11,7 @@ import toy_study
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite_tuning.study_settings import STUDIES
+from cocite_tuning.studies.settings import STUDIES
 
 
 @pytest.fixture(scope="session")

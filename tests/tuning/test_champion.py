@@ -13,9 +13,9 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite_jobs import tracking
 from cocite_jobs.tracking import Tracking
-from cocite_jobs.train import load_recipe, train
-from cocite_tuning.champion import Verdict, contend
-from cocite_tuning.sweep import ChampionSettings
+from cocite_jobs.training.train import load_recipe, train
+from cocite_tuning.run.champion import Verdict, contend
+from cocite_tuning.sweep.sweep import ChampionSettings
 
 SETTINGS = ChampionSettings.parse(
     {"register": "ours", "task": "global", "system": "nnselect", "metric": "R@20", "sample": None}

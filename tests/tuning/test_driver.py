@@ -13,10 +13,10 @@ from sweeping import run_sweep, runs_of
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite_jobs.tracking import Tracking
-from cocite_tuning.conductor import Listener
-from cocite_tuning.driver import Manner, planned, tune
-from cocite_tuning.sweep import Sweep
-from cocite_tuning.trials import Trials
+from cocite_tuning.run.driver import Manner, planned, tune
+from cocite_tuning.run.trial_runner import Listener
+from cocite_tuning.run.trials import Trials
+from cocite_tuning.sweep.sweep import Sweep
 
 SWEEP = {
     "name": "toy",

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
-from cocite_tuning.ledger import Ledger
-from cocite_tuning.sweep import Sweep
-from cocite_tuning.trials import Trials
+from cocite_tuning.run.trial_store import Ledger
+from cocite_tuning.run.trials import Trials
+from cocite_tuning.sweep.sweep import Sweep
 
 SWEEP = {
     "name": "toy",

@@ -18,10 +18,10 @@ from sweeping import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite_jobs.ray_cluster import connected
-from cocite_tuning.conductor import Listener
-from cocite_tuning.driver import Swept
-from cocite_tuning.trials import Trials
+from cocite_jobs.cluster.session import connected
+from cocite_tuning.run.driver import Swept
+from cocite_tuning.run.trial_runner import Listener
+from cocite_tuning.run.trials import Trials
 
 pytestmark = pytest.mark.integration
 

@@ -14,12 +14,12 @@ from calling import call
 
 from cocite.errors import IntegrityError
 from cocite.evaluation.significance import Comparison, compare
-from cocite_tuning.champion import Verdict
-from cocite_tuning.outcome import LEVEL, Outcome, confirmed, is_better
 from cocite_tuning.report.command import show_outcome
 from cocite_tuning.report.page import SweepReport
-from cocite_tuning.sweep import ChampionSettings
-from cocite_tuning.trials import Trial, Trials
+from cocite_tuning.run.champion import Verdict
+from cocite_tuning.run.result import LEVEL, Outcome, confirmed, is_better
+from cocite_tuning.run.trials import Trial, Trials
+from cocite_tuning.sweep.sweep import ChampionSettings
 
 TRIALS = Trials(
     sweep="s",

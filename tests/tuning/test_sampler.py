@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cocite_tuning.sampler import Sampler, Search
-from cocite_tuning.spaces import Space
+from cocite_tuning.sweep.sampler import Sampler, Search
+from cocite_tuning.sweep.spaces import Space
 
 SPACE = Space.parse(
     {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cocite.errors import ConfigError
-from cocite_tuning.sampler import draws
-from cocite_tuning.spaces import Space
+from cocite_tuning.sweep.sampler import draws
+from cocite_tuning.sweep.spaces import Space
 
 CONDITIONAL = {
     "objective": {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cocite.errors import ConfigError, InputError, NotFoundError
-from cocite_tuning.driver import planned
-from cocite_tuning.sweep import SWEEPS, Sweep, load_sweep, shipped
+from cocite_tuning.run.driver import planned
+from cocite_tuning.sweep.sweep import SWEEPS, Sweep, load_sweep, shipped
 
 TRAININGS = [name for name in shipped() if "kind: training" in (SWEEPS / f"{name}.yaml").read_text()]
 NNSELECT = {

@@ -15,9 +15,9 @@ from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.manifests import read_manifest
-from cocite_tuning.study_settings import TrainingStudySettings
-from cocite_tuning.training_study import OUTCOME, TrainingStudy
-from cocite_tuning.usage import Locations
+from cocite_tuning.studies.settings import TrainingStudySettings
+from cocite_tuning.studies.training import OUTCOME, TrainingStudy
+from cocite_tuning.studies.usage import Locations
 
 SMALL = {"model.dimension": 8, "objective.batch": 64, "loop.epochs": 2, "loop.patience": 9}
 HATTEN: dict[str, Any] = {

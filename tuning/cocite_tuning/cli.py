@@ -15,8 +15,8 @@ from cocite.errors import InputError
 from cocite_tuning.report.command import report, show_outcome
 
 if TYPE_CHECKING:
-    from cocite_tuning.driver import Plan, Swept
-    from cocite_tuning.trials import Trial, Trials
+    from cocite_tuning.run.driver import Plan, Swept
+    from cocite_tuning.run.trials import Trial, Trials
 
 
 class _SweepByDefault(TyperGroup):
@@ -81,8 +81,8 @@ def run(
     All that ended is on disk at once: a sweep that was stopped, killed or lost with its machine goes on with --resume.
     """
     from cocite_jobs.tracking import Tracking
-    from cocite_tuning.driver import Manner, planned, tune
-    from cocite_tuning.sweep import load_sweep
+    from cocite_tuning.run.driver import Manner, planned, tune
+    from cocite_tuning.sweep.sweep import load_sweep
 
     if resume and fresh:
         raise InputError("--resume and --fresh exclude each other", where="tune")
@@ -109,8 +109,8 @@ def run(
 @app.command("list")
 def list_(json_: JsonFlag = False) -> None:
     """List the sweeps that come with cocite."""
-    from cocite_tuning.spaces import Space
-    from cocite_tuning.sweep import load_sweep, shipped
+    from cocite_tuning.sweep.spaces import Space
+    from cocite_tuning.sweep.sweep import load_sweep, shipped
 
     found = {name: load_sweep(name) for name in shipped()}
     if json_:
@@ -124,8 +124,8 @@ def list_(json_: JsonFlag = False) -> None:
 
 
 def _listener(bar: Stages, *, quiet: bool) -> Any:
-    from cocite_tuning.conductor import Listener
     from cocite_tuning.report.view import described
+    from cocite_tuning.run.trial_runner import Listener
 
     def ended(trial: Trial, trials: Trials) -> None:
         bar.advance(1)
@@ -183,7 +183,7 @@ def _show(swept: Swept) -> None:
 
 
 def _document(swept: Swept) -> dict[str, Any]:
-    from cocite_tuning.trials import Trial
+    from cocite_tuning.run.trials import Trial
 
     states = [trial.state for trial in swept.trials.trials]
     return {

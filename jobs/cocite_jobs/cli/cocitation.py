@@ -78,9 +78,9 @@ def cocitation(
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
     from cocite_jobs import tracking as mlflow
-    from cocite_jobs.cocitation_tables import Model, cocitation_tables, named
-    from cocite_jobs.cocitation_variants import variants
     from cocite_jobs.evaluate import save
+    from cocite_jobs.tables.cocitation import Model, cocitation_tables, named
+    from cocite_jobs.tables.cocitation_variants import variants
 
     check_folder_destination(to)
     check_file_destination(markdown)

@@ -114,7 +114,7 @@ def pipeline(
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
-    from cocite.pipeline.members import left_out_notes
+    from cocite.pipeline.components import left_out_notes
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
@@ -174,7 +174,7 @@ def tables(
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite_jobs import tracking as mlflow
-    from cocite_jobs.tables import citeomatic_tables
+    from cocite_jobs.tables.citeomatic import citeomatic_tables
 
     check_file_destination(markdown)
     check_folder_destination(model)
@@ -227,7 +227,7 @@ def reranking(
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
     from cocite_jobs import tracking as mlflow
-    from cocite_jobs.reranking_tables import reranking_tables
+    from cocite_jobs.tables.reranking import reranking_tables
 
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)

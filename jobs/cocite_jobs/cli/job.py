@@ -13,7 +13,7 @@ from cocite.cli.console import JsonFlag, emit, err, table
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
-    from cocite_jobs.submit import Cluster, Job
+    from cocite_jobs.cluster.submit import Cluster, Job
 
 app = typer.Typer(help="Train on a Ray cluster: submit, list, logs, stop.", add_completion=False)
 
@@ -67,8 +67,8 @@ def submit(
     """
     import os
 
-    from cocite_jobs.submit import Cluster
-    from cocite_jobs.train import load_recipe, recipe_path
+    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.training.train import load_recipe, recipe_path
 
     for option, place in (("--corpus", corpus), ("--to", to)):
         _on_the_cluster(option, place)
@@ -116,7 +116,7 @@ def list_(
     json_: JsonFlag = False,
 ) -> None:
     """List the trainings of a cluster, the newest first."""
-    from cocite_jobs.submit import Cluster
+    from cocite_jobs.cluster.submit import Cluster
 
     jobs = Cluster(address).list(everyone=everyone)
     if json_:
@@ -135,7 +135,7 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Until the job ends.")] = False,
 ) -> None:
     """Print what a job has printed; with --follow until it ends, and end with its exit code."""
-    from cocite_jobs.submit import Cluster
+    from cocite_jobs.cluster.submit import Cluster
 
     cluster = Cluster(address)
     if follow:
@@ -147,7 +147,7 @@ def logs(
 @app.command()
 def stop(id_: Id, address: Address = LOCAL, json_: JsonFlag = False) -> None:
     """Stop a job; its checkpoints stay, and --resume goes on from the last one."""
-    from cocite_jobs.submit import Cluster
+    from cocite_jobs.cluster.submit import Cluster
 
     job = Cluster(address).stop(id_)
     if json_:

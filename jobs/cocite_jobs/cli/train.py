@@ -74,8 +74,8 @@ def train(
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
     from cocite_jobs import tracking
-    from cocite_jobs.places import at_hand
-    from cocite_jobs.train import Manner, Report, is_neural, load_recipe, ready
+    from cocite_jobs.storage.location import at_hand
+    from cocite_jobs.training.train import Manner, Report, is_neural, load_recipe, ready
 
     if resume and fresh:
         raise InputError("--resume and --fresh exclude each other", where="train")

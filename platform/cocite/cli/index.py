@@ -12,7 +12,7 @@ from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
     from cocite.protocols import Encoder
-    from cocite.retrieval.snapshot import IndexSnapshot
+    from cocite.retrieval.index.snapshot import IndexSnapshot
 
 app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True)
 
@@ -66,9 +66,9 @@ def build(
     from cocite.corpus.cold_history import cold_history
     from cocite.corpus.history import known_history
     from cocite.corpus.store import Corpus
-    from cocite.retrieval.bm25_fields import Bm25Fields
-    from cocite.retrieval.index import FIELDS
-    from cocite.retrieval.snapshot import IndexSnapshot
+    from cocite.retrieval.engines.bm25_fields import Bm25Fields
+    from cocite.retrieval.index.index import FIELDS
+    from cocite.retrieval.index.snapshot import IndexSnapshot
 
     parameters = Bm25Fields.given(bm25 or [], option="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
@@ -118,7 +118,7 @@ def add(
     """
     from cocite.corpus.importers import open_source
     from cocite.destinations import check_file_destination
-    from cocite.retrieval.snapshot import IndexSnapshot
+    from cocite.retrieval.index.snapshot import IndexSnapshot
 
     stream = open_source(source, format_)
     check_file_destination(rejects, source)
@@ -146,7 +146,7 @@ def remove(
     _no_verify: NoVerifyFlag = False,
 ) -> None:
     """Remove papers: they are never found again, do not vote, and are no evidence."""
-    from cocite.retrieval.snapshot import IndexSnapshot
+    from cocite.retrieval.index.snapshot import IndexSnapshot
 
     _report(IndexSnapshot.remove(index, ids, keep=keep), index, as_json, removed=len(set(ids)))
 
@@ -158,7 +158,7 @@ def verify(
     as_json: JsonFlag = False,
 ) -> None:
     """Check every file of a version against its SHA-256; a damaged one is named."""
-    from cocite.retrieval.snapshot import verify_index
+    from cocite.retrieval.index.snapshot import verify_index
 
     manifest = verify_index(index, version)
     size = sum(entry["bytes"] for entry in manifest.files.values())
@@ -173,7 +173,7 @@ def verify(
 @app.command("list")
 def list_(index: Root, as_json: JsonFlag = False) -> None:
     """List the versions of an index with their sizes and counts."""
-    from cocite.retrieval.snapshot import list_versions
+    from cocite.retrieval.index.snapshot import list_versions
 
     versions = list_versions(index)
     if as_json:
@@ -198,7 +198,7 @@ def list_(index: Root, as_json: JsonFlag = False) -> None:
 def _encoders(model: Path | None) -> list[Encoder]:
     if model is None:
         return []
-    from cocite.pipeline.members import ENCODERS, load_encoders
+    from cocite.pipeline.components import ENCODERS, load_encoders
 
     encoders = load_encoders(model)
     if not encoders:
@@ -218,7 +218,7 @@ def _before(facts: dict[str, Any]) -> str:
 
 def _bm25(root: Path) -> dict[str, float]:
     """k1 and b of an index' current version that are not the usual ones; none where there is no index."""
-    from cocite.retrieval.snapshot import current_meta
+    from cocite.retrieval.index.snapshot import current_meta
 
     return dict(current_meta(root).get("bm25", {})) if (root / "CURRENT").is_file() else {}
 

@@ -126,10 +126,10 @@ def _system(
 ) -> _System:
     from cocite.evaluation import systems
     from cocite.evaluation.baselines import lexical_index
-    from cocite.pipeline import members
-    from cocite.retrieval.index import Index
+    from cocite.pipeline import components as members
+    from cocite.retrieval.index.index import Index
+    from cocite.retrieval.index.snapshot import IndexSnapshot
     from cocite.retrieval.query_forms import QueryForm
-    from cocite.retrieval.snapshot import IndexSnapshot
 
     [name] = systems.chosen(model, ["full" if pipeline is None else pipeline], where="--pipeline")
     warn(*members.left_out_notes(model))

@@ -45,7 +45,7 @@ _EMPTY_ACCENTS = {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
 _NO_BRACES = str.maketrans("", "", "{}")
 _SYMBOLS = {
     "textless": "<", "textgreater": ">", "textbar": "|", "textbraceleft": "{", "textbraceright": "}",
-    "textquotedbl": '"', "textunderscore": "_", "textasciicircum": "^", "copyright": "©", "pounds": "£", "S": "§",
+    "textquotedbl": '"', "textunderscore": "_", "textasciicircum": "^", "copyright": "©", "pounds": "£", "S": "",
     "P": "¶", "-": "", ",": " ", "url": "%s", "href": "%(2)s", "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX",
 }  # fmt: skip
 """What pylatexenc leaves out or writes in another way."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
-from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index, last_years
-from cocite.retrieval.neighbours import expand
+from cocite.retrieval.index.index import Index, last_years
+from cocite.retrieval.signals.neighbours import expand
+from cocite.retrieval.vector_retriever import VectorRetriever
 
 NEIGHBOURS = (1, 5, 10, 50)
 """Values of K in Table 4."""

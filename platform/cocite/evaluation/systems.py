@@ -9,16 +9,16 @@ from cocite.errors import InputError, nearest
 from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.experiment import Rank
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import GLOBAL_WEIGHTS, LOCAL_WEIGHTS
 from cocite.protocols import Encoder, Query, Ranking
-from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm
+from cocite.retrieval.vector_retriever import VectorRetriever
 
 SYSTEMS = {
     "bm25": "BM25 alone; needs no model",

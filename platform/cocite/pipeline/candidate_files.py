@@ -20,8 +20,8 @@ from cocite.manifests import holds
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW
-from cocite.retrieval.index import Index
-from cocite.retrieval.lexical import Bm25Retriever
+from cocite.retrieval.bm25_retriever import Bm25Retriever
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm
 from cocite.training.candidates import (
     KIND,

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
-from cocite.pipeline.members import ENCODERS, load_blend, load_encoders
+from cocite.pipeline.components import ENCODERS, load_blend, load_encoders
 from cocite.pipeline.options import Candidates, Options, by_kind
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
 
 CELLS = 1_500_000
 """Cells of one dense signal of a block of queries (6 MB): a block holds some thirty signals."""

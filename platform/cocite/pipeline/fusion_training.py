@@ -17,7 +17,7 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Query
-from cocite.reranking.learned_fusion import FusionSettings, LearnedFusion, labels, train
+from cocite.systems.learned_fusion.reranker import FusionSettings, LearnedFusion, labels, train
 from cocite.training.stages import (
     Keep,
     StageComparison,

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from cocite.errors import InputError
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options, Recommendation, by_kind
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
 
 
 class Recommender:
@@ -49,7 +49,7 @@ class Recommender:
     @classmethod
     def load(cls, model: str | Path | None, index: str | Path) -> Recommender:
         """Load a model folder (or none: the untrained blend) over the current version of an index."""
-        from cocite.retrieval.snapshot import IndexSnapshot
+        from cocite.retrieval.index.snapshot import IndexSnapshot
 
         return cls.over(model, IndexSnapshot.open(Path(index)))
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.pipeline import members
-from cocite.pipeline.explaining import Explainer
-from cocite.pipeline.narrowing import Narrowed, standing, weighted
+from cocite.pipeline import components as members
+from cocite.pipeline.explanations import Explainer
 from cocite.pipeline.options import (
     QUERY_KINDS,
     Candidates,
@@ -19,9 +18,10 @@ from cocite.pipeline.options import (
     Stages,
     by_kind,
 )
+from cocite.pipeline.top_candidates import Narrowed, standing, weighted
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
-from cocite.reranking.learned_fusion import LearnedFusion
-from cocite.retrieval.index import Index
+from cocite.retrieval.index.index import Index
+from cocite.systems.learned_fusion.reranker import LearnedFusion
 
 Matrix = NDArray[np.float32]
 

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking, require_finite
-from cocite.retrieval.anchors import Anchors, window_texts
-from cocite.retrieval.citing_sentences import CitingSentences
-from cocite.retrieval.dense import VectorRetriever
-from cocite.retrieval.index import Index
-from cocite.retrieval.neighbours import Neighbours
-from cocite.retrieval.own_links import OwnLinks
-from cocite.retrieval.people import People, gather
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm, query_texts
-from cocite.retrieval.votes import KINDS, Votes, count_votes, relative
+from cocite.retrieval.signals.anchors import Anchors, window_texts
+from cocite.retrieval.signals.author_signals import People, gather
+from cocite.retrieval.signals.citing_sentences import CitingSentences
+from cocite.retrieval.signals.neighbours import Neighbours
+from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.votes import KINDS, Votes, count_votes, relative
+from cocite.retrieval.vector_retriever import VectorRetriever
 
 Matrix = NDArray[np.float32]
 

@@ -10,7 +10,7 @@ from cocite.protocols import Query
 from cocite.text.gaps import strip_marks
 
 if TYPE_CHECKING:
-    from cocite.retrieval.bm25 import Bm25Index
+    from cocite.retrieval.engines.bm25 import Bm25Index
 
 
 class QueryForm(StrEnum):

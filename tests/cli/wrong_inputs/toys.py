@@ -16,12 +16,12 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.pipeline.members import load_encoders
-from cocite.retrieval.snapshot import IndexSnapshot
-from cocite.training.nnrank import NNRankRecipe
-from cocite.training.nnselect import NNSelectRecipe
+from cocite.pipeline.components import load_encoders
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
 from cocite_jobs.evaluate import evaluate_pipeline
-from cocite_jobs.train import train
+from cocite_jobs.training.train import train
 
 PAPERS = 120
 

@@ -19,7 +19,7 @@ from cocite_tuning.report.command import report as command
 from cocite_tuning.report.importance import importance
 from cocite_tuning.report.page import SweepReport, read_trials, write_artifacts, write_report
 from cocite_tuning.report.view import Column, View
-from cocite_tuning.trials import Trial, Trials
+from cocite_tuning.run.trials import Trial, Trials
 
 
 def sweep(count: int = 60, *, noise: float = 0.01, seed: int = 0) -> Trials:

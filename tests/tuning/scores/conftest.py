@@ -11,11 +11,11 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.models.cross_encoder import CrossEncoder
-from cocite.models.sentence import SentenceRecipe, save_sentence_encoder
 from cocite.pipeline.fusion_training import FusionRecipe
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
 from cocite.text.pairs import PairSettings
-from cocite_jobs.train import load_recipe, train
+from cocite_jobs.training.train import load_recipe, train
 
 
 @pytest.fixture(scope="session")

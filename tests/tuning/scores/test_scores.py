@@ -16,22 +16,22 @@ from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.metrics import means
-from cocite.pipeline import members
+from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
-from cocite.reranking.learned_fusion import FusionSettings, labels
-from cocite.reranking.learned_fusion import train as grow
-from cocite.retrieval.bm25 import Bm25Index
-from cocite.retrieval.index import found, paper_texts
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.index.index import found, paper_texts
 from cocite.retrieval.query_forms import QueryForm, query_texts
-from cocite_tuning.scores.base import DevQueries, ScoreStudy
-from cocite_tuning.scores.blend import BlendStudy
-from cocite_tuning.scores.bm25 import Bm25Study
-from cocite_tuning.scores.depths import DepthsStudy
-from cocite_tuning.scores.neighbours import NeighboursStudy
-from cocite_tuning.study_settings import (
+from cocite.systems.learned_fusion.reranker import FusionSettings, labels
+from cocite.systems.learned_fusion.reranker import train as grow
+from cocite_tuning.studies.blend import BlendStudy
+from cocite_tuning.studies.bm25 import Bm25Study
+from cocite_tuning.studies.depths import DepthsStudy
+from cocite_tuning.studies.neighbours import NeighboursStudy
+from cocite_tuning.studies.score_study import DevQueries, ScoreStudy
+from cocite_tuning.studies.settings import (
     Bm25StudySettings,
     DepthsStudySettings,
     FusionStudySettings,

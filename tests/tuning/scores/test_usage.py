@@ -27,12 +27,12 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import LOCAL_WEIGHTS
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.snapshot import IndexSnapshot
-from cocite_jobs.train import load_recipe
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_jobs.training.train import load_recipe
 from cocite_serve.settings import ServeSettings
-from cocite_tuning.outcome import Outcome
-from cocite_tuning.scores.base import DevQueries, ScoreStudy
-from cocite_tuning.study_settings import (
+from cocite_tuning.run.result import Outcome
+from cocite_tuning.studies.score_study import DevQueries, ScoreStudy
+from cocite_tuning.studies.settings import (
     Bm25StudySettings,
     DepthsStudySettings,
     FusionStudySettings,
@@ -40,7 +40,7 @@ from cocite_tuning.study_settings import (
     TrainingStudySettings,
     TreesStudySettings,
 )
-from cocite_tuning.usage import Locations, setting
+from cocite_tuning.studies.usage import Locations, setting
 
 
 def swept(capsys: pytest.CaptureFixture[str], store: Path, **sweep: Any) -> dict[str, Any]:

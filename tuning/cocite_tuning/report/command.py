@@ -10,9 +10,9 @@ import typer
 from cocite.cli.console import JsonFlag, emit, err, out, table
 
 if TYPE_CHECKING:
-    from cocite_tuning.champion import Verdict
-    from cocite_tuning.outcome import Outcome
-    from cocite_tuning.trials import Trials
+    from cocite_tuning.run.champion import Verdict
+    from cocite_tuning.run.result import Outcome
+    from cocite_tuning.run.trials import Trials
 
 
 def report(
@@ -28,8 +28,8 @@ def report(
 ) -> None:
     """Write what a sweep found as one HTML page that opens without a network."""
     from cocite.atomic_files import write_atomic
-    from cocite_tuning.outcome import Outcome
     from cocite_tuning.report.page import SweepReport, plain, read_trials
+    from cocite_tuning.run.result import Outcome
 
     folder = sweep if sweep.is_dir() else sweep.parent
     made = SweepReport(read_trials(sweep), outcome=Outcome.read(folder), max_latency_ms=max_latency_ms)
@@ -69,7 +69,7 @@ def show_outcome(outcome: Outcome, trials: Trials, verdict: Verdict | None = Non
 
     The commands are a recommendation only where neither says that what was there before stays.
     """
-    from cocite_tuning.outcome import confirmed, use_heading
+    from cocite_tuning.run.result import confirmed, use_heading
 
     told = outcome.why_not
     if outcome.confirmation is not None:

@@ -12,12 +12,12 @@ from typing import Any
 
 from cocite.atomic_files import write_atomic
 from cocite.errors import NotFoundError
-from cocite_tuning.outcome import FILE, Outcome, confirmed, use_heading
 from cocite_tuning.report import plots
 from cocite_tuning.report.figures import DRAWN
 from cocite_tuning.report.importance import LEAST, TRUSTED, Importance, importance
 from cocite_tuning.report.view import DEFAULT, View, described, measured, shown
-from cocite_tuning.trials import LATENCY, Trial, Trials
+from cocite_tuning.run.result import FILE, Outcome, confirmed, use_heading
+from cocite_tuning.run.trials import LATENCY, Trial, Trials
 
 LISTED = 50
 """Trials in the table of the page; the others are in the file of trials."""

@@ -30,7 +30,7 @@ from cocite_tuning.report.figures import (
 )
 from cocite_tuning.report.importance import Importance
 from cocite_tuning.report.view import Column, View
-from cocite_tuning.trials import LATENCY, Trial
+from cocite_tuning.run.trials import LATENCY, Trial
 
 AXES = 9
 """Parameters of the parallel coordinates, the most important ones; more would not be read."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite_tuning.trials import LATENCY, Trial, Trials
+from cocite_tuning.run.trials import LATENCY, Trial, Trials
 
 SPREAD, LOW_QUARTER = 30.0, 0.1
 """Positive values are shown on a logarithmic axis where the greatest is so many times the least, and a quarter of the

@@ -1,0 +1,1 @@
+"""Folders and checkpoints on this machine and elsewhere."""

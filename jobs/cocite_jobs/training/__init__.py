@@ -1,0 +1,1 @@
+"""Training as jobs: in this process, under torchrun, or on Ray's workers."""

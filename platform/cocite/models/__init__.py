@@ -1,1 +1,0 @@
-"""One file per published model."""

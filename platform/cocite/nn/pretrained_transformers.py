@@ -1,0 +1,195 @@
+"""Pretrained encoders of Hugging Face: loaded by name or folder, from safetensors only, and cut to fewer layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from safetensors import SafetensorError
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils import logging
+
+from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.manifests import MANIFEST
+from cocite.nn import hub
+from cocite.verification import open_verified
+
+Layers = Annotated[int, Field(ge=1, le=1_000)] | Literal["alternate"] | None
+"""Layers to keep of a trunk: the first n; ``alternate``: every second, from the first; None: all."""
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """What a name or folder holds.
+
+    Attributes:
+        trunk: the encoder, in fp32, on the CPU, in ``eval`` mode.
+        tokenizer: its tokenizer.
+        head: the classifier of a published reranker (d -> 1), which reads [CLS] through the trunk's pooler; None for
+            a plain encoder.
+    """
+
+    trunk: Any
+    tokenizer: Any
+    head: nn.Linear | None
+
+
+def load(name_or_folder: str, *, with_head: bool = True) -> Pretrained:
+    """Load an encoder and its tokenizer.
+
+    Args:
+        name_or_folder: what to load.
+        with_head: whether to look for a published reranker's classifier.
+
+    Raises:
+        NotFoundError: neither a folder, nor in this machine's cache, nor a name that a reachable hub knows.
+        InputError: no safetensors, an unknown architecture, or one that is no encoder.
+        IntegrityError: weights that cannot be read, or lack some of what the architecture needs.
+    """
+    folder = Path(name_or_folder)
+    options: dict[str, Any] = {}
+    if folder.is_dir():
+        _check_folder(folder)
+    elif hub.must_be_cached(name_or_folder):
+        options["local_files_only"] = True
+    with _explained(name_or_folder), _quiet():
+        config = AutoConfig.from_pretrained(name_or_folder, **options)
+        if getattr(config, "is_encoder_decoder", False):
+            raise InputError(f"a {config.model_type} is no encoder alone", where=name_or_folder)
+        tokenizer = AutoTokenizer.from_pretrained(name_or_folder, **options)
+        options |= {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+        if with_head and _is_reranker(config):
+            whole, told = AutoModelForSequenceClassification.from_pretrained(name_or_folder, **options)
+            trunk, head = whole.base_model, getattr(whole, "classifier", None)
+            if isinstance(head, nn.Linear) and getattr(trunk, "pooler", None) is not None:
+                _check_complete(told, name_or_folder)
+                return Pretrained(trunk.eval(), tokenizer, head)
+        trunk, told = AutoModel.from_pretrained(name_or_folder, **options)
+    _check_complete(told, name_or_folder, besides="pooler.")
+    return Pretrained(trunk.eval(), tokenizer, None)
+
+
+def _is_reranker(config: Any) -> bool:
+    architecture = (getattr(config, "architectures", None) or [""])[0]
+    return bool(architecture.endswith("ForSequenceClassification") and config.num_labels == 1)
+
+
+def _check_folder(folder: Path) -> None:
+    """Say what a folder lacks, in our words: the library's depend on how far it got. One of cocite's is undamaged."""
+    if (folder / MANIFEST).is_file():
+        open_verified(folder)
+    if not (folder / "config.json").is_file():
+        raise NotFoundError(
+            "holds no config.json", where=str(folder), hint="name a Hugging Face model folder"
+        )
+    if any(folder.glob("*.safetensors")):
+        return
+    pickles = sorted([*folder.glob("*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")])
+    if pickles:
+        raise InputError(
+            f"its weights are a pickle ({pickles[0].name}), which is never loaded",
+            where=str(folder),
+            hint="convert them to model.safetensors",
+        )
+    raise NotFoundError("holds no model.safetensors", where=str(folder))
+
+
+def _check_complete(told: dict[str, Any], where: str, besides: str | None = None) -> None:
+    """Refuse weights of which some would be left random."""
+    missing = sorted(key for key in told["missing_keys"] if besides is None or besides not in key)
+    missing += sorted(str(key) for key in told["mismatched_keys"])
+    if missing:
+        raise IntegrityError(
+            f"the weights lack {missing[0]!r} or have it in another shape ({len(missing)} such)", where=where
+        )
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """The library's errors as one sentence."""
+    try:
+        yield
+    except SafetensorError as error:
+        raise IntegrityError(f"the weights cannot be read: {error}", where=where) from error
+    except OSError as error:
+        if Path(where).is_dir():
+            message = str(error).strip().splitlines()[0]
+            raise InputError(f"cannot be loaded: {message}", where=where) from error
+        raise NotFoundError(
+            "is no folder, and no model hub that can be reached has a model of this name with safetensors",
+            where=where,
+            hint="check the name, unset HF_HUB_OFFLINE where there is a network, or copy the model here and name its "
+            "folder",
+        ) from error
+    except (KeyError, ValueError, RuntimeError) as error:
+        message = str(error).strip().splitlines()[0]
+        raise InputError(f"cannot be loaded: {message}", where=where) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No report of weights that are not used."""
+    level = logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def layer_list(trunk: nn.Module) -> nn.ModuleList:
+    """The trunk's layers.
+
+    Raises:
+        InputError: none of its lists of modules is as long as its configuration says.
+    """
+    config: Any = trunk.config
+    for module in trunk.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == config.num_hidden_layers:
+            return module
+    raise InputError(f"the layers of a {config.model_type} are not found, so none can be left out")
+
+
+def keep_layers(trunk: nn.Module, layers: Layers) -> None:
+    """Leave layers out, in place.
+
+    Raises:
+        InputError: more layers asked for than there are, or none.
+    """
+    if layers is None:
+        return
+    modules = layer_list(trunk)
+    if layers != "alternate" and not 1 <= layers <= len(modules):
+        raise InputError(f"the trunk has {len(modules)} layers, not {layers}")
+    kept = list(modules)[::2] if layers == "alternate" else list(modules)[:layers]
+    for _ in range(len(modules) - len(kept)):
+        modules.pop(-1)
+    for i, module in enumerate(kept):
+        modules[i] = module
+    config: Any = trunk.config
+    config.num_hidden_layers = len(kept)
+
+
+def set_dropout(trunk: nn.Module, share: float) -> None:
+    """Set every dropout, of states and of attention weights, in the configuration and in the layers."""
+    config: Any = trunk.config
+    for name in ("hidden_dropout_prob", "dropout", "attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, name):
+            setattr(config, name, share)
+    module: Any
+    for module in trunk.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        for name in ("dropout", "attention_dropout"):  # some families keep a number instead
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, share)

@@ -1,1 +1,0 @@
-"""Scoring candidates: learned fusion."""

@@ -1,0 +1,46 @@
+"""BM25 over the papers, as a retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.errors import InputError, nearest
+from cocite.protocols import Query, Ranking
+from cocite.retrieval.index.index import Index, found, search_dense
+from cocite.retrieval.query_forms import QueryForm, query_texts
+
+
+class Bm25Retriever:
+    """Finds papers that share words with the query.
+
+    Args:
+        index: what is searched.
+        form: which of the query's texts is matched.
+        field: against which of the papers' fields: ``text`` (title and abstract), ``title`` or ``abstract``.
+    """
+
+    def __init__(self, index: Index, form: QueryForm | str, field: str = "text") -> None:
+        if field not in index.papers:
+            raise InputError(f"papers have no field {field!r}", hint=nearest(field, index.papers))
+        self.index, self.field = index, field
+        self.form = QueryForm(form)
+        self.name = f"bm25:{self.form}:{field}"
+
+    def texts(self, queries: Sequence[Query]) -> list[str]:
+        """What is matched."""
+        return query_texts(queries, self.form, index=self.index.papers[self.field])
+
+    def scores(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """(Q, N) scores; ``-inf`` where a paper may not be found."""
+        return self.index.forbid(self.index.papers[self.field].scores(self.texts(queries)), queries)
+
+    def at(self, queries: Sequence[Query], rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """(Q, k) scores of given candidates."""
+        return self.index.papers[self.field].at(self.texts(queries), rows)
+
+    def search(self, queries: Sequence[Query], k: int) -> Ranking:
+        """The ``k`` best papers of each query; a paper that shares no word is not found."""
+        return search_dense(queries, k, len(self.index), lambda block: found(self.scores(block)))

@@ -1,0 +1,1 @@
+"""What scores papers for texts or vectors: BM25, FAISS, and BM25 over anchor texts."""

@@ -1,0 +1,58 @@
+"""An index in memory that takes what it can from an index folder of the same corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+from cocite.protocols import Encoder
+from cocite.retrieval.index.index import Advance, Index
+from cocite.retrieval.index.snapshot import IndexSnapshot
+
+
+def index_of(
+    corpus: Corpus,
+    history: History,
+    encoders: Sequence[Encoder] = (),
+    *,
+    saved: IndexSnapshot | None = None,
+    advance: Advance | None = None,
+) -> Index:
+    """An index of a corpus under a history, with the vectors of some encoders.
+
+    Args:
+        corpus: the papers.
+        history: what is known.
+        encoders: whose vectors are wanted; those that the saved index holds are not made again.
+        saved: an index of the same corpus whose history holds this one; without it all is made anew.
+        advance: told of every text and vector done.
+
+    Raises:
+        InputError: the saved index is of another corpus, lacks papers, or knows less than the history.
+    """
+    if saved is None:
+        return Index.build(corpus, history, encoders=encoders, advance=advance)
+    where = str(saved.path)
+    if saved.corpus.version != corpus.version:
+        raise InputError(
+            f"is an index of corpus {saved.corpus.version}, not of {corpus.version}",
+            where=where,
+            hint="leave it out, or build one of this corpus",
+        )
+    if not saved.alive.all():
+        raise InputError(
+            "papers were removed from this index", where=where, hint="build one of the whole corpus"
+        )
+    if (history.citing & ~saved.history.citing).any():
+        raise InputError(
+            "knows less of who cites whom than is wanted here",
+            where=where,
+            hint="build it without --known-until and --before-split, or with a later year or split",
+        )
+    index = saved.with_history(History(saved.corpus, history.citing))
+    for encoder in encoders:
+        if index.encoder_ids.get(encoder.name) != encoder.id:
+            index = index.with_vectors(encoder, advance=advance)
+    return index

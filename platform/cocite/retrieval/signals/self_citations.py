@@ -1,0 +1,46 @@
+"""What the history knows of a query's own paper, so that it can be taken out of every count.
+
+When a manuscript is in the corpus, its own links and contexts must not vote for what they cite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from cocite.protocols import NO_ROW, Query
+from cocite.retrieval.index.index import Index
+
+
+class OwnLinks:
+    """The known links and contexts of the queries' own papers.
+
+    Attributes:
+        papers: (Q,) each query's own row, 0 where it has none.
+        present: (Q,) whether it has one.
+        links: (Q, N) 1 where a query's own paper is known to cite a paper.
+        begin, end: (Q,) its contexts are the documents ``begin : end`` of ``index.contexts``.
+    """
+
+    def __init__(self, index: Index, queries: Sequence[Query]) -> None:
+        own = np.array([query.paper for query in queries], np.int64)
+        self.index = index
+        self.present = own != NO_ROW
+        self.papers = np.maximum(own, 0)
+        self.begin = np.searchsorted(index.context_papers, own, "left")
+        self.end = np.where(self.present, np.searchsorted(index.context_papers, own, "right"), self.begin)
+        within = np.flatnonzero(self.present)
+        owner, cited = index.history.cites.gather(own[within])
+        ones = np.ones(len(cited), np.float32)
+        self.links = sp.csr_matrix((ones, (within[owner], cited)), shape=(len(queries), len(index)))
+
+    def contexts(self) -> sp.csr_matrix:
+        """(Q, N) how many of its own paper's contexts cite a paper."""
+        counts = self.end - self.begin
+        query = np.repeat(np.arange(len(counts)), counts)
+        first = np.repeat(self.begin - np.cumsum(counts) + counts, counts)
+        owner, cited = self.index.ballots.gather(first + np.arange(len(query)))
+        ones = np.ones(len(cited), np.float32)
+        return sp.csr_matrix((ones, (query[owner], cited)), shape=self.links.shape)

@@ -1,0 +1,1 @@
+"""The systems that MP-BERT4CR is compared with."""

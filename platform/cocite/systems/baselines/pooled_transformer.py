@@ -1,0 +1,58 @@
+"""Any Hugging Face encoder as a baseline: pooled token states, without training.
+
+MP-BERT4CR pools abstracts by their sum and ranks by cosine (section 5.3), for which the scale of a sum is nothing; it
+fine-tunes its SciBERT and SPECTER, which is not done here. Papers are title and abstract, queries are contexts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from cocite.nn import pretrained_transformers as trunks
+from cocite.systems.sentence_encoder.encoder import SentenceEncoder, SentenceSettings
+
+HUB = {"scibert": "allenai/scibert_scivocab_uncased", "specter": "allenai/specter"}
+"""The paper's encoders by a short name (Beltagy et al. 2019; Cohan et al. 2020)."""
+MAX_TOKENS = 256
+
+
+class PooledEncoder(SentenceEncoder):
+    """An encoder under the name of what was loaded.
+
+    Attributes:
+        name: the hub's name, or the folder's with a word that says so: what a table may call it.
+    """
+
+    def __init__(self, name: str, model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> None:
+        super().__init__(model, tokenizer, settings, fingerprint(model, tokenizer, settings))
+        self.name = name
+
+
+def pooled_encoder(encoder: str) -> PooledEncoder:
+    """Load an encoder by a short name of :data:`HUB`, a name on the Hugging Face hub, or a folder.
+
+    Raises:
+        CociteError: as :func:`cocite.nn.pretrained_transformers.load`.
+    """
+    folder = Path(encoder)
+    where = encoder if folder.is_dir() else HUB.get(encoder.casefold(), encoder)
+    name = f"{folder.resolve().name} (local encoder)" if folder.is_dir() else where
+    found = trunks.load(where, with_head=False)
+    limit = getattr(found.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    settings = SentenceSettings(max_tokens=min(MAX_TOKENS, limit))
+    return PooledEncoder(name, found.trunk, found.tokenizer, settings)
+
+
+def fingerprint(model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> str:
+    """16 hexadecimal digits of all that the vectors depend on."""
+    digest = hashlib.sha256(settings.model_dump_json().encode())
+    digest.update(repr(sorted(tokenizer.get_vocab().items())).encode())
+    for name, weight in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tuple(weight.shape)}".encode())
+        digest.update(np.ascontiguousarray(weight.detach().cpu().float().numpy()).tobytes())
+    return digest.hexdigest()[:16]

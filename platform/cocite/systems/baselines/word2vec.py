@@ -1,0 +1,57 @@
+"""Word2Vec as a baseline (Mikolov et al. 2013): a citation is a word of the sentence it stands in.
+
+MP-BERT4CR, section 5.3: "the input embedding of the citation ids as citation vectors", and the mean of the local
+context's word vectors as the query's; ranked by their inner product. Papers that the training period does not cite
+have no vector and are never found.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.bounds import Dimension, Epochs, PositiveSmallCount
+from cocite.config import Settings
+from cocite.systems.baselines.texts import CitingTexts, line_file, with_citations
+
+
+class Word2VecSettings(Settings):
+    """How skip-gram vectors are trained."""
+
+    dimension: Dimension = 100
+    """Components of a vector (gensim's default)."""
+    window: PositiveSmallCount = 10
+    """Words either side that a word predicts, at most."""
+    epochs: Epochs = 5
+    """Passes over the contexts (gensim's default)."""
+    negatives: PositiveSmallCount = 5
+    """Words drawn for each that is predicted (gensim's default)."""
+
+
+def word2vec(
+    texts: CitingTexts, settings: Word2VecSettings, *, seed: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Vectors of words (W, d) by the reader's numbers and of papers (N, d); zero for what the contexts do not hold.
+
+    One thread trains, so that the same seed gives the same vectors.
+    """
+    gensim: Any = importlib.import_module("gensim.models")
+    size = texts.reader.size
+    with line_file(with_citations(texts)) as path:
+        model = gensim.Word2Vec(
+            corpus_file=str(path),
+            sg=1,
+            vector_size=settings.dimension,
+            window=settings.window,
+            epochs=settings.epochs,
+            negative=settings.negatives,
+            min_count=1,
+            workers=1,
+            seed=seed + 1,
+        )
+    vectors = np.zeros((size + len(texts.history.corpus), settings.dimension), np.float32)
+    vectors[np.array(model.wv.index_to_key, np.int64)] = model.wv.vectors
+    return vectors[:size], vectors[size:]

@@ -1,0 +1,192 @@
+"""NNRank: how probable it is that a query cites a candidate (Citeomatic, section 4, Eq. 3 and Figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import model_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from cocite.bounds import Dimension
+from cocite.config import Settings
+from cocite.corpus.csr import CSR
+from cocite.systems.citeomatic.nnselect_network import TokenBags, WordVectors
+from cocite.text.fields import METADATA, TEXT, shared
+
+
+class NNRankModelSettings(Settings):
+    """Size of the model, and which groups of features it sees (each can be turned off: Table 3)."""
+
+    dimension: Dimension = 75
+    """Of the word vectors."""
+    metadata_dimension: Dimension = 25
+    """Of the vectors of authors, venues and keyphrases."""
+    hidden: tuple[Dimension, Dimension] = (20, 20)
+    """Units of the two ELU layers."""
+    siamese: bool = True
+    """Whether query and candidate share their vectors."""
+    cosines: bool = True
+    """Similarity of the titles, and of the abstracts."""
+    intersection: bool = True
+    """Summed weights of the words shared by the titles, and by the abstracts."""
+    in_citations: bool = True
+    """Log of the number of times the candidate was cited."""
+    nnselect: bool = True
+    """Similarity in NNSelect's space."""
+    authors: bool = False
+    venue: bool = False
+    keyphrases: bool = False
+
+    @model_validator(mode="after")
+    def _some(self) -> NNRankModelSettings:
+        if not self.features:
+            raise ValueError("all features are turned off: there would be nothing to order by")
+        return self
+
+    @property
+    def metadata(self) -> tuple[str, ...]:
+        """The metadata fields that are read."""
+        return tuple(field for field in METADATA if getattr(self, field))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields whose similarity is a feature."""
+        return (TEXT if self.cosines else ()) + self.metadata
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features, in the order of h (Eq. 3)."""
+        names = list(self.fields)
+        names += ["nnselect"] if self.nnselect else []
+        names += [f"shared_{field}" for field in TEXT] if self.intersection else []
+        return (*names, "in_citations") if self.in_citations else tuple(names)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """(query, candidate) pairs of a batch. Q queries and C papers are named by their place in the batch.
+
+    Attributes:
+        query, paper: (P,) int64 place of the query and of the candidate.
+        shared: text field -> (pair, word type) of each shared word, two int64 tensors.
+        cosine: (P,) similarity in NNSelect's space.
+        in_citations: (P,) times the candidate was cited, as far as the query may know.
+    """
+
+    query: Tensor
+    paper: Tensor
+    shared: Mapping[str, tuple[Tensor, Tensor]]
+    cosine: Tensor
+    in_citations: Tensor
+
+
+def shared_words(
+    left: Mapping[str, CSR],
+    left_rows: NDArray[np.int64],
+    right: Mapping[str, CSR],
+    right_rows: NDArray[np.int32] | NDArray[np.int64],
+    types: int,
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """The words that each pair's titles share, and its abstracts, as :class:`Pairs` wants them."""
+    found = {field: shared(left[field], left_rows, right[field], right_rows, types) for field in TEXT}
+    return {
+        field: (torch.from_numpy(pair), torch.from_numpy(type_.astype(np.int64)))
+        for field, (pair, type_) in found.items()
+    }
+
+
+class NNRank(nn.Module):
+    """s(q, d) = FeedForward(h): two ELU layers and a sigmoid over the features of the pair.
+
+    Args:
+        types: vocabulary sizes: ``words``, and each metadata field that is read.
+        settings: sizes and features.
+    """
+
+    def __init__(self, types: Mapping[str, int], settings: NNRankModelSettings, *, lazy: bool = True) -> None:
+        super().__init__()
+        self.settings = settings
+        sizes = {"words": settings.dimension} if settings.cosines else {}
+        sizes |= dict.fromkeys(settings.metadata, settings.metadata_dimension)
+        sides = ("both",) if settings.siamese else ("query", "paper")
+        self.tables = nn.ModuleDict(
+            {
+                f"{name}_{side}": WordVectors(types[name], d, lazy=lazy)
+                for name, d in sizes.items()
+                for side in sides
+            }
+        )
+        self.shared_weight = nn.Parameter(torch.ones(types["words"] if settings.intersection else 0))
+        width = len(settings.features)
+        one, two = settings.hidden
+        self.layers = nn.Sequential(
+            nn.Linear(width, one), nn.ELU(), nn.Linear(one, two), nn.ELU(), nn.Linear(two, 1)
+        )
+
+    def table(self, field: str, side: str) -> WordVectors:
+        """The vectors of a field, on the side ``query`` or ``paper``; title and abstract share theirs."""
+        name = "words" if field in TEXT else field
+        found = self.tables[f"{name}_both" if self.settings.siamese else f"{name}_{side}"]
+        assert isinstance(found, WordVectors)
+        return found
+
+    def fields(
+        self, bags: Mapping[str, TokenBags], side: str, word_dropout: float = 0.0
+    ) -> tuple[dict[str, Tensor], list[Tensor]]:
+        """Unit vectors (n, d) of each field of n queries or papers, and the word vectors used (each (U, d))."""
+        units, used = {}, []
+        for field in self.settings.fields:
+            bag = bags[field].dropped(word_dropout if field in TEXT else 0.0)
+            sums, vectors = self.table(field, side).sums(bag)
+            units[field] = functional.normalize(sums, dim=1)
+            used.append(vectors)
+        return units, used
+
+    @torch.no_grad()
+    def encode(self, bags: Mapping[str, CSR], side: str, *, block: int = 8192) -> dict[str, Tensor]:
+        """Unit vectors of each field of any number of papers or queries, with no gradient."""
+        result = {}
+        for field in self.settings.fields:
+            table, bag, parts = self.table(field, side).table(), bags[field], []
+            for start in range(0, len(bag), block):
+                rows = np.arange(start, min(start + block, len(bag)), dtype=np.int32)
+                types, offsets = TokenBags.of(bag, rows)
+                if len(types):
+                    sums = functional.embedding_bag(
+                        types, table, offsets, mode="sum", include_last_offset=True
+                    )
+                else:
+                    sums = table.new_zeros(len(rows), table.shape[1])
+                parts.append(functional.normalize(sums, dim=1))
+            result[field] = torch.cat(parts) if parts else table.new_zeros(0, table.shape[1])
+        return result
+
+    def features(self, queries: Mapping[str, Tensor], papers: Mapping[str, Tensor], pairs: Pairs) -> Tensor:
+        """h of Eq. 3 for each pair, (P, F), in the order of ``settings.features``.
+
+        Args:
+            queries: field -> (Q, d) unit vectors.
+            papers: field -> (C, d) unit vectors.
+            pairs: P pairs.
+        """
+        columns = [(queries[f][pairs.query] * papers[f][pairs.paper]).sum(1) for f in self.settings.fields]
+        if self.settings.nnselect:
+            columns.append(pairs.cosine)
+        if self.settings.intersection:
+            for field in TEXT:
+                pair, type_ = pairs.shared[field]
+                zero = torch.zeros(len(pairs.query), dtype=self.shared_weight.dtype)
+                columns.append(zero.index_add(0, pair, self.shared_weight[type_]))
+        if self.settings.in_citations:
+            columns.append(torch.log1p(pairs.in_citations))
+        return torch.stack(columns, dim=1)
+
+    def forward(self, queries: Mapping[str, Tensor], papers: Mapping[str, Tensor], pairs: Pairs) -> Tensor:
+        """Log-odds (P,) that the query cites the candidate; their sigmoid is the probability of the paper."""
+        logits: Tensor = self.layers(self.features(queries, papers, pairs))
+        return logits.squeeze(1)

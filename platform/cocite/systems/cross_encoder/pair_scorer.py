@@ -1,0 +1,131 @@
+"""Scores many pairs with a cross-encoder: sorted by length, in batches of a token budget, by several threads.
+
+On a CPU each thread has one core and batches of its own, so that no core waits for another within a layer. On a GPU
+one thread feeds it. Trunks of BERT's family are run without padding; others by their own forward, padded to the
+longest of batches whose lengths are alike.
+
+Scores do not depend on which pairs come together, up to rounding: in fp32 they are those of the padded trunk within
+1e-4 and rank alike; bf16 keeps 8 binary digits, see :attr:`PairScorer.precision`.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from cocite.errors import ConfigError
+from cocite.nn import packed_bert
+from cocite.nn.cpu_kernels import DTYPES, Precision, Speed, measure
+from cocite.nn.frozen_bert import FrozenBert
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.text.pairs import PairBatch
+from cocite.text.token_lists import TokenLists
+
+CPU_TOKENS = 1024
+"""Tokens of a batch on a CPU: enough to fill a core's vectors, few enough to stay in its cache."""
+GPU_TOKENS = 65_536
+
+
+class PairScorer:
+    """A cross-encoder frozen for scoring. Safe to share among threads.
+
+    Args:
+        model: the cross-encoder; in fp32, on the CPU. Its weights must not change while it is scored with: make a new
+            scorer after training.
+        precision: ``auto``: bf16 where a probe of this machine finds it faster, else fp32.
+        threads: CPU cores used; None: as many as torch uses.
+        device: where to compute; None: the first GPU if there is one.
+        tokens: of a batch; None: what suits the device.
+
+    Attributes:
+        precision: what was taken. bf16 rounds each state to 8 binary digits.
+        speed: what the probe measured; None on a GPU.
+    """
+
+    def __init__(
+        self,
+        model: CrossEncoder,
+        *,
+        precision: Precision | Literal["auto"] = "auto",
+        threads: int | None = None,
+        device: str | torch.device | None = None,
+        tokens: int | None = None,
+    ) -> None:
+        if device is None:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = torch.device(device)
+        self.pairs = model.pairs
+        on_cpu = self.device.type == "cpu"
+        threads = (threads or torch.get_num_threads()) if on_cpu else 1
+        if threads < 1:
+            raise ConfigError(f"threads must be at least 1, got {threads}")
+        self.tokens = tokens or (CPU_TOKENS if on_cpu else GPU_TOKENS)
+        self._pool = _one_core_threads(threads)
+        self.speed: Speed | None = None
+        if on_cpu:
+            config = model.trunk.config
+            inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+            self.speed = self._pool.submit(measure, config.hidden_size, inner).result()
+        self.precision: Precision = (
+            precision if precision != "auto" else self.speed.best if self.speed else "bf16"
+        )
+        self._model, self._frozen = model.eval(), None
+        if self.speed is not None and packed_bert.supports(model.trunk):
+            packed = max(self.speed.packed, self.speed.bf16) > self.speed.plain
+            self._frozen = FrozenBert(model.trunk, self.precision, packed=packed)
+        elif not on_cpu or self.precision != "fp32":
+            # The head stays in fp32: logits that differ little keep their order.
+            self._model = copy.deepcopy(model).to(self.device)
+            self._model.trunk.to(DTYPES[self.precision])
+
+    def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
+        """(b,) logits of the pairs (query i, candidate i); lists as :class:`PairTokenizer` makes them."""
+        lengths = self.pairs.lengths(queries, candidates)
+        # The longest come first: what is left for the last thread is short.
+        order = np.argsort(-lengths, kind="stable")
+        cuts = np.flatnonzero(np.diff(np.cumsum(lengths[order]) // self.tokens)) + 1
+        parts = [part for part in np.split(order, cuts) if len(part)]
+
+        def score(part: NDArray[np.int64]) -> NDArray[np.float32]:
+            return self._score(self.pairs.batch(queries.take(part), candidates.take(part)))
+
+        result = np.empty(len(lengths), np.float32)
+        for part, logits in zip(parts, self._pool.map(score, parts), strict=True):
+            result[part] = logits
+        return result
+
+    @torch.inference_mode()
+    def _score(self, batch: PairBatch) -> NDArray[np.float32]:
+        model = self._model
+        if self._frozen is None:
+            logits = model(batch.to(self.device))
+        elif model.similarity is not None:
+            logits = model.compared(self._frozen.all_states(batch), batch)
+        else:
+            logits = model.logits(self._frozen.first_states(batch))
+        found: NDArray[np.float32] = logits.float().cpu().numpy()
+        return found
+
+
+def _one_core_threads(count: int) -> ThreadPoolExecutor:
+    """Threads in each of which torch uses one core."""
+    before = torch.get_num_threads()
+    started = threading.Barrier(count)
+
+    def start() -> None:
+        torch.get_num_threads()  # makes torch set this thread up now, not later, over what is set here
+        torch.set_num_threads(1)
+        started.wait()
+
+    pool = ThreadPoolExecutor(count, thread_name_prefix="pair-scorer")
+    for future in [pool.submit(start) for _ in range(count)]:
+        future.result()
+    # torch keeps a number for each thread, and one for threads that are yet to come: that one is put back.
+    torch.set_num_threads(before)
+    return pool

@@ -1,0 +1,322 @@
+"""Training the cross-encoder: each query with a group of the candidates that its retriever found.
+
+HAtten + SciBERT (sections 4.2, 4.3, 5): triplets of one cited paper and 62 that are not, drawn from what was retrieved.
+Nogueira et al. (section 4.2): cross-entropy over the retriever's top 10, as they come. And the softmax over a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import model_validator
+from torch import Tensor, nn
+
+from cocite.bounds import Location, PositiveShare, ProperShare
+from cocite.config import Settings
+from cocite.corpus.store import Corpus
+from cocite.errors import NotFoundError
+from cocite.nn.pretrained_transformers import Layers
+from cocite.nn.softmax_losses import listwise_losses
+from cocite.protocols import NO_ROW
+from cocite.systems.cross_encoder.examples import CandidateGroups, GroupSettings
+from cocite.systems.cross_encoder.losses import pointwise_loss
+from cocite.systems.cross_encoder.network import SCIBERT, CrossEncoder, Readout
+from cocite.systems.cross_encoder.pairwise_triplet import pairwise_triplet_loss
+from cocite.text.pairs import PairBatch, PairSettings
+from cocite.text.token_lists import TokenLists
+from cocite.training import candidates
+from cocite.training.candidates import CandidateSet, CandidateSettings
+from cocite.training.engine.flops import layer_flops
+from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+from cocite.training.engine.task import Examples
+from cocite.training.engine.world import World
+from cocite.training.stages import METRICS, Keep, metric_means, query_values
+
+CANDIDATES = "candidates"
+"""Artifact of a model folder that holds what is trained on."""
+BLOCK = 4096
+"""Texts tokenised at a time."""
+
+
+class ObjectiveSettings(GroupSettings):
+    """What is minimised, over which candidates."""
+
+    loss: Literal["triplet", "pointwise", "listwise"] = "triplet"
+    """``triplet``: each cited candidate above each other one by ``margin`` (HAtten, Eq. 3). ``pointwise``: each
+    candidate's cross-entropy by itself (Nogueira et al., Eq. 1). ``listwise``: softmax over the group."""
+    margin: PositiveShare = 0.1
+    """m, between relevances in [0, 1] (``triplet``)."""
+
+
+class CrossEncoderRecipe(Settings):
+    """All of a cross-encoder's training."""
+
+    kind: Literal["cross-encoder"] = "cross-encoder"
+    encoder: Location = SCIBERT
+    """Whose weights to begin with: a name on the Hugging Face hub, or a folder."""
+    layers: Layers = None
+    """Layers to keep: the first n, or every second (``alternate``)."""
+    readout: Readout = "first"
+    """``first``: a linear layer over the first token's state, as in the papers. ``similarity``: besides, the cosine of
+    the two sides, which a sentence encoder's weights know before any training: with little of it, far better."""
+    dropout: ProperShare | None = None
+    """Of states and of attention weights, instead of the encoder's own; 0 lets attention run in its fast form."""
+    pairs: PairSettings = PairSettings()
+    candidates: CandidateSettings = CandidateSettings()
+    objective: ObjectiveSettings = ObjectiveSettings()
+    training: TrainingSettings = TrainingSettings()
+    workers: WorkerSettings = WorkerSettings()
+    keep: Keep = "unless_below"
+    """What becomes of a cross-encoder that is below its retriever on dev: it is left out, or kept (``always``)."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> CrossEncoderRecipe:
+        if self.pairs.layout == "local" and self.candidates.task == "global":
+            raise ValueError("pairs.layout: local needs contexts, and candidates.task: global has none")
+        deepest = self.objective.top if self.objective.candidates == "top" else 2
+        if self.candidates.depth < deepest:
+            raise ValueError("candidates.depth is less than objective.top")
+        return self
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A batch: b queries with up to k candidates each, p pairs in all.
+
+    Attributes:
+        pairs: the p pairs, group after group.
+        relevant: (b, k) bool, which candidates the query cites.
+        present: (b, k) bool, false at padding; p of them are true.
+    """
+
+    pairs: PairBatch
+    relevant: Tensor
+    present: Tensor
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The queries of one part with their tokens."""
+
+    part: CandidateSet
+    tokens: TokenLists
+
+
+class CrossEncoderTask:
+    """See :class:`~cocite.training.engine.task.Task`; an example is a query with its group of candidates.
+
+    Args:
+        recipe: settings.
+        corpus: the papers.
+        parts: the candidates of training and of dev queries.
+
+    Attributes:
+        model: the cross-encoder.
+    """
+
+    metric = "MRR"
+
+    def __init__(self, recipe: CrossEncoderRecipe, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> None:
+        torch.manual_seed(recipe.training.seed)
+        self.recipe = recipe
+        self.model = CrossEncoder.from_pretrained(
+            recipe.encoder,
+            recipe.pairs,
+            layers=recipe.layers,
+            dropout=recipe.dropout,
+            readout=recipe.readout,
+        )
+        self.sides = {name: _Side(part, self._queries(corpus, part)) for name, part in parts.items()}
+        self.papers = self._papers(corpus, parts)
+        train = parts["train"]
+        objective = recipe.objective
+        self.groups = CandidateGroups(
+            train.rows,
+            train.cited,
+            objective,
+            seed=recipe.training.seed,
+            unanswered=objective.loss == "pointwise",
+        )
+        self._lock = Lock()
+        self._epoch: tuple[int, NDArray[np.int32], NDArray[np.bool_]] | None = None
+
+    def _queries(self, corpus: Corpus, part: CandidateSet) -> TokenLists:
+        limit = self.recipe.pairs.total
+        parts = [
+            self.model.pairs.queries(
+                part.take(np.arange(start, min(start + BLOCK, len(part)))).queries(corpus)
+            )
+            for start in range(0, len(part), BLOCK)
+        ]
+        return TokenLists.stacked([tokens.head(limit) for tokens in parts])
+
+    def _papers(self, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> TokenLists:
+        """The tokens of every paper that is a candidate or cited; the others have none."""
+        wanted = np.zeros(len(corpus), bool)
+        for part in parts.values():
+            wanted[part.rows[part.rows != NO_ROW]] = True
+            wanted[part.cited.indices] = True
+        rows = np.flatnonzero(wanted)
+        found = TokenLists.stacked(
+            [
+                self.model.pairs.papers(
+                    corpus.papers.take("title", some), corpus.papers.take("abstract", some)
+                )
+                for some in np.split(rows, range(BLOCK, len(rows), BLOCK))
+            ]
+        )
+        starts, counts = np.zeros((2, len(corpus)), np.int64)
+        starts[rows], counts[rows] = found.starts, found.counts
+        return TokenLists(found.ids, starts, counts)
+
+    # -- training -----------------------------------------------------------------------------------------------
+
+    def _groups(self, epoch: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Candidates and relevance of all groups of an epoch; drawn once."""
+        with self._lock:
+            if self._epoch is None or self._epoch[0] != epoch:
+                self._epoch = (epoch, *self.groups.epoch(epoch))
+            return self._epoch[1], self._epoch[2]
+
+    def _sides(
+        self, name: str, queries: NDArray[np.int64], rows: NDArray[np.int32]
+    ) -> tuple[TokenLists, TokenLists]:
+        """The two sides of the pairs of some queries with candidates (q, k), padding left out."""
+        owner, slot = np.nonzero(rows != NO_ROW)
+        return self.sides[name].tokens.take(queries[owner]), self.papers.take(rows[owner, slot])
+
+    def lengths(self, epoch: int) -> NDArray[np.int64]:
+        """(n,) tokens of each group."""
+        rows, _ = self._groups(epoch)
+        owner = np.nonzero(rows != NO_ROW)[0]
+        lengths = self.model.pairs.lengths(*self._sides("train", self.groups.queries, rows))
+        return np.bincount(owner, lengths, minlength=len(rows)).astype(np.int64)
+
+    def collate(self, examples: Examples, epoch: int) -> Groups:
+        """The pairs of some groups."""
+        rows, relevant = self._groups(epoch)
+        rows, relevant = rows[examples], relevant[examples]
+        sides = self._sides("train", self.groups.queries[examples], rows)
+        return Groups(
+            self.model.pairs.batch(*sides), torch.from_numpy(relevant), torch.from_numpy(rows != NO_ROW)
+        )
+
+    def loss(self, model: nn.Module, batch: Groups) -> Tensor:
+        """(b,) the objective of each group."""
+        scores: Tensor = model(batch.pairs).float()
+        logits = scores.new_zeros(batch.present.shape).masked_scatter(batch.present, scores)
+        return self._objective(logits, batch.relevant, batch.present)
+
+    @property
+    def _objective(self) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+        objective = self.recipe.objective
+        if objective.loss == "triplet":
+            return partial(pairwise_triplet_loss, margin=objective.margin)
+        return pointwise_loss if objective.loss == "pointwise" else listwise_losses
+
+    # -- the dev metric -----------------------------------------------------------------------------------------
+
+    def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
+        """The metrics of the dev queries' candidates in the model's order, and in the retriever's."""
+        side = self.sides["dev"]
+        mine = np.arange(len(side.part))[world.share(len(side.part))]
+        scores = self._scores(model, mine, side.part.rows[mine], world.device)
+        whole = world.concatenate(torch.from_numpy(scores).to(world.device)).cpu().numpy()
+        order = np.argsort(-whole, axis=1, kind="stable")
+        relevant, count = side.part.relevant, side.part.cited.degrees
+        retrieved = metric_means(query_values(relevant, count))
+        return {
+            **metric_means(query_values(np.take_along_axis(relevant, order, 1), count)),
+            **{f"retriever {name}": value for name, value in retrieved.items()},
+        }
+
+    def _scores(
+        self, model: nn.Module, queries: NDArray[np.int64], rows: NDArray[np.int32], device: torch.device
+    ) -> NDArray[np.float32]:
+        """(q, k) logits of dev candidates, ``-inf`` at padding: in passes of like length and so many tokens."""
+        result = np.full(rows.shape, -np.inf, np.float32)
+        left, right = self._sides("dev", queries, rows)
+        lengths = self.model.pairs.lengths(left, right)
+        order = np.argsort(-lengths, kind="stable")
+        passes = np.cumsum(lengths[order]) // self.recipe.training.tokens
+        found = np.empty(len(order), np.float32)
+        for some in np.split(order, np.flatnonzero(np.diff(passes)) + 1):
+            batch = self.model.pairs.batch(left.take(some), right.take(some)).to(device)
+            found[some] = model(batch).float().cpu().numpy()
+        result[rows != NO_ROW] = found
+        return result
+
+    # -- what the loop asks besides -----------------------------------------------------------------------------
+
+    def refresh(self, model: nn.Module, world: World, step: int) -> None:
+        """Nothing is mined as training goes: the candidates are the retriever's."""
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Nothing is made as training goes."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Takes back nothing."""
+
+    def flops(self, batch: Groups) -> float:
+        """Of all layers but what the last one need not compute, where the first token of each pair alone is read."""
+        config: Any = self.model.trunk.config
+        lengths = batch.pairs.lengths.double()
+        tokens, squares = float(lengths.sum()), float(lengths.square().sum())
+        hidden, inner = config.hidden_size, getattr(config, "intermediate_size", 4 * config.hidden_size)
+        full = layer_flops(tokens, squares, hidden=hidden, inner=inner)
+        if self.model.similarity is not None:
+            return float(3 * config.num_hidden_layers * full)
+        # Of the last layer: keys and values of all tokens, everything else of the first.
+        first = layer_flops(len(lengths), tokens, hidden=hidden, inner=inner)
+        last = first + (tokens - len(lengths)) * 4 * hidden**2
+        return float(3 * ((config.num_hidden_layers - 1) * full + last))
+
+    def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        """Write the cross-encoder; where its order is below the retriever's on dev, the manifest leaves it out."""
+        self.model.save(folder, {**meta, **self._place(meta)})
+
+    def _place(self, meta: Mapping[str, Any]) -> dict[str, Any]:
+        """``notes`` and ``left_out``, as :func:`~cocite.training.stages.stage_record` has them."""
+        dev, notes = meta.get("dev", {}), list(meta.get("notes", []))
+        pairs = [
+            (name, dev[name], dev[f"retriever {name}"]) for name in METRICS if f"retriever {name}" in dev
+        ]
+        below = any(new < old for _, new, old in pairs)
+        kind = self.recipe.candidates.task
+        note = f"cross-encoder is {'below' if below else 'not below'} its retriever on {len(self.sides['dev'].part):,} "
+        note += f"{kind} dev queries: " + ", ".join(
+            f"{name} {new:.3f} against {old:.3f}" for name, new, old in pairs
+        )
+        left_out = {}
+        if below and self.recipe.keep == "always":
+            note += "; it is kept all the same, as keep=always says"
+        elif below:
+            note += "; it is left out but where a final fusion weighs its score"
+            note += " (train it with keep=always to have it all the same)"
+            left_out = dict.fromkeys(("local", "global"), note)
+        return {"notes": [*notes, note], "left_out": left_out}
+
+
+def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> CrossEncoderTask:
+    """The task of a recipe, on the candidates of the model folder.
+
+    Raises:
+        NotFoundError: the model folder holds no candidates.
+    """
+    folder = Path(model_folder) / CANDIDATES
+    if not folder.is_dir():
+        raise NotFoundError(
+            "holds no candidates to train on",
+            where=str(model_folder),
+            hint="train with `cocite train`, which makes them",
+        )
+    return CrossEncoderTask(recipe, corpus, candidates.load(folder, corpus))

@@ -1,0 +1,170 @@
+"""HAtten as an :class:`~cocite.protocols.Encoder`; saved and loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from cocite.artifacts import publish
+from cocite.config import Settings
+from cocite.corpus.store import Corpus
+from cocite.errors import IntegrityError, NotFoundError
+from cocite.manifests import read_json
+from cocite.nn.precision import inference_dtype
+from cocite.protocols import Query
+from cocite.systems.hatten.network import Documents, Hatten, HattenModelSettings, pack
+from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.verification import open_verified
+
+KIND = "hatten"
+WEIGHTS = "model.safetensors"
+BLOCK = 2048
+"""Documents embedded at a time."""
+
+
+class HattenConfig(Settings):
+    """``config.json`` of a HAtten artifact."""
+
+    model: HattenModelSettings
+    paragraphs: ParagraphSettings
+
+
+class HattenEncoder:
+    """Papers and queries as HAtten's vectors; a query may have a context or none.
+
+    Args:
+        model: the network.
+        reader: numbers the words.
+        id_: see below.
+        dtype: the precision to compute in; None: the quickest here.
+
+    Attributes:
+        id: fingerprint of weights and vocabulary.
+        dimension: d.
+        dtype: the precision it computes in; vectors are fp32 all the same.
+    """
+
+    name = "hatten"
+
+    def __init__(
+        self, model: Hatten, reader: ParagraphReader, id_: str, *, dtype: torch.dtype | None = None
+    ) -> None:
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.dtype = dtype or inference_dtype(self.device)
+        self.model, self.reader, self.id = model.eval().to(self.device), reader, id_
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.model.settings.dimension
+
+    def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """(n, d) unit vectors."""
+        result = np.empty((len(rows), self.dimension), np.float32)
+        for start in range(0, len(rows), BLOCK * 8):
+            some = rows[start : start + BLOCK * 8]
+            result[start : start + len(some)] = self._encode(self.reader.papers(corpus, some), query=False)
+        return result
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """(Q, d) unit vectors."""
+        return self._encode(self.reader.queries(queries), query=True)
+
+    def _encode(self, fields: Sequence[Paragraphs], *, query: bool) -> NDArray[np.float32]:
+        count = len(fields[0])
+        parts = np.full((count, 3), -1, np.int64)
+        for kind in range(len(fields)):
+            parts[:, kind] = np.arange(count) + kind * count
+        paragraphs = Paragraphs.joined(fields)
+        with self._precision():
+            return embed(
+                self.model,
+                lambda some: pack(paragraphs, parts[some], np.full(len(some), query), self.model.settings),
+                np.arange(count),
+                self.dimension,
+                self.device,
+            )
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.dtype == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.device.type, self.dtype)
+
+
+@torch.no_grad()
+def embed(
+    model: nn.Module,
+    documents: Callable[[NDArray[np.int64]], Documents],
+    numbers: NDArray[np.int64],
+    dimension: int,
+    device: torch.device,
+) -> NDArray[np.float32]:
+    """(n, d) vectors of many documents, a block at a time.
+
+    Args:
+        model: the network, in evaluation mode.
+        documents: packs documents by their numbers.
+        numbers: (n,) which.
+        dimension: d.
+        device: the model's.
+    """
+    result = np.empty((len(numbers), dimension), np.float32)
+    for start in range(0, len(numbers), BLOCK):
+        some = numbers[start : start + BLOCK]
+        result[start : start + len(some)] = model(documents(some).to(device)).float().cpu().numpy()
+    return result
+
+
+def save_hatten(folder: Path, model: Hatten, reader: ParagraphReader, meta: Mapping[str, Any]) -> None:
+    """Write a HAtten artifact; one that exists is replaced when this one is whole.
+
+    Word vectors are stored in half precision: their components are near 1, and a vector of a document is a sum of many.
+    """
+    config = HattenConfig(model=model.settings, paragraphs=reader.settings)
+    weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    weights["words.weight"] = weights["words.weight"].half()
+    with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
+        (temporary / "config.json").write_text(
+            json.dumps(config.model_dump(mode="json"), indent=1, sort_keys=True) + "\n", encoding="utf-8"
+        )
+        save_file(weights, temporary / WEIGHTS)
+        reader.save(temporary)
+
+
+def load_hatten_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> HattenEncoder:
+    """Load HAtten from a model folder (or from its ``hatten/``).
+
+    Args:
+        folder: where it is.
+        dtype: the precision to compute in; None: the quickest here.
+
+    Raises:
+        IntegrityError: the weights do not fit the configuration and the vocabulary.
+    """
+    path = Path(folder)
+    path = path / KIND if (path / KIND).is_dir() else path
+    manifest = open_verified(path, kind=KIND)
+    config = HattenConfig.parse(read_json(path / "config.json"), where=str(path / "config.json"))
+    reader = ParagraphReader.load(path, config.paragraphs)
+    model = Hatten(reader.size, config.model)
+    try:
+        weights = load_file(path / WEIGHTS)
+        model.load_state_dict({name: value.float() for name, value in weights.items()})
+    except FileNotFoundError as error:
+        raise NotFoundError("no such file", where=str(path / WEIGHTS)) from error
+    except (SafetensorError, RuntimeError) as error:
+        message = str(error).splitlines()[0]
+        raise IntegrityError(
+            f"does not fit config and vocabulary: {message}", where=str(path / WEIGHTS)
+        ) from error
+    return HattenEncoder(model, reader, manifest.digest, dtype=dtype)

@@ -1,0 +1,74 @@
+"""All settings of a HAtten training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from cocite.bounds import (
+    EpochsOrNone,
+    Factor,
+    PositiveFactor,
+    PositiveShare,
+    PositiveSmallCount,
+    ProperShare,
+    SmallCount,
+    Total,
+)
+from cocite.config import Settings
+from cocite.nn.word_vectors import WordVectorSettings
+from cocite.systems.hatten.network import HattenModelSettings
+from cocite.text.paragraphs import ParagraphSettings
+from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+from cocite.training.periods import PeriodSettings
+
+
+class HattenObjectiveSettings(Settings):
+    """What is minimised."""
+
+    objective: Literal["in_batch", "paper"] = "in_batch"
+    """``in_batch``: each cited paper against all papers of its step that the citing paper does not cite (softmax).
+    ``paper``: triplets with mined negatives and positives (Eq. 3)."""
+    bag_epochs: EpochsOrNone = 0
+    """Epochs at the beginning in which the bag is trained alone: without attention they are thirty times as quick."""
+    contexts: PositiveSmallCount = 4
+    """Contexts of one citing paper that make an example together."""
+    scale: PositiveFactor = 20.0
+    """Inverse temperature (``in_batch``)."""
+    correction: Factor = 0.0
+    """How much of the log of a paper's share of citations is taken off its logit (``in_batch``): with 0 a much-cited
+    paper is a negative as often as it is cited, and the score tells what is more likely than usual."""
+    context_dropout: ProperShare = 0.0
+    """Share of queries that are read without their context, as global queries are."""
+    mined: SmallCount = 0
+    """Mined papers drawn for each context as negatives; in the paper 4."""
+    random: SmallCount = 1
+    """Papers drawn from all for each context."""
+    depth: PositiveSmallCount = 100
+    """K_n, papers mined for each context."""
+    overlap: PositiveShare = 0.1
+    """Share of the mined papers that are positives: those whose words overlap most with the query's (``paper``)."""
+    margin: PositiveFactor = 0.1
+    """m (``paper``)."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> HattenObjectiveSettings:
+        if self.objective == "paper" and not self.mined + self.random:
+            raise ValueError("mined and random are both 0: there would be no negatives")
+        return self
+
+
+class HattenRecipe(Settings):
+    """All of a HAtten training."""
+
+    kind: Literal["hatten"] = "hatten"
+    period: PeriodSettings = PeriodSettings()
+    dev_contexts: Total = 2000
+    """At most so many contexts of the dev papers are dev queries, drawn evenly."""
+    paragraphs: ParagraphSettings = ParagraphSettings()
+    words: WordVectorSettings = WordVectorSettings()
+    model: HattenModelSettings = HattenModelSettings()
+    objective: HattenObjectiveSettings = HattenObjectiveSettings()
+    training: TrainingSettings = TrainingSettings()
+    workers: WorkerSettings = WorkerSettings()

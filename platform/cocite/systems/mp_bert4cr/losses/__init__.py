@@ -1,0 +1,1 @@
+"""The losses of MP-BERT4CR."""

@@ -1,0 +1,129 @@
+"""All settings of an MP-BERT4CR training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from cocite.bounds import (
+    EpochsOrNone,
+    Factor,
+    Location,
+    PositiveShare,
+    Power,
+    SmallCount,
+    TextLengthOrNone,
+    Total,
+)
+from cocite.config import Settings
+from cocite.sampling.noise import POWER
+from cocite.systems.mp_bert4cr.cocitations import Source
+from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.network import MpBert4crModelSettings
+from cocite.systems.mp_bert4cr.sentence_texts import SentenceTextSettings
+from cocite.systems.mp_bert4cr.token_vectors import TokenVectorSettings
+from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+
+NONE = "none"
+"""Stands for no pretrained weights."""
+
+
+class PositiveSettings(Settings):
+    """Further positives of a target (section 4.1.3)."""
+
+    count: SmallCount = 3
+    """n."""
+    power: Power = POWER
+    """Of the co-citation frequencies (Eq. 1)."""
+    source: Source = "history"
+    """Where they are drawn from; see :class:`~cocite.systems.mp_bert4cr.cocitations.CocitationSampler`."""
+    single: bool = False
+    """Whether a context that cites one paper has further positives too."""
+
+
+class NegativeSettings(Settings):
+    """Papers that a context does not cite (section 4.1.4)."""
+
+    count: SmallCount = 4
+    """m, drawn for each example."""
+    power: Power = POWER
+    """Of the citation counts (Eq. 2)."""
+    shared: bool = False
+    """Whether all papers of a step serve each of its contexts as negatives, but those that it or its paper cites and
+    its positives. In the paper each context has its own alone."""
+    correction: Power = 0.0
+    """Power of how often a paper is a target, by which a shared negative's weight is divided. Papers that are cited
+    much come often as negatives of others: at 0 that is held against them, at 1 made up for."""
+
+    @model_validator(mode="after")
+    def _some(self) -> NegativeSettings:
+        if not (self.count or self.shared):
+            raise ValueError("count is 0 and shared is false: there would be no negatives")
+        if self.correction and not self.shared:
+            raise ValueError("correction is for shared negatives")
+        return self
+
+
+class MpBert4crObjectiveSettings(Settings):
+    """What is minimised."""
+
+    loss: Literal["triplet", "mpt-tgt", "mpt-src", "mpt-src-tgt"] = "mpt-src-tgt"
+    """``triplet``: Eq. 3, which knows of no further positives; the others: Eq. 4, 5, 6."""
+    margin: Factor = 1.0
+    """epsilon of ``triplet``."""
+
+
+class MpBert4crRecipe(Settings):
+    """All of an MP-BERT4CR training."""
+
+    kind: Literal["mp-bert4cr"] = "mp-bert4cr"
+    pretrained: Location = NONE
+    """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
+    pretrained_branches: PositiveShare = 1.0
+    """What pretrained layers add is multiplied by this at the beginning, and below 1 the places begin anew too:
+    documents begin near the means of their words then, whose cosines mean something (``model.norm: pre``)."""
+    words: TokenVectorSettings = TokenVectorSettings()
+    """What word vectors begin as. Pretrained weights hold vectors already; ``idf`` is for them too."""
+    bag_epochs: EpochsOrNone = 0
+    """Epochs at the beginning in which all layers are left out, and words and the weights of places are trained alone:
+    several times as quick. For models that begin as a mean of word vectors (``model.norm: pre``).
+    """
+    texts: SentenceTextSettings = SentenceTextSettings()
+    contexts: DynamicContextSettings = DynamicContextSettings()
+    """Sentences that are read of a manuscript and of a paper."""
+    dev_contexts: Total = 1000
+    """At most so many contexts of the dev papers are dev queries, drawn evenly."""
+    dev_body: TextLengthOrNone = 2
+    """Sentences of a paper's body that are read for the dev metric, at most: it needs all papers each time."""
+    model: MpBert4crModelSettings = MpBert4crModelSettings()
+    positives: PositiveSettings = PositiveSettings()
+    negatives: NegativeSettings = NegativeSettings()
+    objective: MpBert4crObjectiveSettings = MpBert4crObjectiveSettings()
+    training: TrainingSettings = TrainingSettings()
+    workers: WorkerSettings = WorkerSettings()
+
+    @property
+    def drawn(self) -> int:
+        """Further positives that an example draws: none that its loss does not look at."""
+        return 0 if self.objective.loss == "triplet" else self.positives.count
+
+    @model_validator(mode="after")
+    def _fitting(self) -> MpBert4crRecipe:
+        if self.texts.sentence_tokens > self.model.sentence_tokens:
+            raise ValueError(
+                f"texts.sentence_tokens is {self.texts.sentence_tokens}, and the model reads "
+                f"{self.model.sentence_tokens} (model.sentence_tokens)"
+            )
+        if self.bag_epochs and self.model.norm != "pre":
+            raise ValueError("bag_epochs is for a model with norm: pre: set it to 0")
+        if self.pretrained_branches < 1 and self.model.norm != "pre":
+            raise ValueError("pretrained_branches is for a model with norm: pre: set it to 1")
+        c = self.contexts
+        most = max(c.manuscript_abstract + c.earlier + 2 * c.around + 1, c.abstract + c.body)
+        if most > self.model.sentences:
+            raise ValueError(
+                f"contexts asks for documents of {most} sentences, and the model reads {self.model.sentences} "
+                "(model.sentences)"
+            )
+        return self

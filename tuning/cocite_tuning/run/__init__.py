@@ -1,0 +1,1 @@
+"""Running a sweep: the driver, its trials, and what becomes of the best."""
