@@ -61,12 +61,11 @@ def measure(width: int, inner: int, rows: int = 512) -> Speed:
         sample = inputs.to(dense.dtype)
         return flops / _best_time(lambda: dense(sample)) / 1e9
 
-    bf16 = has_onednn() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
     with torch.inference_mode():
         return Speed(
             plain=speed(Dense(weight, bias, torch.float32, packed=False)),
-            packed=speed(Dense(weight, bias, torch.float32, packed=True)) if has_onednn() else 0.0,
-            bf16=speed(Dense(weight, bias, torch.bfloat16, packed=True)) if bf16 else 0.0,
+            packed=speed(Dense(weight, bias, torch.float32, packed=True)) if can_pack(torch.float32) else 0.0,
+            bf16=speed(Dense(weight, bias, torch.bfloat16, packed=True)) if can_pack(torch.bfloat16) else 0.0,
         )
 
 
@@ -86,6 +85,11 @@ def has_onednn() -> bool:
     return torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
+def can_pack(dtype: torch.dtype) -> bool:
+    """Whether oneDNN multiplies this type here: bf16 needs a processor with AVX-512 or AVX-NE-CONVERT."""
+    return has_onednn() and (dtype != torch.bfloat16 or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()))
+
+
 class Dense:
     """A frozen dense layer.
 
@@ -93,14 +97,14 @@ class Dense:
         weight: (out, in).
         bias: (out,) or None.
         dtype: of weights, inputs and outputs.
-        packed: by oneDNN with the weights laid out for it; else by torch's own product.
+        packed: by oneDNN with the weights laid out for it, where :func:`can_pack`; else by torch's own product.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, *, packed: bool) -> None:
-        self.dtype, self.packed = dtype, packed
+        self.dtype, self.packed = dtype, packed and can_pack(dtype)
         self.weight = weight.detach().to(dtype).contiguous()
         self.bias = None if bias is None else bias.detach().to(dtype)
-        if packed:
+        if self.packed:
             # The number of rows is a hint for the layout; any number may come.
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, 1024)
 
