@@ -26,6 +26,7 @@ for name, value in {
 }.items():
     os.environ[name] = value
 
+from helpers.synthetic import SyntheticCorpora, shared_folder  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,6 +68,12 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> SyntheticCorpora:
+    """Builds synthetic corpora, each once in a test run: ``synthetic(300, seed=5)``."""
+    return SyntheticCorpora(shared_folder(tmp_path_factory.getbasetemp()) / "synthetic")
+
+
+@pytest.fixture(scope="session")
 def acl() -> Path:
     """The folder of the ACL corpus, for tests marked ``acl``."""
     return Path(os.environ["COCITE_ACL"])
@@ -80,8 +87,7 @@ def acl_store(acl: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     from cocite.corpus.splits import by_year_name
     from cocite.corpus.store import Corpus
 
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    shared = shared_folder(tmp_path_factory.getbasetemp())
     with FileLock(shared / "acl-store.lock"):
         if not (shared / "acl-store").exists():
             build(open_source(acl), shared / "acl-store", split=by_year_name(2009, 2010))

@@ -117,7 +117,7 @@ NEVER_IN_TRAINING = (
     "ir_measures",
     "pytrec_eval",
 )
-TRAINING = ("models", "training", "losses", "sampling")
+TRAINING = ("nn", "systems", "training", "sampling")
 READING = ("cocite.corpus.records", "cocite.corpus.store", "cocite.corpus.csr", "cocite.corpus.history")
 
 

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from small_disk import run_on_disk
+from helpers.small_disk import run_on_disk
 
 from cocite.artifacts import publish
 from cocite.atomic_files import replace_file, replace_files, write_atomic

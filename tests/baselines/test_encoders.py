@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 
 from cocite.errors import NotFoundError
 from cocite.protocols import Encoder, Query

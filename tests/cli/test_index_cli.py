@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import call
+from helpers.command_line import call
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import tqdm
-from calling import call
+from helpers.command_line import call
 
 from cocite.artifacts import publish, verify
 from cocite.cli import main

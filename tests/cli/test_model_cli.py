@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.artifacts import publish
 from cocite.manifests import read_manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.artifacts import publish
 from cocite.corpus.builder import fill

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.records import make, paper
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +14,6 @@ from cocite.corpus.builder import build
 from cocite.corpus.records import ContextRecord, PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-
-from .making import make, paper
 
 NEW = [paper("e", "a", "d", "f", year=2003), paper("b", "c"), paper("f", "e", year=2003)]
 GROUPS = [

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.records import make, paper, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,8 +28,6 @@ from cocite.corpus.records import (
 from cocite.corpus.rules import Limits
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError, IntegrityError
-
-from .making import make, paper, tiny
 
 
 def hits(corpus: Corpus) -> dict[str, int]:

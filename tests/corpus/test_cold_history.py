@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.records import make, paper
 
 from cocite.corpus.cold_history import cold_before, cold_corpus, cold_history
 from cocite.corpus.history import History
 from cocite.corpus.records import PaperRecord
 from cocite.errors import InputError
-
-from .making import make, paper
 
 
 def chain(*splits: str) -> list[PaperRecord]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from helpers.records import write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,8 +27,6 @@ from cocite.corpus.importers.files import InputFile
 from cocite.corpus.records import Malformed, PaperRecord
 from cocite.corpus.rules import Place
 from cocite.errors import InputError
-
-from .making import write_lines
 
 WORKS = Path(__file__).parent / "data" / "openalex.jsonl"
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.records import write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +20,6 @@ from cocite.corpus.importers.fulltext import Mention, parts, split_sentences
 from cocite.corpus.importers.openalex import abstract
 from cocite.corpus.records import CitationRecord, ContextRecord, Malformed, PaperRecord, SentenceRecord
 from cocite.errors import InputError, NotFoundError
-
-from .making import write_lines
 
 WORKS = Path(__file__).parent / "data" / "openalex.jsonl"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from helpers.records import tiny, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,8 +24,6 @@ from cocite.corpus.records import ContextRecord, PaperRecord
 from cocite.corpus.rules import Tally
 from cocite.corpus.schema import json_schema
 from cocite.corpus.synth import Synthetic
-
-from .making import tiny, write_lines
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 OF_ONE_RECORD = {"malformed", "unknown_field", "missing_id", "empty_title", "empty_context", "empty_sentence"}

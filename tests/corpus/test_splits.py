@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.records import make, paper
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +12,6 @@ from cocite.corpus.splits import Split, by_year_name, leaked, parse_shares, pars
 from cocite.corpus.store import Corpus
 from cocite.corpus.titles import similar_titles, title_words
 from cocite.errors import InputError
-
-from .making import make, paper
 
 WORDS = "deep neural citation recommendation of for the with context graph".split()
 TITLES = st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=25)

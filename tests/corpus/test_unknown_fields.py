@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.records import write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,8 +17,6 @@ from cocite.corpus.importers import open_source
 from cocite.corpus.rules import FIELDS, Place, Tally
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-
-from .making import write_lines
 
 
 def unknown(corpus: Corpus) -> dict[str, tuple[int, str, str]]:

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from helpers.rankings import rankings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,6 @@ from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means, measure
 from cocite.evaluation.significance import compare
 from cocite.protocols import Ranking
-from evaluation.runs import rankings
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.rankings import name, rankings
 from hypothesis import given
 
 from cocite.corpus.csr import CSR
@@ -11,7 +12,6 @@ from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric, means, measure
 from cocite.evaluation.trec import strictly_falling
 from cocite.protocols import NO_ROW, Ranking
-from evaluation.runs import name, rankings
 
 DEPTHS = (1, 3, 5, 10, 20, 1000)
 

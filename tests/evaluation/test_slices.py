@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.rankings import PAPERS, rankings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,6 @@ from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means
 from cocite.evaluation.slices import SelfCitationCounter, by_in_citations, by_label, by_positives
 from cocite.protocols import NO_ROW, Ranking
-from evaluation.runs import PAPERS, rankings
 
 METRICS = ("R@5", "MRR", "P@5", "F1@5")
 

@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from helpers.rankings import PAPERS, name, rankings
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -22,7 +23,6 @@ from cocite.evaluation.trec import (
     write_run,
 )
 from cocite.protocols import NO_ROW, Ranking
-from evaluation.runs import PAPERS, name, rankings
 
 
 def names(rows):

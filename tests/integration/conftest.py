@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from integration.endpoint import Running, serving
+from helpers.endpoint import Running, serving
 
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot

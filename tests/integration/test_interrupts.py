@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from integration.endpoint import free_port
+from helpers.endpoint import free_port
 
 from cocite.corpus.builder import build
 from cocite.corpus.synth import Synthetic

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from integration.cluster import Head, head
+from helpers.ray_head import Head, head
 
 from cocite.artifacts import verify
 from cocite.corpus.builder import build

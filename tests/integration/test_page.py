@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bibtexparser
 import pytest
-from integration.endpoint import Running
+from helpers.endpoint import Running
 
 pytestmark = pytest.mark.integration
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

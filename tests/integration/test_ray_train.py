@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from integration import bag
-from integration.bag import BagRecipe
+from helpers import bag_recipe as bag
+from helpers.bag_recipe import BagRecipe
 from safetensors.numpy import load_file
 
 from cocite.artifacts import verify
@@ -169,7 +169,7 @@ def command(corpus: Corpus, folder: Path, *arguments: str) -> list[str]:
     file = folder / "bag.yaml"
     file.write_text(json.dumps({"kind": "bag", "training": TRAINING}))
     return [
-        *(sys.executable, "-m", "integration.bag", "train", str(file), "--corpus", str(corpus.path)),
+        *(sys.executable, "-m", "helpers.bag_recipe", "train", str(file), "--corpus", str(corpus.path)),
         *("--to", str(folder / "model"), *arguments),
     ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import bibtexparser
 import httpx
 import pytest
-from integration.endpoint import Running
+from helpers.endpoint import Running
 
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender

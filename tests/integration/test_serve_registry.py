@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.endpoint import serving
-from tiny_bert import tiny_bert
+from helpers.endpoint import serving
+from helpers.tiny_bert import tiny_bert
 
 from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter

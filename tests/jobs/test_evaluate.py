@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name

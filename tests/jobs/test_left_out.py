@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.artifacts import publish
 from cocite.corpus.builder import build

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 from fsspec.implementations.local import LocalFileSystem
+from helpers.bag_task import BagTask, settings
+from helpers.many_processes import together
 from pyarrow import fs
-from training.engine.many import together
-from training.engine.tiny import BagTask, settings
 
 from cocite.errors import CociteError, IntegrityError
 from cocite.manifests import MANIFEST

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from integration import bag
-from integration.bag import BagRecipe
+from helpers import bag_recipe as bag
+from helpers.bag_recipe import BagRecipe
 
 from cocite.artifacts import verify
 from cocite.config import with_overrides

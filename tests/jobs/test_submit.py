@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite_jobs.cluster.submit import Job, pack, use_token
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from small_disk import run_on_disk
+from helpers.small_disk import run_on_disk
 
 from cocite.artifacts import publish, verify
 from cocite.errors import CociteError, InputError, IntegrityError

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from calling import call
-from integration import bag
+from helpers import bag_recipe as bag
+from helpers.command_line import call
 
 from cocite.artifacts import verify
 from cocite.corpus.builder import build

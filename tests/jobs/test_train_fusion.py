@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calling import call
-from tiny_bert import tiny_bert
+from helpers.command_line import call
+from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from calling import call
-from small_disk import run_on_disk, run_without_rights
+from helpers.command_line import call
+from helpers.small_disk import run_on_disk, run_without_rights
 
 from cocite.artifacts import verify
 from cocite.corpus.builder import build

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 from tokenizers import Tokenizer
 from tokenizers.processors import Sequence
 from torch import nn

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 from transformers import BertTokenizerFast
 
 from cocite.errors import InputError

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from models.torch_layers import torch_layer
+from helpers.torch_layers import torch_layer
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 

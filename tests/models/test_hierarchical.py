@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from models.padded_hierarchical import padded
+from helpers.padded_hierarchical import padded
 
 from cocite.errors import ConfigError
 from cocite.systems.mp_bert4cr import hierarchical

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from helpers.tiny_bert import tiny_bert
 from huggingface_hub import constants
-from tiny_bert import tiny_bert
 
 from cocite.errors import NotFoundError
 from cocite.nn import hub

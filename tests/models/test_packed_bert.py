@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from helpers.token_pairs import random_batch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.pairs_of_tokens import random_batch
 from torch import Tensor
 from transformers import (
     BertConfig,

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.tiny_bert import tiny_bert
 from numpy.typing import NDArray
-from tiny_bert import tiny_bert
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from cocite.errors import ConfigError

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from calling import call
-from tiny_bert import tiny_bert
+from helpers.command_line import call
+from helpers.tiny_bert import tiny_bert
 from transformers import AutoModel, AutoTokenizer
 
 from cocite.artifacts import seal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from models.padded_hierarchical import padded
+from helpers.padded_hierarchical import padded
 from torch.nn import functional
 
 from cocite.systems.mp_bert4cr import tied_words

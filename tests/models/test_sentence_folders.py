@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.tiny_bert import tiny_bert
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
-from tiny_bert import tiny_bert
 from transformers import AutoTokenizer
 
 from cocite.artifacts import publish

@@ -10,7 +10,6 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.pipeline.first_stage import FirstStage
-from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
 
 
@@ -36,23 +35,6 @@ def whole(corpus: Corpus) -> Index:
 def first(whole: Index, last_year: int) -> FirstStage:
     """The first stage at the end of :func:`last_year`."""
     return FirstStage(whole.rewind(last_year))
-
-
-def queries_of(corpus: Corpus, rows: list[int], *, context: bool) -> list[Query]:
-    """A query for each paper: its first context, or its title and abstract."""
-    result = []
-    for row in rows:
-        paper = corpus.paper(row)
-        text = ""
-        if context:
-            place = int(np.flatnonzero(corpus.context_citing == row)[0])
-            text = corpus.contexts.take("text", [place])[0]
-        result.append(
-            Query(
-                f"{row}", text, paper.title, paper.abstract, paper.year, paper.authors, paper.venue, paper=row
-            )
-        )
-    return result
 
 
 @pytest.fixture(scope="session")

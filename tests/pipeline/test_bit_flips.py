@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from calling import call
+from helpers.command_line import call
+from helpers.pipeline_queries import queries_of
 
 from cocite.corpus.builder import build
 from cocite.corpus.csr import CSR
@@ -31,8 +32,6 @@ from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
 from cocite.systems.citeomatic.nnselect_network import NNSelect
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.text.fields import FieldEncoder, FieldSettings
-
-from .conftest import queries_of
 
 FLIPS = 200
 

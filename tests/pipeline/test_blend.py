@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.pipeline_queries import queries_of
 
 from cocite.artifacts import publish, seal
 from cocite.corpus.csr import CSR
@@ -21,8 +22,6 @@ from cocite.pipeline.weights import GLOBAL_WEIGHTS, Blend
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.index import Index
 from cocite.systems.learned_fusion.reranker import LearnedFusion
-
-from .conftest import queries_of
 
 LOCAL = {"whole>text": 1.0, "sentences:cubes": 0.5, "hatten": 2.0}
 

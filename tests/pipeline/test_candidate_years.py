@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.pipeline_queries import queries_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,9 +25,7 @@ from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
-
-from .conftest import queries_of
-from .test_second_stage import Oracle
+from pipeline.test_second_stage import Oracle
 
 
 @pytest.fixture(scope="module")

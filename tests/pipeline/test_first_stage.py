@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from helpers.pipeline_queries import queries_of
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -14,8 +15,6 @@ from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Ranking, Retriever
 from cocite.retrieval.index.index import Index
-
-from .conftest import queries_of
 
 
 def test_it_finds_what_is_cited(corpus: Corpus, first: FirstStage, later: list[int]) -> None:

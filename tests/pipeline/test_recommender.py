@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.pipeline_queries import queries_of
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
@@ -15,8 +16,6 @@ from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW
 from cocite.systems.learned_fusion.reranker import LearnedFusion
-
-from .conftest import queries_of
 
 RECIPE = FusionRecipe.parse({"trees": {"trees": 30, "leaves": 7, "threads": 1}})
 

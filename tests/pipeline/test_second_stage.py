@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from helpers.pipeline_queries import queries_of
 from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
@@ -17,8 +18,6 @@ from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.systems.learned_fusion.reranker import LearnedFusion
-
-from .conftest import queries_of
 
 TREES = {"trees": {"trees": 20, "leaves": 7, "threads": 1}}
 

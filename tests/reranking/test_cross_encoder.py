@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from helpers.topic_corpus import queries_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +26,6 @@ from cocite.retrieval.fusion import (
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours
-
-from .conftest import queries_of
 
 one_ranking = st.lists(st.integers(0, 9), unique=True, max_size=5)
 

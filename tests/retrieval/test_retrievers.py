@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.topic_corpus import HashEncoder, make_records, queries_of
 
 from cocite.corpus.builder import build
 from cocite.corpus.history import History
@@ -22,8 +23,6 @@ from cocite.retrieval.query_forms import QueryForm, query_texts, sentence_texts
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours, expand
 from cocite.retrieval.vector_retriever import VectorRetriever
-
-from .conftest import HashEncoder, make_records, queries_of
 
 
 @pytest.fixture(scope="module")

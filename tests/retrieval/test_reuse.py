@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.topic_corpus import HashEncoder, make_records, queries_of
+from retrieval.test_snapshot import same
 
 from cocite.corpus.builder import build
 from cocite.corpus.history import History
@@ -13,9 +15,6 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
-
-from .conftest import HashEncoder, make_records, queries_of
-from .test_snapshot import same
 
 
 def test_what_is_saved_is_not_made_again(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.topic_corpus import HashEncoder, make_records, queries_of
 
 from cocite.corpus.builder import build
 from cocite.corpus.history import History, history_before
@@ -31,8 +32,6 @@ from cocite.retrieval.signals.neighbours import Neighbours
 from cocite.retrieval.signals.self_citations import OwnLinks
 from cocite.retrieval.vector_retriever import VectorRetriever
 from cocite.text.gaps import around_gap, strip_marks
-
-from .conftest import HashEncoder, make_records, queries_of
 
 
 def same(one: Index, other: Index, queries: list[Query]) -> None:

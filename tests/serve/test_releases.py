@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from serve.folders import index, model
+from helpers.served_folders import index, model
 
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError, IntegrityError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from serve.folders import index, model
+from helpers.served_folders import index, model
 
 from cocite.errors import CociteError
 from cocite.retrieval.index.versions import Pin

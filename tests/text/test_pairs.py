@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.tiny_bert import tiny_bert
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_bert import tiny_bert
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, BertTokenizerFast
 

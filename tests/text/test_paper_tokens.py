@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 from transformers import AutoTokenizer
 
 from cocite.corpus.builder import build

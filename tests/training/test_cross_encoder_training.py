@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 from torch.utils.flop_counter import FlopCounterMode
 
 from cocite.corpus.store import Corpus

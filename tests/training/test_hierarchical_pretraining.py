@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from changing import changed_by
+from helpers.changed_weights import changed_by
 from numpy.typing import NDArray
 
 from cocite.artifacts import verify

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from changing import changed_by
+from helpers.changed_weights import changed_by
 
 from cocite.artifacts import verify
 from cocite.corpus.builder import build as build_corpus

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import toy_study
+from helpers import toy_study
 
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import call
-from sweeping import run_sweep, runs_of
+from helpers.command_line import call
+from helpers.sweeps import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
@@ -82,7 +82,7 @@ def test_a_trial_that_was_under_way_is_run_again_in_its_own_run(small: Corpus, e
     def killed(metrics: dict[str, float], step: int) -> None:
         raise KeyboardInterrupt
 
-    from toy_study import Toy
+    from helpers.toy_study import Toy
 
     run = Toy.run
     with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):

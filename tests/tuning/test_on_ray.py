@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweeping import run_sweep, runs_of
+from helpers.sweeps import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -33,7 +33,7 @@ SWEEP: dict[str, Any] = {
     "metric": {"name": "height"},
     "retries": 1,
 }
-DRIVER = "import toy_study; toy_study.enter(); from cocite.cli import main; main()"
+DRIVER = "from helpers import toy_study; toy_study.enter(); from cocite.cli import main; main()"
 WAIT_S = 300
 
 

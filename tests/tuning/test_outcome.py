@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.errors import IntegrityError
 from cocite.evaluation.significance import Comparison, compare

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus

@@ -1,7 +1,8 @@
 """A training's workers on Ray: started, watched, started anew when one dies, and heard.
 
-Checkpoints do not pass through Ray. The workers keep them themselves (:mod:`cocite_jobs.training.training_run`), each there whole or
-not at all, and go on from the newest: one that Ray's controller had not yet entered in its books when a worker died
+Checkpoints do not pass through Ray. The workers keep them themselves (:mod:`cocite_jobs.training.training_run`), each
+there whole or not at all, and go on from the newest: one
+that Ray's controller had not yet entered in its books when a worker died
 counts too, and a killed driver or a full disk leaves no book to mend. Ray is told of each, for who listens to it.
 """
 

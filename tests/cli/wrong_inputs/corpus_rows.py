@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.wrong_inputs.toys import wrong
+from helpers.wrong_inputs import wrong
 
 ROWS = [
     # -- schema

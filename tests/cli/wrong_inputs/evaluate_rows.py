@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.wrong_inputs.toys import Wrong, wrong
+from helpers.wrong_inputs import Wrong, wrong
 
 
 def _run(what: str, run: str, *words: str, code: int = 2) -> Wrong:

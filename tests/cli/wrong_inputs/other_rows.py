@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.wrong_inputs.toys import Wrong, wrong
+from helpers.wrong_inputs import Wrong, wrong
 
 NOWHERE = "http://127.0.0.1:9"
 """An address where nothing answers."""

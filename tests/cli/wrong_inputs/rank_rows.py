@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.wrong_inputs.toys import Wrong, wrong
+from helpers.wrong_inputs import Wrong, wrong
 
 
 def _queries(what: str, file: str, *words: str) -> Wrong:

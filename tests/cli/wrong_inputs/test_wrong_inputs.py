@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 import pytest
-from calling import call
 from cli.wrong_inputs import corpus_rows, evaluate_rows, index_rows, other_rows, rank_rows, toys
-from cli.wrong_inputs.toys import Wrong
+from helpers.command_line import call
+from helpers.wrong_inputs import Wrong
 
 from cocite.cli import root
 

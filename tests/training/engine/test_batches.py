@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.bag_task import settings
 from hypothesis import given
 from hypothesis import strategies as st
-from training.engine.tiny import settings
 
 from cocite.errors import InputError
 from cocite.training.engine.batches import EpochPlan

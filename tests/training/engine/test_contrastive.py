@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.bag_task import BagTask, settings
+from helpers.many_processes import together
 from torch import Tensor, nn
-from training.engine.many import together
-from training.engine.tiny import BagTask, settings
 
 from cocite.training.engine.backends import make_backend
 from cocite.training.engine.batches import EpochPlan

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training.engine.many import together
-from training.engine.runs import UNEVEN, Run, far, run
+from helpers.engine_runs import UNEVEN, Run, far, run
+from helpers.many_processes import together
 
 from cocite.artifacts import verify
 from cocite.errors import CociteError, ConfigError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from training.engine.tiny import Bag, BagTask, settings
+from helpers.bag_task import Bag, BagTask, settings
 
 from cocite.artifacts import verify
 from cocite.errors import CociteError, IntegrityError, WriteError

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from training.engine.runs import UNEVEN, run
-from training.engine.tiny import BagTask, settings
+from helpers.bag_task import BagTask, settings
+from helpers.engine_runs import UNEVEN, run
 
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.training.engine.loop import train

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_bert import tiny_bert
+from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from calling import call
+from helpers.command_line import call
 
 from cocite.cli import root
 from cocite.config import with_overrides

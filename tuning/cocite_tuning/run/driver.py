@@ -1,8 +1,8 @@
 """A sweep from its file to its champion.
 
 Everything that can be refused is refused before anything starts; then what the trials share is made, the trials are
-run (:mod:`cocite_tuning.run.on_ray`; light ones in this process), the best of them in full where the sweep has a protocol
-for that, and the best model contends for its alias.
+run (:mod:`cocite_tuning.run.on_ray`; light ones in this process), the best of them in full where the sweep has a
+protocol for that, and the best model contends for its alias.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Trials on Ray: Tune places them, ends the hopeless ones, and takes up those whose process died.
 
 Tune keeps no state of its own that is needed again: which trials there were is in the sweep's folder
-(:mod:`cocite_tuning.run.trial_store`), and a sweep that is resumed is a new run of Tune that is told of them. So it does not
-matter how the driver, or all of Ray, came to its end, nor whether Tune had just written its books.
+(:mod:`cocite_tuning.run.trial_store`), and a sweep that is resumed is a new run of Tune that is told of them. So it
+does not matter how the driver, or all of Ray, came to its end, nor whether Tune had just written its books.
 """
 
 from __future__ import annotations

@@ -11,5 +11,6 @@ A study without training scores once what all trials share and keeps it, so that
 | ``trees`` | how the learned fusion's trees are grown (features cached; the trees are trained) | seconds |
 
 All are measured on queries of the dev split, with the history before it. The queries of some manuscripts are kept from
-every trial: on them the winner is compared with the default (:meth:`~cocite_tuning.studies.score_study.ScoreStudy.confirm`).
+every trial: on them the winner is compared with the default
+(:meth:`~cocite_tuning.studies.score_study.ScoreStudy.confirm`).
 """

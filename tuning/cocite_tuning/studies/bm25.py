@@ -1,7 +1,8 @@
 """``bm25``: k1 and b, the form of the query and the field of the papers, over word counts that were gathered once.
 
-A word's weight in a paper is ``idf * f / (f + k1 * (1 - b + b * l / mean length))`` (:mod:`cocite.retrieval.engines.bm25`). Of
-each pooled paper the words that it shares with the query are kept, with idf (times the word's count in the query) and
+A word's weight in a paper is ``idf * f / (f + k1 * (1 - b + b * l / mean length))``
+(:mod:`cocite.retrieval.engines.bm25`). Of each pooled paper the words that it shares with the query are kept,
+with idf (times the word's count in the query) and
 f; the paper's relative length with them. A trial is then one weighted sum.
 """
 

@@ -45,7 +45,8 @@ TUNED = tuple(name for name in FusionSettings.model_fields if name not in ("seed
 
 
 class TreesStudy(ScoreStudy[TreesStudySettings]):
-    """Parameters: those of :class:`~cocite.systems.learned_fusion.reranker.FusionSettings` but ``seed`` and ``threads``."""
+    """Parameters: those of :class:`~cocite.systems.learned_fusion.reranker.FusionSettings` but ``seed`` and
+    ``threads``."""
 
     light: ClassVar[bool] = False
 

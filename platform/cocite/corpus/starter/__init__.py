@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from cocite.corpus.builder import build
@@ -31,3 +35,18 @@ def build_starter(destination: str | Path, *, replace: bool = False) -> Corpus:
         replace=replace,
         meta={"source": "starter", "format": "jsonl"},
     )
+
+
+@cache
+def starter_corpus() -> Corpus:
+    """The starter corpus, opened; it is built once in a process, in a temporary folder that goes with the process.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> corpus.paper(0).title
+        'On Relevance, Probabilistic Indexing and Information Retrieval'
+    """
+    folder = tempfile.mkdtemp(prefix="cocite-starter-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return build_starter(Path(folder, "corpus"))

@@ -7,7 +7,8 @@ citations are ranked by their output vectors.
 
 Not known from the texts at hand, and so choices of this implementation: one layer of self-attention with as many heads
 as ``heads``; a section's vector is added to each word and structural context; training tells the cited paper from
-noise and begins with PV-DM's vectors, both as in HyperDoc2Vec; sections are :data:`cocite.systems.baselines.sections.KINDS`.
+noise and begins with PV-DM's vectors, both as in HyperDoc2Vec; sections are
+:data:`cocite.systems.baselines.sections.KINDS`.
 At a query the manuscript's other citations are not given, for they are what is judged: so structural contexts are left
 out of half of the training examples.
 """

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from training.engine.tiny import BagTask, settings
 
 from cocite.training.engine.loop import Outcome, train
 from cocite.training.engine.stores import FolderStore, Write
 from cocite.training.engine.world import World
+from helpers.bag_task import BagTask, settings
 
 # Evaluation, checkpoints, mining and epochs (7 steps) fall on different steps.
 UNEVEN = {"epochs": 2, "evaluate_every": 4, "checkpoint_every": 3, "refresh_every": 5}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from models.torch_layers import torch_layer
 from torch import Tensor, nn
 
 from cocite.systems.mp_bert4cr.hierarchical import Embedding, HierarchicalEncoder, Layer
 from cocite.text.documents import Documents
+from helpers.torch_layers import torch_layer
 
 
 def padded(model: HierarchicalEncoder, documents: Documents) -> tuple[Tensor, Tensor]:

@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from training.engine.tiny import BagTask
 
 from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite_jobs.training.train import KINDS
+from helpers.bag_task import BagTask
 
 
 class Mishap(Settings):
@@ -91,7 +91,7 @@ def build(recipe: BagRecipe, corpus: Corpus, model_folder: Path) -> Task:
 
 def enter() -> None:
     """Enter the kind into the registry."""
-    KINDS["bag"] = ("integration.bag", "BagRecipe", "cocite_jobs.training.neural:train_neural")
+    KINDS["bag"] = ("helpers.bag_recipe", "BagRecipe", "cocite_jobs.training.neural:train_neural")
 
 
 if __name__ == "__main__":  # the command line, with this kind

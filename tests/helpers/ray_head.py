@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from integration.endpoint import free_port
+
+from helpers.endpoint import free_port
 
 START_S = 120
 STOP_S = 60
