@@ -1,0 +1,113 @@
+"""Losses and dev metrics of short trainings, as they were measured once: a change of the engine shows here.
+
+Word dropout is off, since its draws depend on how a training seeds its passes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.synthetic import SyntheticCorpora
+
+from cocite.corpus.store import Corpus
+from cocite.systems.citeomatic.artifacts import NNSelectEncoder
+from cocite.systems.citeomatic.cross_fitting import cross_fit
+from cocite.systems.citeomatic.nnrank_task import NNRankRecipe, NNRankTask, nnrank_optimizers
+from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask, nnselect_optimizers
+from cocite.text.fields import FieldEncoder
+from cocite.training.loop import fit
+from cocite.training.periods import Periods, PeriodSettings
+
+PINNED = Path(__file__).parent / "pinned_numbers.json"
+
+SELECT: dict[str, dict[str, Any]] = {
+    "in_batch": {"objective": {"batch": 128, "word_dropout": 0.0}},
+    "in_batch, all settings": {
+        "objective": {
+            "batch": 100, "word_dropout": 0.0, "extra": [1, 2, 1], "correction": 0.5, "l1": 1e-3, "l2": 1e-3,
+        },
+    },
+    "in_batch, falling rate": {
+        "objective": {"batch": 128, "word_dropout": 0.0},
+        "loop": {"epochs": 6, "patience": 6, "learning_rate": 0.3, "decay": 0.5},
+    },
+    "paper": {"objective": {"objective": "paper", "batch": 128, "triplets": 3000, "word_dropout": 0.0, "l1": 1e-5}},
+}  # fmt: skip
+RANK: dict[str, dict[str, Any]] = {
+    "listwise": {"objective": {"batch": 32, "listed": 20, "folds": 0, "word_dropout": 0.0}},
+    "listwise, all settings": {
+        "model": {"dimension": 8, "siamese": False},
+        "objective": {
+            "batch": 32, "listed": 20, "folds": 2, "word_dropout": 0.0, "table_rate": 0.001, "l1": 1e-3, "l2": 1e-3,
+        },
+    },
+    "paper": {
+        "objective": {
+            "objective": "paper", "batch": 128, "triplets": 3000, "folds": 0, "word_dropout": 0.0, "l2": 1e-3,
+        },
+    },
+}  # fmt: skip
+
+
+def select_recipe(name: str) -> NNSelectRecipe:
+    plain = {"model": {"dimension": 16}, "loop": {"epochs": 3, "patience": 3, "learning_rate": 0.02}}
+    return NNSelectRecipe.parse(plain | SELECT[name])
+
+
+def rank_recipe(name: str) -> NNRankRecipe:
+    plain = {
+        "model": {"dimension": 8},
+        "candidates": {"neighbours": 20},
+        "loop": {"epochs": 2, "patience": 2, "learning_rate": 0.01},
+    }
+    return NNRankRecipe.parse(plain | RANK[name])
+
+
+def trained_select(corpus: Corpus, name: str) -> tuple[NNSelectTask, FieldEncoder, list[dict[str, float]]]:
+    periods = Periods.of(corpus, PeriodSettings(dev_queries=100))
+    recipe = select_recipe(name)
+    fields = FieldEncoder.build(periods.history, recipe.fields)
+    task = NNSelectTask(recipe, periods, fields)
+    result = fit(task, nnselect_optimizers(task), recipe.loop)
+    return task, fields, result.epochs
+
+
+def trained_rank(corpus: Corpus, name: str) -> list[dict[str, float]]:
+    select, fields, _ = trained_select(corpus, "in_batch")
+    encoder, recipe = NNSelectEncoder(select.model, fields, "trained"), rank_recipe(name)
+    folds = None
+    if recipe.objective.folds:
+        folds = cross_fit(select.recipe, select.periods, fields, recipe.objective.folds, 2)
+    task = NNRankTask(recipe, select.periods, fields, encoder, folds)
+    return fit(task, nnrank_optimizers(task), recipe.loop).epochs
+
+
+def compare(kind: str, name: str, epochs: list[dict[str, float]]) -> None:
+    pinned = json.loads(PINNED.read_text()) if PINNED.is_file() else {}
+    found = [{key: round(value, 6) for key, value in epoch.items() if key != "seconds"} for epoch in epochs]
+    if "COCITE_PIN" in os.environ:
+        pinned.setdefault(kind, {})[name] = found
+        PINNED.write_text(json.dumps(pinned, indent=1, sort_keys=True) + "\n")
+    expected = pinned[kind][name]
+    assert len(found) == len(expected)
+    for epoch, (new, old) in enumerate(zip(found, expected, strict=True)):
+        assert new == pytest.approx(old, abs=1e-4), epoch
+
+
+@pytest.fixture
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(600, seed=11)
+
+
+@pytest.mark.parametrize("name", SELECT)
+def test_nnselect(corpus: Corpus, name: str) -> None:
+    compare("nnselect", name, trained_select(corpus, name)[2])
+
+
+@pytest.mark.parametrize("name", RANK)
+def test_nnrank(corpus: Corpus, name: str) -> None:
+    compare("nnrank", name, trained_rank(corpus, name))
