@@ -77,7 +77,7 @@ def work(
     """
     try:
         with writing_to(order.to):
-            return _work(order, world, send if world.first else loop.silent, saved)
+            return _work(order, world, send if world.first else loop.ignore_progress, saved)
     except torch.OutOfMemoryError as error:
         raise CociteError(
             f"rank {world.rank} is out of GPU memory",

@@ -11,8 +11,8 @@ from cocite.pipeline.fusion_training import examples
 from cocite.pipeline.options import QUERY_KINDS, Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
-from cocite.systems.citeomatic.artifacts import NNSelectEncoder
-from cocite.systems.citeomatic.nnrank_task import NNRankTask
+from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnrank_base_task import NNRankTask
 from cocite.training.candidates import CandidateSet, CandidateSettings, cited_rows, training_positions
 from cocite.training.stages import (
     Keep,

@@ -6,7 +6,6 @@ Word dropout is off, since its draws depend on how a training seeds its passes.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,18 @@ import pytest
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.artifacts import NNSelectEncoder
 from cocite.systems.citeomatic.cross_fitting import cross_fit
-from cocite.systems.citeomatic.nnrank_task import NNRankRecipe, NNRankTask, nnrank_optimizers
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask, nnselect_optimizers
+from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank_task import nnrank_task
+from cocite.systems.citeomatic.nnselect_base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect_task import nnselect_task
 from cocite.text.fields import FieldEncoder
-from cocite.training.loop import fit
+from cocite.training.engine.loop import train
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.task import TrainTask
+from cocite.training.engine.world import World
 from cocite.training.periods import Periods, PeriodSettings
 
 PINNED = Path(__file__).parent / "pinned_numbers.json"
@@ -67,13 +72,28 @@ def rank_recipe(name: str) -> NNRankRecipe:
     return NNRankRecipe.parse(plain | RANK[name])
 
 
+def epochs_of(task: TrainTask[Any], settings: TrainingSettings) -> list[dict[str, float]]:
+    """Dev metrics of each epoch, the start's first, with the mean loss of its steps."""
+    epochs: list[dict[str, float]] = []
+    losses: list[float] = []
+
+    def log(metrics: dict[str, float], step: int) -> None:
+        if "loss" in metrics:
+            losses.append(metrics["loss"])
+        else:
+            epochs.append(({"loss": sum(losses) / len(losses)} if losses else {}) | metrics)
+            losses.clear()
+
+    train(task, settings.model_copy(update={"log_every": 1}), world=World(), log=log)
+    return epochs
+
+
 def trained_select(corpus: Corpus, name: str) -> tuple[NNSelectTask, FieldEncoder, list[dict[str, float]]]:
     periods = Periods.of(corpus, PeriodSettings(dev_queries=100))
     recipe = select_recipe(name)
     fields = FieldEncoder.build(periods.history, recipe.fields)
-    task = NNSelectTask(recipe, periods, fields)
-    result = fit(task, nnselect_optimizers(task), recipe.loop)
-    return task, fields, result.epochs
+    task = nnselect_task(recipe, periods, fields)
+    return task, fields, epochs_of(task, recipe.training)
 
 
 def trained_rank(corpus: Corpus, name: str) -> list[dict[str, float]]:
@@ -82,16 +102,12 @@ def trained_rank(corpus: Corpus, name: str) -> list[dict[str, float]]:
     folds = None
     if recipe.objective.folds:
         folds = cross_fit(select.recipe, select.periods, fields, recipe.objective.folds, 2)
-    task = NNRankTask(recipe, select.periods, fields, encoder, folds)
-    return fit(task, nnrank_optimizers(task), recipe.loop).epochs
+    return epochs_of(nnrank_task(recipe, select.periods, fields, encoder, folds), recipe.training)
 
 
 def compare(kind: str, name: str, epochs: list[dict[str, float]]) -> None:
-    pinned = json.loads(PINNED.read_text()) if PINNED.is_file() else {}
+    pinned = json.loads(PINNED.read_text(encoding="utf-8"))
     found = [{key: round(value, 6) for key, value in epoch.items() if key != "seconds"} for epoch in epochs]
-    if "COCITE_PIN" in os.environ:
-        pinned.setdefault(kind, {})[name] = found
-        PINNED.write_text(json.dumps(pinned, indent=1, sort_keys=True) + "\n")
     expected = pinned[kind][name]
     assert len(found) == len(expected)
     for epoch, (new, old) in enumerate(zip(found, expected, strict=True)):

@@ -170,7 +170,7 @@ def test_two_processes_are_refused_together(stores: Path, ranks: list[dict[str, 
 def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from training.engine.runs import UNEVEN, run\n"
+        "from helpers.engine_runs import UNEVEN, run\n"
         "from cocite.training.engine.world import World\n"
         "world = World.join(timeout=200)\n"
         "done = run(world, UNEVEN | {'backend': 'ddp'})\n"

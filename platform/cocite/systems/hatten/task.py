@@ -69,7 +69,7 @@ class Batch:
 
 
 class HattenTask:
-    """What both objectives share; see :class:`~cocite.training.engine.task.Task`. An example is a few contexts of one
+    """What both objectives share; see :class:`~cocite.training.engine.task.TrainTask`. An example is a few contexts of one
     citing paper.
 
     Args:

@@ -74,7 +74,7 @@ class MaskedLanguageModelRecipe(Settings):
 
 
 class MaskedLanguageModelTask:
-    """See :class:`~cocite.training.engine.task.Task`; an example is a piece of text.
+    """See :class:`~cocite.training.engine.task.TrainTask`; an example is a piece of text.
 
     Args:
         recipe: settings.

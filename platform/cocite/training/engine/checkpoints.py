@@ -47,6 +47,8 @@ class Progress:
         best_step: step of the best evaluation; -1: none.
         best: its metrics.
         stale: evaluations since then.
+        plateaus: evaluations that were no better than the best before them, since the start.
+        start: metrics of the first evaluation, before the first step.
     """
 
     step: int = 0
@@ -60,6 +62,8 @@ class Progress:
     best_step: int = -1
     best: dict[str, float] = field(default_factory=dict)
     stale: int = 0
+    plateaus: int = 0
+    start: dict[str, float] = field(default_factory=dict)
 
 
 def owners(model: nn.Module, workers: int) -> dict[str, int]:

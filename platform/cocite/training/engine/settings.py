@@ -38,16 +38,18 @@ class ScheduleSettings(Settings):
     """Steps of linear rise from 0: a number of steps, or (below 1) a share of all steps."""
     final: Share = 0.0
     """Where ``linear`` and ``cosine`` end, as a share of the peak."""
+    plateau: PositiveShare = 1.0
+    """The rate is multiplied by this after each evaluation whose dev metric is no better than the best before it."""
 
 
 class OptimizerSettings(Settings):
-    """AdamW."""
+    """AdamW; where a model's tables have sparse gradients, Adam on the rows that a step's batch used."""
 
     learning_rate: LearningRate = 1e-4
     betas: tuple[ProperShare, ProperShare] = (0.9, 0.999)
     epsilon: PositiveShare = 1e-8
     weight_decay: Penalty = 0.01
-    """Decoupled; biases and one-dimensional weights (norms) are exempt."""
+    """Decoupled; biases, one-dimensional weights (norms) and tables with sparse gradients are exempt."""
     clip: GradientNorm = 1.0
     """Largest norm of the whole gradient; 0: never clipped."""
 

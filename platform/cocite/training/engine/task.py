@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.training.engine.optimizers import ParameterGroup
 from cocite.training.engine.world import World
 
 B = TypeVar("B")
@@ -19,8 +20,8 @@ Examples = NDArray[np.int64]
 """Numbers of some examples of an epoch, in 0 ... n - 1."""
 
 
-class Task(Protocol[B]):
-    """A training: examples, batches, loss, dev metric.
+class TrainTask(Protocol[B]):
+    """What a neural model brings to its training: examples, batches, loss, dev metric.
 
     An epoch's examples are numbered. Whatever an example draws (negatives, sentences) is a function of the seed, the
     epoch, its number and what was last mined, never of the batch, the worker or the thread that asks for it: so the
@@ -79,6 +80,19 @@ class Task(Protocol[B]):
         ...
 
 
+class PenalizedVectors(NamedTuple):
+    """What :meth:`ContrastiveTask.embed` returns where its loss has a part that does not go through the vectors.
+
+    Attributes:
+        vectors: (r, d).
+        penalty: scalar that is added to the loss of each example of the piece, such as a regularisation of the word
+            vectors that the piece used.
+    """
+
+    vectors: Tensor
+    penalty: Tensor
+
+
 @runtime_checkable
 class ContrastiveTask(Protocol[C]):
     """A task whose loss sets all examples of a step against one another (in-batch negatives).
@@ -88,7 +102,7 @@ class ContrastiveTask(Protocol[C]):
     Gao et al. 2021): the batch is as large as one likes. A step that is one piece on one process is run once.
     """
 
-    def embed(self, model: nn.Module, batch: C) -> Tensor:
+    def embed(self, model: nn.Module, batch: C) -> Tensor | PenalizedVectors:
         """(r, d) vectors of a piece's queries and candidates; r and their order follow from the examples alone."""
         ...
 
@@ -100,4 +114,26 @@ class ContrastiveTask(Protocol[C]):
             pieces: the examples of each piece, in that order.
             epoch: the epoch they belong to.
         """
+        ...
+
+
+@runtime_checkable
+class OrderedTask(Protocol):
+    """A task that has drawn the order of its examples itself: steps are cut from 0 ... n - 1 as they stand.
+
+    Without it the engine shuffles the examples and groups those of like length.
+    """
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the examples' numbers are their order."""
+        ...
+
+
+@runtime_checkable
+class GroupedTask(Protocol):
+    """A task whose parameters are not all stepped alike."""
+
+    def parameter_groups(self) -> Sequence[ParameterGroup]:
+        """The parameters that are stepped otherwise than the settings of the optimizer say."""
         ...

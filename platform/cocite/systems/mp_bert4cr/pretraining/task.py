@@ -76,7 +76,7 @@ class HierarchicalPretrainingRecipe(Settings):
 
 
 class HierarchicalPretrainingTask:
-    """See :class:`~cocite.training.engine.task.Task`; an example is a document.
+    """See :class:`~cocite.training.engine.task.TrainTask`; an example is a document.
 
     Args:
         recipe: settings.

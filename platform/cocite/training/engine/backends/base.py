@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from cocite.errors import ConfigError
-from cocite.training.engine.settings import OptimizerSettings, TrainingSettings
+from cocite.training.engine.settings import TrainingSettings
 
 Work = Callable[[nn.Module], Tensor]
 """A computation with the trained module, called by the backend where it can gather weights and synchronise."""
@@ -88,31 +88,6 @@ class Backend(Protocol):
         ...
 
 
-def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> list[dict[str, object]]:
-    """The trained parameters, those that decay and those that do not (biases and norms: one dimension or none)."""
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not trained:
-        raise ConfigError("the model has no trainable weights", where="training", hint="unfreeze some")
-    decaying = [parameter for parameter in trained if parameter.ndim > 1]
-    exempt = [parameter for parameter in trained if parameter.ndim <= 1]
-    groups: list[dict[str, object]] = [
-        {"params": decaying, "weight_decay": settings.weight_decay},
-        {"params": exempt, "weight_decay": 0.0},
-    ]
-    return [group for group in groups if group["params"]]
-
-
-def adamw(model: nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
-    """AdamW over a model's parameters, in its fused form."""
-    return torch.optim.AdamW(
-        parameter_groups(model, settings),
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.epsilon,
-        fused=True,
-    )
-
-
 def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """What a model keeps (and would save) beside its parameters."""
     saved = model.state_dict().keys()
@@ -120,7 +95,7 @@ def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def left_out(loss: Tensor, parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
-    """The trained parameters that a loss does not depend on."""
+    """The trained parameters among some that a loss does not depend on."""
     reached: set[int] = set()
     seen: set[object] = set()
     stack = [loss.grad_fn]

@@ -19,7 +19,6 @@ from cocite.training.engine.backends.base import (
     MOMENTS,
     Slots,
     Work,
-    adamw,
     autocast,
     buffers_of,
     left_out,
@@ -27,6 +26,7 @@ from cocite.training.engine.backends.base import (
     touching,
 )
 from cocite.training.engine.backends.torch_backend import Running
+from cocite.training.engine.optimizers import make_optimizers
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World, start_group
 
@@ -63,8 +63,9 @@ class DeepSpeedBackend:
                 if isinstance(module, nn.LayerNorm):
                     module.register_forward_pre_hook(_in_own_precision)
         with redirect_stdout(StringIO()):  # some of its optimizers print how much memory they take
+            [optimizer] = make_optimizers(running, settings.optimizer)
             self.engine = deepspeed.initialize(
-                model=running, optimizer=adamw(running, settings.optimizer), config=self._config(running)
+                model=running, optimizer=optimizer, config=self._config(running)
             )[0]
         self.inner: nn.Module = self.engine.module.model
         masters = dict(model.named_parameters())
