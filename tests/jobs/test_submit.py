@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.command_line import call
 
-from cocite_jobs.cluster.submit import Job, pack, use_token
+from cocite_jobs.cluster.job_client import JobInfo, pack, use_token
 
 PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
 
@@ -112,4 +112,4 @@ def test_a_token_is_shown_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tm
     [("SUCCEEDED", 0, 0), ("FAILED", 3, 3), ("FAILED", None, 1), ("FAILED", 0, 1), ("STOPPED", None, 130)],
 )
 def test_a_jobs_end_has_an_exit_code(status: str, exit_code: int | None, code: int) -> None:
-    assert Job("id", status, "r", "c", "", None, None, exit_code).code == code
+    assert JobInfo("id", status, "r", "c", "", None, None, exit_code).code == code

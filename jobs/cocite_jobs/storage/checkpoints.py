@@ -16,19 +16,19 @@ from cocite.errors import CociteError, IntegrityError
 from cocite.manifests import MANIFEST
 from cocite.training.engine.stores import Write
 from cocite.training.engine.world import World
-from cocite_jobs.storage.location import Place
+from cocite_jobs.storage.location import Location
 
 T = TypeVar("T")
 
 
 class RemoteStore:
-    """A :class:`cocite.training.engine.stores.Store` over a :class:`Place`, in the layout of ``FolderStore``.
+    """A :class:`cocite.training.engine.stores.Store` over a :class:`Location`, in the layout of ``FolderStore``.
 
     Each rank uploads what it wrote; when all have, rank 0 uploads the manifest, which is what makes it a checkpoint.
     On reading, the first rank of each machine downloads for all of them.
     """
 
-    def __init__(self, place: Place, world: World, *, metric: str, keep: int = 2) -> None:
+    def __init__(self, place: Location, world: World, *, metric: str, keep: int = 2) -> None:
         self.place, self.world, self.metric, self.keep = place, world, metric, keep
 
     def latest(self) -> AbstractContextManager[Path | None]:

@@ -5,12 +5,10 @@ What is published elsewhere is written so that its manifest comes last: a folder
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +16,12 @@ from typing import Any
 from cocite.artifacts import publish, verify
 from cocite.atomic_files import write_atomic
 from cocite.errors import CociteError, InputError, NotFoundError
-from cocite.locks import locked
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A folder, here or elsewhere.
 
     Attributes:
@@ -38,7 +35,7 @@ class Place:
     files: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, text: str | Path) -> Place:
+    def of(cls, text: str | Path) -> Location:
         """A place by path or URI.
 
         Raises:
@@ -52,7 +49,7 @@ class Place:
         import pyarrow as pa
         from pyarrow import fs
 
-        with _told(text):
+        with translate_errors(text):
             try:
                 files, path = fs.FileSystem.from_uri(text)
             except pa.ArrowInvalid:
@@ -72,8 +69,8 @@ class Place:
         """Its path on this machine, where it lies on this machine."""
         return Path(self.path) if self.files is None else None
 
-    def __truediv__(self, name: str) -> Place:
-        return Place(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
+    def __truediv__(self, name: str) -> Location:
+        return Location(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
 
     def names(self) -> list[str]:
         """Of what lies in it, sorted; a place that does not exist is empty."""
@@ -81,7 +78,7 @@ class Place:
             return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
         from pyarrow import fs
 
-        with _told(self.uri):
+        with translate_errors(self.uri):
             found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
         return sorted(info.base_name for info in found)
 
@@ -90,7 +87,7 @@ class Place:
         if self.files is None:
             path = Path(self.path, name)
             return path.read_bytes() if path.is_file() else None
-        with _told(self.uri):
+        with translate_errors(self.uri):
             try:
                 with self.files.open_input_stream(f"{self.path}/{name}") as file:
                     return bytes(file.read())
@@ -104,7 +101,7 @@ class Place:
                 Path(self.path).mkdir(parents=True, exist_ok=True)
                 write_atomic(Path(self.path, name), text)
             return
-        with _told(self.uri):
+        with translate_errors(self.uri):
             self.files.create_dir(self.path)
             with self.files.open_output_stream(f"{self.path}/{name}") as file:
                 file.write(text.encode())
@@ -115,7 +112,7 @@ class Place:
             Path(self.path, MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(self.path, ignore_errors=True)
             return
-        with _told(self.uri):
+        with translate_errors(self.uri):
             with suppress(FileNotFoundError):
                 self.files.delete_file(f"{self.path}/{MANIFEST}")
             with suppress(FileNotFoundError):
@@ -129,7 +126,7 @@ class Place:
                     Path(self.path, name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(folder / name, Path(self.path, name))
             return
-        with _told(self.uri):
+        with translate_errors(self.uri):
             for name in names:
                 target = f"{self.path}/{name}"
                 self.files.create_dir(target.rpartition("/")[0])
@@ -148,7 +145,7 @@ class Place:
                 shutil.copytree(self.path, folder, dirs_exist_ok=True)
             return folder
         folder.mkdir(parents=True, exist_ok=True)
-        with _told(self.uri):
+        with translate_errors(self.uri):
             for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)):
                 name = info.path.removeprefix(self.path).lstrip("/")
                 if info.type != fs.FileType.File:
@@ -181,85 +178,12 @@ class Place:
         return verify(self.download(folder))
 
 
-def cache() -> Path:
-    """Where what comes from elsewhere is kept on this machine: ``COCITE_CACHE``, or a folder of the user's."""
-    given = os.environ.get("COCITE_CACHE")
-    return Path(given) if given else Path(tempfile.gettempdir()) / f"cocite-cache-{os.getuid()}"
-
-
-def at_hand(text: str | Path) -> Path:
-    """The local folder of an artifact, or of a folder of several; what lies elsewhere is copied once.
-
-    Of the processes of one machine the first copies and the others wait for it. A model folder that does not exist
-    is as good as one with nothing in it.
-    """
-    place = Place.of(text)
-    if place.local is not None:
-        return place.local
-    folder = cache() / _key(place)
-    folder.mkdir(parents=True, exist_ok=True)
-    names = place.names()
-    with locked(folder.with_suffix(".lock"), wait=True):
-        if MANIFEST in names:
-            # An artifact never changes; another in its place gets another folder, and who reads the old one goes on.
-            digest = hashlib.sha256(place.read(MANIFEST) or b"").hexdigest()[:16]
-            return _copied(place, folder / digest)
-        for name in names:
-            if not name.startswith(".") and MANIFEST in (place / name).names():
-                _copied(place / name, folder / name)
-    return folder
-
-
-def _copied(place: Place, folder: Path) -> Path:
-    """Make a folder hold the artifact of a place, if it does not yet."""
-    here = folder / MANIFEST
-    if not here.is_file() or here.read_bytes() != place.read(MANIFEST):
-        with tempfile.TemporaryDirectory(dir=cache()) as temporary:
-            place.get(Path(temporary, "copy"))
-            shutil.rmtree(folder, ignore_errors=True)
-            Path(temporary, "copy").rename(folder)
-    return folder
-
-
-def require_replaceable(place: Place) -> None:
-    """Refuse a place whose content a model may not replace: better now than when the model is trained.
-
-    Raises:
-        InputError: the place holds something else than a model.
-    """
-    names = place.names()
-    if names and MANIFEST not in names:
-        raise InputError(
-            "is not empty and holds no model, so it is not replaced",
-            where=place.uri,
-            hint="name another: --to",
-        )
-
-
 @contextmanager
-def training_lock(place: Place, kind: str) -> Iterator[None]:
-    """Keep other processes of this machine from training one kind into a model folder while the block runs.
+def translate_errors(uri: str) -> Iterator[None]:
+    """Raise an error of a remote file system as a :class:`~cocite.errors.CociteError` of one sentence.
 
-    Raises:
-        BusyError: one of them does.
-        CociteError: the folder cannot be written.
+    A ``FileNotFoundError`` is left as it is: most callers expect one.
     """
-    folder = place.local or cache()
-    name = f".{kind}.training.lock" if place.local else f"{_key(place)}.{kind}.lock"
-    with ExitStack() as stack:
-        with writing_to(folder):
-            stack.enter_context(locked(folder / name, folder=place.uri))
-        yield
-
-
-def _key(place: Place) -> str:
-    """A file name for what is kept here of a place elsewhere."""
-    return hashlib.sha256(place.uri.encode()).hexdigest()[:16]
-
-
-@contextmanager
-def _told(uri: str) -> Iterator[None]:
-    """What a file system may complain of, in a sentence."""
     try:
         yield
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The Ray that a training runs on: one of its own on this machine, or one that is there already."""
+"""The connection to Ray that a training runs on: a private Ray on this machine, or a cluster that is running."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cocite.errors import BusyError, ConfigError, InputError
+from cocite.errors import BusyError, InputError
 from cocite.locks import locked
 from cocite.ray_start import check_address, ray_errors, start_patiently
-from cocite.training.engine.settings import WorkerSettings
 
 LOCAL = "local"
 SCRATCH = "cocite-ray-"
@@ -27,7 +26,7 @@ STORE_BYTES = 128 * 2**20
 
 
 @contextmanager
-def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[Path]:
+def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iterator[Path]:
     """Connect to Ray while the block runs.
 
     Args:
@@ -50,7 +49,7 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
-    with scratch() as folder:
+    with scratch_folder() as folder:
         if ray.is_initialized():  # a caller's Ray, such as a sweep's: it is not ours to end
             yield folder
             return
@@ -68,7 +67,7 @@ def connected(address: str | None = None, *, verbose: bool = False) -> Iterator[
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """A folder that is gone with the block; those of processes that were killed are cleared away first."""
     for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         with suppress(BusyError, OSError):
@@ -81,60 +80,3 @@ def scratch() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def workers_range(workers: WorkerSettings) -> tuple[int, int]:
-    """The least and the greatest number of workers.
-
-    Raises:
-        ConfigError: there would be none.
-    """
-    least, most = workers.count if isinstance(workers.count, tuple) else (workers.count, workers.count)
-    if least < 1:
-        raise ConfigError(
-            f"workers.count: {workers.count!r} is no number of workers",
-            where="recipe",
-            hint="at least 1, or a range such as [2, 4]",
-        )
-    return least, most
-
-
-def resources(workers: WorkerSettings) -> dict[str, float]:
-    """What Ray sets aside for one worker."""
-    return {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
-
-
-def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:
-    """Refuse a training whose smallest number of workers cannot be placed.
-
-    Args:
-        workers: what is asked for.
-        nodes: the resources of each living node: a worker lies on one node, whole.
-
-    Raises:
-        InputError: a cluster that does not grow would wait for ever.
-    """
-    least, _ = workers_range(workers)
-    asked = resources(workers)
-    for name, amount in asked.items():
-        total = sum(node.get(name, 0.0) for node in nodes)
-        if total < amount * least:
-            raise InputError(
-                f"{least} x {amount:g} {name} are asked for, and the cluster has {total:g}",
-                where="workers",
-                hint="lower workers.count" + (", workers.gpus" if name == "GPU" else ", workers.cpus"),
-            )
-    if (places := room(workers, nodes)) < least:
-        raise InputError(
-            f"{least} workers are asked for, and the cluster's nodes have room for {places}",
-            where="workers",
-            hint="lower workers.count, workers.cpus or workers.gpus",
-        )
-
-
-def room(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> int:
-    """How many such workers the nodes hold at a time, each worker on one node, whole."""
-    asked = resources(workers)
-    return sum(
-        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes
-    )
