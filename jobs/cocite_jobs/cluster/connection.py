@@ -1,4 +1,4 @@
-"""The connection to Ray that a training runs on: a private Ray on this machine, or a cluster that is running."""
+"""The connection to the Ray that a training runs on: a private Ray on this machine, or a cluster that is running."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ from cocite.locks import locked
 from cocite.ray_start import check_address, ray_errors, start_patiently
 
 LOCAL = "local"
+"""Ray's address for a private Ray on this machine."""
 SCRATCH = "cocite-ray-"
+"""Beginning of the names of scratch folders."""
 START_S = 90.0
 """Seconds for which a Ray that a busy machine did not bring up in time is started again."""
-YOUNG_S = 60
-"""Seconds for which a scratch folder is left alone though nobody has locked it yet."""
+UNLOCKED_S = 60
+"""Seconds for which another process may take to lock its new scratch folder; an older unlocked one is removed."""
 STORE_BYTES = 128 * 2**20
-"""Ray's shared memory on this machine: what passes through it here is a few metrics."""
+"""Size of a private Ray's shared memory, through which nothing but metrics passes."""
 
 
 @contextmanager
 def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iterator[Path]:
     """Connect to Ray while the block runs.
+
+    Where this process is connected already, as a sweep's trials are, that connection is used and stays.
 
     Args:
         address: of a cluster that this machine belongs to; ``None``: what ``RAY_ADDRESS`` names (a job finds its
@@ -35,11 +39,19 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
         verbose: let Ray and its workers write to this terminal.
 
     Yields:
-        a scratch folder of this process.
+        A scratch folder of this process.
 
     Raises:
         InputError: a cluster at such an address takes jobs only, or no cluster answers there.
-        CociteError: Ray did not come up.
+        CociteError: Ray did not start.
+
+    Example:
+        >>> try:
+        ...     with ray_connection("http://head:8265"):
+        ...         pass
+        ... except InputError as error:
+        ...     print(error)
+        --address: 'http://head:8265' is reached by jobs only (use cocite job submit)
     """
     where = "--address" if address else "RAY_ADDRESS"
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
@@ -50,7 +62,7 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
     import ray
 
     with scratch_folder() as folder:
-        if ray.is_initialized():  # a caller's Ray, such as a sweep's: it is not ours to end
+        if ray.is_initialized():  # by the caller, who will end it
             yield folder
             return
         options: dict[str, Any] = {"log_to_driver": verbose, "logging_level": "info" if verbose else "error"}
@@ -68,12 +80,23 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder that is gone with the block; those of processes that were killed are cleared away first."""
-    for old in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+    """Make a temporary folder that is removed with the block.
+
+    A process that is killed leaves its folder, whose lock ends with the process. So the next process that makes a
+    folder removes those that nobody has locked.
+
+    Example:
+        >>> with scratch_folder() as folder:
+        ...     folder.name.startswith(SCRATCH)
+        True
+        >>> folder.exists()
+        False
+    """
+    for earlier in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         with suppress(BusyError, OSError):
-            if time.time() - old.stat().st_mtime > YOUNG_S:
-                with locked(old / ".lock"):
-                    shutil.rmtree(old, ignore_errors=True)
+            if time.time() - earlier.stat().st_mtime > UNLOCKED_S:
+                with locked(earlier / ".lock"):
+                    shutil.rmtree(earlier, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
     try:
         with locked(folder / ".lock"):

@@ -13,6 +13,10 @@ def worker_range(workers: WorkerSettings) -> tuple[int, int]:
 
     Raises:
         ConfigError: there would be none.
+
+    Example:
+        >>> worker_range(WorkerSettings(count=3)), worker_range(WorkerSettings(count=(2, 4)))
+        ((3, 3), (2, 4))
     """
     least, most = workers.count if isinstance(workers.count, tuple) else (workers.count, workers.count)
     if least < 1:
@@ -25,23 +29,35 @@ def worker_range(workers: WorkerSettings) -> tuple[int, int]:
 
 
 def worker_resources(workers: WorkerSettings) -> dict[str, float]:
-    """What Ray sets aside for one worker."""
+    """What Ray reserves for one worker, by Ray's names of resources.
+
+    Example:
+        >>> worker_resources(WorkerSettings(cpus=2, gpus=0.5))
+        {'CPU': 2.0, 'GPU': 0.5}
+    """
     return {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
 
 
 def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:
-    """Refuse a training whose smallest number of workers cannot be placed.
+    """Refuse a training whose smallest number of workers cannot be placed: Ray would wait for ever.
 
     Args:
-        workers: what is asked for.
-        nodes: the resources of each living node: a worker lies on one node, whole.
+        workers: how many, and what each needs.
+        nodes: the resources of each living node, by Ray's names.
 
     Raises:
-        InputError: a cluster that does not grow would wait for ever.
+        InputError: the cluster has too little of a resource, or no node has enough of all for the last worker.
+
+    Example:
+        >>> check_resources(WorkerSettings(count=3, cpus=2), [{"CPU": 4.0}, {"CPU": 2.0}])
+        >>> try:
+        ...     check_resources(WorkerSettings(count=2, cpus=3), [{"CPU": 4.0}, {"CPU": 2.0}])
+        ... except InputError as error:
+        ...     print(error.message)
+        2 workers are asked for, and the cluster's nodes have room for 1
     """
     least, _ = worker_range(workers)
-    asked = worker_resources(workers)
-    for name, amount in asked.items():
+    for name, amount in worker_resources(workers).items():
         total = sum(node.get(name, 0.0) for node in nodes)
         if total < amount * least:
             raise InputError(
@@ -58,8 +74,14 @@ def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
 
 
 def worker_capacity(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> int:
-    """How many such workers the nodes hold at a time, each worker on one node, whole."""
-    asked = worker_resources(workers)
+    """How many such workers the nodes can have at a time; a worker is placed on one node as a whole.
+
+    Example:
+        >>> worker_capacity(WorkerSettings(cpus=3), [{"CPU": 8.0}, {"CPU": 2.0}])
+        2
+    """
+    needed = worker_resources(workers)
+    # Ray counts in ten-thousandths; without the tolerance, 0.3 / 0.1 would be 2 workers.
     return sum(
-        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in asked.items()) for node in nodes
+        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in needed.items()) for node in nodes
     )

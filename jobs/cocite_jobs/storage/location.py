@@ -1,6 +1,6 @@
-"""Folders here and elsewhere: one set of verbs for a path and for a URI (s3://, gs://, hdfs://, any of fsspec's).
+"""Folders on this machine and elsewhere: the same methods for a path and for a URI (s3://, gs://, any of fsspec's).
 
-What is published elsewhere is written so that its manifest comes last: a folder without one is not there yet.
+An artifact is uploaded with its manifest last: a remote folder without a manifest is an upload that has not ended.
 """
 
 from __future__ import annotations
@@ -19,15 +19,26 @@ from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
 
+COPY_BYTES = 16 * 2**20
+"""Bytes that are in memory at a time while a file is uploaded or downloaded."""
+
 
 @dataclass(frozen=True)
 class Location:
-    """A folder, here or elsewhere.
+    """A folder on this machine or in a remote file system; it need not exist.
 
     Attributes:
-        uri: as it was given; a local one as an absolute path.
+        uri: as the user named it; an absolute path for a folder of this machine.
         path: its path in the file system.
         files: pyarrow's file system; ``None``: this machine's.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = Location.of(folder) / "model"
+        ...     model.write("notes.txt", "trained on 2020")
+        ...     model.names(), model.read("notes.txt"), model.read("other.txt")
+        (['notes.txt'], b'trained on 2020', None)
     """
 
     uri: str
@@ -36,11 +47,11 @@ class Location:
 
     @classmethod
     def of(cls, text: str | Path) -> Location:
-        """A place by path or URI.
+        """A location by its path or URI.
 
         Raises:
-            InputError: no file system is known for the URI.
-            CociteError: it does not answer.
+            InputError: no file system is known for the URI's scheme.
+            CociteError: the file system does not answer.
         """
         text = str(text)
         if "://" not in text or text.startswith("file://"):
@@ -52,38 +63,40 @@ class Location:
         with translate_errors(text):
             try:
                 files, path = fs.FileSystem.from_uri(text)
-            except pa.ArrowInvalid:
+            except pa.ArrowInvalid:  # none of pyarrow's own schemes
                 import fsspec
 
                 try:
-                    other, path = fsspec.core.url_to_fs(text)
+                    filesystem, path = fsspec.core.url_to_fs(text)
                 except (ValueError, ImportError) as error:
                     raise InputError(
                         str(error), where=text, hint="install the fsspec package for this scheme"
                     ) from error
-                files = fs.PyFileSystem(fs.FSSpecHandler(other))
+                files = fs.PyFileSystem(fs.FSSpecHandler(filesystem))
         return cls(text.rstrip("/"), path.rstrip("/"), files)
 
     @property
     def local(self) -> Path | None:
-        """Its path on this machine, where it lies on this machine."""
+        """Its path, if it is on this machine; ``None``: it is elsewhere."""
         return Path(self.path) if self.files is None else None
 
     def __truediv__(self, name: str) -> Location:
         return Location(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
 
+    # -- files ----------------------------------------------------------------------------------------------------
+
     def names(self) -> list[str]:
-        """Of what lies in it, sorted; a place that does not exist is empty."""
+        """Names of its files and folders, sorted; none where it does not exist."""
         if self.files is None:
             return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
         from pyarrow import fs
 
         with translate_errors(self.uri):
-            found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
-        return sorted(info.base_name for info in found)
+            infos = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(info.base_name for info in infos)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file; None: there is none."""
+        """The content of a file; ``None``: there is no such file."""
         if self.files is None:
             path = Path(self.path, name)
             return path.read_bytes() if path.is_file() else None
@@ -95,7 +108,7 @@ class Location:
                 return None
 
     def write(self, name: str, text: str) -> None:
-        """Replace a small file, so that a reader sees the old content or the new, whole."""
+        """Replace a small file. A reader sees the old content or the new, never a part."""
         if self.files is None:
             with writing_to(self.uri):
                 Path(self.path).mkdir(parents=True, exist_ok=True)
@@ -107,7 +120,7 @@ class Location:
                 file.write(text.encode())
 
     def clear(self) -> None:
-        """Remove it with all that is in it; its manifest first, so that nobody takes what is left for whole."""
+        """Remove the folder and its content, the manifest first, so that no reader takes the rest for an artifact."""
         if self.files is None:
             Path(self.path, MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(self.path, ignore_errors=True)
@@ -119,7 +132,12 @@ class Location:
                 self.files.delete_dir(self.path)
 
     def upload(self, folder: Path, names: list[str]) -> None:
-        """Copy some files of a local folder, named relative to it, into this place."""
+        """Copy files of a local folder into this one.
+
+        Args:
+            folder: the source.
+            names: of the files, relative to the source.
+        """
         if self.files is None:
             with writing_to(self.uri):
                 for name in names:
@@ -134,10 +152,10 @@ class Location:
                     open(folder / name, "rb") as source,
                     self.files.open_output_stream(target) as file,
                 ):
-                    shutil.copyfileobj(source, file, 16 * 2**20)
+                    shutil.copyfileobj(source, file, COPY_BYTES)
 
     def download(self, folder: Path) -> Path:
-        """Copy all files into a local folder, which is made; returns it."""
+        """Copy all files into a local folder, which is made; returns that folder."""
         from pyarrow import fs
 
         if self.files is None:
@@ -155,24 +173,32 @@ class Location:
                     self.files.open_input_stream(info.path) as source,
                     (folder / name).open("wb") as file,
                 ):
-                    shutil.copyfileobj(source, file, 16 * 2**20)
+                    shutil.copyfileobj(source, file, COPY_BYTES)
         return folder
 
-    # -- artifacts ----------------------------------------------------------------------------------------------
+    # -- artifacts ------------------------------------------------------------------------------------------------
 
     def put(self, artifact: Path) -> None:
-        """Make this place hold an artifact, which may take the place of another of the same kind."""
+        """Copy a local artifact here; it replaces an artifact of the same kind.
+
+        On this machine the replacement is atomic. Elsewhere the old artifact is removed first.
+        """
         manifest = read_manifest(artifact)
         if self.files is None:
             with publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True) as folder:
                 shutil.copytree(artifact, folder, dirs_exist_ok=True)
-                (folder / MANIFEST).unlink()
+                (folder / MANIFEST).unlink()  # ``publish`` writes it again, as the last file
             return
         self.clear()
         self.upload(artifact, [*manifest.files, MANIFEST])
 
     def get(self, folder: Path) -> Manifest:
-        """Copy the artifact that this place holds to a local folder, and check every byte of it."""
+        """Copy the artifact that is here to a local folder, and verify every byte of the copy.
+
+        Raises:
+            NotFoundError: there is no artifact.
+            IntegrityError: it is damaged.
+        """
         if MANIFEST not in self.names():
             raise NotFoundError(f"holds no {MANIFEST}", where=self.uri)
         return verify(self.download(folder))
@@ -182,7 +208,7 @@ class Location:
 def translate_errors(uri: str) -> Iterator[None]:
     """Raise an error of a remote file system as a :class:`~cocite.errors.CociteError` of one sentence.
 
-    A ``FileNotFoundError`` is left as it is: most callers expect one.
+    A ``FileNotFoundError`` passes as it is: callers that expect it treat a missing file as none.
     """
     try:
         yield
