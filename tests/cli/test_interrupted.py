@@ -64,7 +64,7 @@ def commands(toys: Path, at: Path, run: int = 0) -> dict[str, list[object]]:
         "add": ["index", "add", index, papers, "--keep", 1],
         "remove": ["index", "remove", index, "S00000001", "--keep", 1],
         "rank": ["rank", "--queries", papers, "--index", index, "--pipeline", "bm25", "--to", at / "run"],
-        "train": ["train", "nnselect", "loop.epochs=2", "model.dimension=8", "--corpus", corpus, "--to", at / "model",
+        "train": ["train", "nnselect", "training.epochs=2", "model.dimension=8", "--corpus", corpus, "--to", at / "model",
                   "--no-track", "--fresh"],
         "tune": ["tune", "run", "bm25", "budget.trials=3", "study.queries=20", "--corpus", corpus, "--to",
                  at / "sweep", "--no-track", "--fresh"],

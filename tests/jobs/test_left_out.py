@@ -23,21 +23,22 @@ from cocite.pipeline import components as members
 from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
-from cocite_jobs.training.train import Report, train
+from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.train import train
 
 METRICS = ("F1@20", "MRR", "R@10")
 SELECT: dict[str, Any] = {
     "model": {"dimension": 48},
-    "objective": {"batch": 256, "word_dropout": 0.3},
-    "loop": {"epochs": 3, "patience": 1},
+    "objective": {"word_dropout": 0.3},
+    "training": {"epochs": 3, "batch": 256, "patience": 1},
 }
 RANK: dict[str, Any] = {
     "model": {"dimension": 16},
-    "objective": {"batch": 32, "folds": 2, "word_dropout": 0.3, "table_rate": 0.001},
+    "objective": {"folds": 2, "word_dropout": 0.3, "table_rate": 0.001},
     "candidates": {"neighbours": 50},
-    "loop": {"epochs": 4, "patience": 2, "learning_rate": 0.01},
+    "training": {"epochs": 4, "batch": 32, "patience": 2, "optimizer": {"learning_rate": 0.01}},
 }
 FUSION: dict[str, Any] = {"queries": 300, "local_depth": 60, "global_depth": 80}
 FUSION["trees"] = {"trees": 60, "leaves": 15, "threads": 1}
@@ -146,7 +147,7 @@ def test_an_nnrank_below_nnselect_is_left_out_of_everything(
     assert recommender.left_out[0] == "nnrank is below nnselect"
     query = tasks.build(one_year, "global", "test", sample=1).queries[0]
     assert "nnrank" not in recommender.recommend(query)[0].stages
-    # Trained to be kept, it is there again, and the fusion knows that it was not.
+    # TrainedArtifact to be kept, it is there again, and the fusion knows that it was not.
     with pytest.raises(InputError, match="trained without nnrank, which is there now"):
         Recommender.load(changed(folder, tmp_path / "again"), index)
 
@@ -216,7 +217,11 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
     folder.mkdir()
     shutil.copytree(model / "nnselect", folder / "nnselect")
     recipe = tmp_path / "nnrank.yaml"
-    ruined = {**RANK, "kind": "nnrank", "loop": {"epochs": 1, "learning_rate": 1e-12}}
+    ruined = {
+        **RANK,
+        "kind": "nnrank",
+        "training": {"epochs": 1, "batch": 32, "optimizer": {"learning_rate": 1e-12}},
+    }
     ruined["objective"] = {**RANK["objective"], "folds": 0, "table_rate": 1e-12}
     recipe.write_text(json.dumps(ruined))
     given = ["train", recipe, "--corpus", one_year.path, "--to", folder, "--no-track", "--json"]
@@ -239,14 +244,20 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
 
 def test_folds_of_an_untrained_nnselect_are_not_trained(one_year: Corpus, tmp_path: Path) -> None:
     stages: list[str] = []
-    report = Report(stage=lambda name, _: stages.append(name))
-    train(NNSelectRecipe.parse({**SELECT, "loop": {"epochs": 1, "learning_rate": 1e-12}}), one_year, tmp_path)
+    report = ProgressFunctions(stage=lambda name, _: stages.append(name))
+    train(
+        NNSelectRecipe.parse(
+            {**SELECT, "training": {"epochs": 1, "batch": 256, "optimizer": {"learning_rate": 1e-12}}}
+        ),
+        one_year,
+        tmp_path,
+    )
     manifest = read_manifest(tmp_path / "nnselect")
     with publish(
         tmp_path / "nnselect", kind="nnselect", meta={**manifest.meta, "epoch": 0}, replace=True
     ) as new:
         for file in manifest.files:
             shutil.copyfile(tmp_path / "nnselect" / file, new / file)
-    train(NNRankRecipe.parse({**RANK, "loop": {"epochs": 1}}), one_year, tmp_path, report)
+    train(NNRankRecipe.parse({**RANK, "training": {"epochs": 1, "batch": 32}}), one_year, tmp_path, report)
     assert "NNRank" in stages
     assert "NNSelect for each fold" not in stages

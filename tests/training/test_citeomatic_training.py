@@ -11,10 +11,10 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Ranking
-from cocite.systems.citeomatic.artifacts import NNSelectEncoder
 from cocite.systems.citeomatic.cross_fitting import FoldVectors, cross_fit
 from cocite.systems.citeomatic.negatives import Triplets
 from cocite.systems.citeomatic.nnrank_task import CitationsBefore, NNRankRecipe, NNRankTask, nnrank_optimizers
+from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
 from cocite.systems.citeomatic.nnselect_task import (
     CitationBatch,
     NNSelectRecipe,
@@ -29,13 +29,13 @@ from cocite.training.periods import Periods, PeriodSettings
 SELECT: dict[str, Any] = {
     "model": {"dimension": 16},
     "objective": {"batch": 128, "triplets": 3000, "word_dropout": 0.2},
-    "loop": {"epochs": 3, "learning_rate": 0.02},
+    "training": {"epochs": 3, "optimizer": {"learning_rate": 0.02}},
 }
 RANK: dict[str, Any] = {
     "model": {"dimension": 8},
     "objective": {"batch": 32, "triplets": 3000, "listed": 20, "folds": 0},
     "candidates": {"neighbours": 20},
-    "loop": {"epochs": 2, "learning_rate": 0.01},
+    "training": {"epochs": 2, "optimizer": {"learning_rate": 0.01}},
 }
 
 

@@ -12,8 +12,8 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.artifacts import NNSelectEncoder
 from cocite.systems.citeomatic.nnrank_task import NNRankRecipe, NNRankTask
+from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
 from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask
 from cocite.text.fields import FieldEncoder, FieldSettings
 from cocite.training.periods import Periods, PeriodSettings

@@ -10,22 +10,33 @@ from cocite.cli import main
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError, NotFoundError
-from cocite.systems.citeomatic.artifacts import load_encoder, load_reranker
-from cocite_jobs.training.train import KINDS, Report, load_recipe, shipped, train
+from cocite.systems.citeomatic.nnrank_reranker import load_reranker
+from cocite.systems.citeomatic.nnselect_encoder import load_encoder
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe, shipped_recipes
+from cocite_jobs.training.registry import KINDS
+from cocite_jobs.training.train import train
 
-SMALL_SELECT = ["model.dimension=8", "objective.batch=256", "loop.epochs=2", "loop.learning_rate=0.02"]
+SMALL_SELECT = [
+    "model.dimension=8",
+    "training.batch=256",
+    "training.epochs=2",
+    "training.optimizer.learning_rate=0.02",
+]
 SMALL_RANK = [
     "model.dimension=8",
-    "objective.batch=64",
+    "training.batch=64",
     "objective.listed=10",
     "objective.folds=2",
-    "loop.epochs=1",
+    "training.epochs=1",
 ]
 
 
 def test_every_shipped_recipe_fits_its_type() -> None:
-    assert {"nnselect", "nnselect-paper", "nnrank", "nnrank-paper", "nnrank-metadata"} <= set(shipped())
-    for name in shipped():
+    assert {"nnselect", "nnselect-paper", "nnrank", "nnrank-paper", "nnrank-metadata"} <= set(
+        shipped_recipes()
+    )
+    for name in shipped_recipes():
         try:
             recipe = load_recipe(name)
         except ConfigError as error:  # a recipe of a job that is no training
@@ -52,7 +63,7 @@ def test_mistakes_in_a_recipe_are_told(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"no recipe 'nnselct' .*did you mean 'nnselect'"):
         load_recipe("nnselct")
     with pytest.raises(ConfigError, match=r"unknown key 'loop\.epoch' .*epochs"):
-        load_recipe("nnselect", ["loop.epoch=3"])
+        load_recipe("nnselect", ["training.epoch=3"])
     (tmp_path / "r.yaml").write_text("kind: nnselet\n")
     with pytest.raises(ConfigError, match=r"kind: 'nnselet' cannot be trained .*did you mean 'nnselect'"):
         load_recipe(str(tmp_path / "r.yaml"))
@@ -103,11 +114,11 @@ def test_a_stopped_training_is_taken_up_again(corpus: Corpus, tmp_path: Path) ->
         if step == 2:
             raise Stop
 
-    recipe = load_recipe("nnselect", [*SMALL_SELECT, "loop.epochs=3"])
+    recipe = load_recipe("nnselect", [*SMALL_SELECT, "training.epochs=3"])
     with pytest.raises(Stop):
-        train(recipe, corpus, tmp_path / "a", Report(log=stop))
+        train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=stop))
     epochs: list[int] = []
-    train(recipe, corpus, tmp_path / "a", Report(log=lambda _, step: epochs.append(step)))
+    train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=lambda _, step: epochs.append(step)))
     assert epochs == [2, 3]
     train(recipe, corpus, tmp_path / "b")
     assert load_encoder(tmp_path / "a").id == load_encoder(tmp_path / "b").id

@@ -19,7 +19,7 @@ from cocite_tuning.studies.settings import TrainingStudySettings
 from cocite_tuning.studies.training import OUTCOME, TrainingStudy
 from cocite_tuning.studies.usage import Locations
 
-SMALL = {"model.dimension": 8, "objective.batch": 64, "loop.epochs": 2, "loop.patience": 9}
+SMALL = {"model.dimension": 8, "training.batch": 64, "training.epochs": 2, "training.patience": 9}
 HATTEN: dict[str, Any] = {
     "model": {"dimension": 8, "heads": 2, "feed_forward": 8},
     "paragraphs": {"vocabulary_size": 400, "least": 1},
@@ -82,7 +82,7 @@ def test_what_comes_before_is_trained_once_and_every_trial_begins_with_it(
     shared = tmp_path / "shared"
     fast = {"objective.folds": 0, "candidates.neighbours": 5}
     ours = study(
-        small, shared, "nnrank", before=["nnselect"], set={"loop.epochs": 1, "model.dimension": 8} | fast
+        small, shared, "nnrank", before=["nnselect"], set={"training.epochs": 1, "model.dimension": 8} | fast
     )
     ours.prepare()
     made = verify(shared / "nnselect").digest
@@ -154,10 +154,10 @@ def test_the_commands_that_are_told_train_the_same_model_again(
     small: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fast = {"objective.folds": 0, "candidates.neighbours": 5, "loop.epochs": 2, "model.dimension": 8}
+    fast = {"objective.folds": 0, "candidates.neighbours": 5, "training.epochs": 2, "model.dimension": 8}
     ours = study(small, Path("sweep/shared"), "nnrank", before=["nnselect"], set=fast)
     ours.prepare()
-    params = {"loop.learning_rate": 1e-05}
+    params = {"training.optimizer.learning_rate": 1e-05}
     ours.run(params, lambda *_: None, Path("trial"))
     shutil.copytree("trial/nnrank", "sweep/best/nnrank")
     place = Locations(str(small.path), Path("sweep"), Path("sweep/best"))

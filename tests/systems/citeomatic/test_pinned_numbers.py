@@ -6,6 +6,7 @@ Word dropout is off, since its draws depend on how a training seeds its passes.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,46 +31,54 @@ from cocite.training.periods import Periods, PeriodSettings
 PINNED = Path(__file__).parent / "pinned_numbers.json"
 
 SELECT: dict[str, dict[str, Any]] = {
-    "in_batch": {"objective": {"batch": 128, "word_dropout": 0.0}},
+    "in_batch": {"objective": {"word_dropout": 0.0}, "training": {"batch": 128}},
     "in_batch, all settings": {
-        "objective": {
-            "batch": 100, "word_dropout": 0.0, "extra": [1, 2, 1], "correction": 0.5, "l1": 1e-3, "l2": 1e-3,
-        },
+        "objective": {"word_dropout": 0.0, "extra": [1, 2, 1], "correction": 0.5, "l1": 1e-3, "l2": 1e-3},
+        "training": {"batch": 100},
     },
     "in_batch, falling rate": {
-        "objective": {"batch": 128, "word_dropout": 0.0},
-        "loop": {"epochs": 6, "patience": 6, "learning_rate": 0.3, "decay": 0.5},
-    },
-    "paper": {"objective": {"objective": "paper", "batch": 128, "triplets": 3000, "word_dropout": 0.0, "l1": 1e-5}},
-}  # fmt: skip
-RANK: dict[str, dict[str, Any]] = {
-    "listwise": {"objective": {"batch": 32, "listed": 20, "folds": 0, "word_dropout": 0.0}},
-    "listwise, all settings": {
-        "model": {"dimension": 8, "siamese": False},
-        "objective": {
-            "batch": 32, "listed": 20, "folds": 2, "word_dropout": 0.0, "table_rate": 0.001, "l1": 1e-3, "l2": 1e-3,
+        "objective": {"word_dropout": 0.0},
+        "training": {
+            "batch": 128, "epochs": 6, "patience": 6, "optimizer": {"learning_rate": 0.3}, "schedule": {"plateau": 0.5},
         },
     },
     "paper": {
+        "objective": {"objective": "paper", "triplets": 3000, "word_dropout": 0.0, "l1": 1e-5},
+        "training": {"batch": 128},
+    },
+}  # fmt: skip
+RANK: dict[str, dict[str, Any]] = {
+    "listwise": {
+        "objective": {"listed": 20, "folds": 0, "word_dropout": 0.0},
+        "training": {"batch": 32},
+    },
+    "listwise, all settings": {
+        "model": {"dimension": 8, "siamese": False},
         "objective": {
-            "objective": "paper", "batch": 128, "triplets": 3000, "folds": 0, "word_dropout": 0.0, "l2": 1e-3,
+            "listed": 20, "folds": 2, "word_dropout": 0.0, "table_rate": 0.001, "l1": 1e-3, "l2": 1e-3,
         },
+        "training": {"batch": 32},
+    },
+    "paper": {
+        "objective": {"objective": "paper", "triplets": 3000, "folds": 0, "word_dropout": 0.0, "l2": 1e-3},
+        "training": {"batch": 128},
     },
 }  # fmt: skip
 
 
 def select_recipe(name: str) -> NNSelectRecipe:
-    plain = {"model": {"dimension": 16}, "loop": {"epochs": 3, "patience": 3, "learning_rate": 0.02}}
-    return NNSelectRecipe.parse(plain | SELECT[name])
+    training = {"epochs": 3, "patience": 3, "optimizer": {"learning_rate": 0.02}}
+    changes = SELECT[name]
+    return NNSelectRecipe.parse(
+        {"model": {"dimension": 16}} | changes | {"training": training | changes["training"]}
+    )
 
 
 def rank_recipe(name: str) -> NNRankRecipe:
-    plain = {
-        "model": {"dimension": 8},
-        "candidates": {"neighbours": 20},
-        "loop": {"epochs": 2, "patience": 2, "learning_rate": 0.01},
-    }
-    return NNRankRecipe.parse(plain | RANK[name])
+    training = {"epochs": 2, "patience": 2, "optimizer": {"learning_rate": 0.01}}
+    changes = RANK[name]
+    plain = {"model": {"dimension": 8}, "candidates": {"neighbours": 20}}
+    return NNRankRecipe.parse(plain | changes | {"training": training | changes["training"]})
 
 
 def epochs_of(task: TrainTask[Any], settings: TrainingSettings) -> list[dict[str, float]]:
@@ -99,10 +108,10 @@ def trained_select(corpus: Corpus, name: str) -> tuple[NNSelectTask, FieldEncode
 def trained_rank(corpus: Corpus, name: str) -> list[dict[str, float]]:
     select, fields, _ = trained_select(corpus, "in_batch")
     encoder, recipe = NNSelectEncoder(select.model, fields, "trained"), rank_recipe(name)
-    folds = None
+    fit_folds = None
     if recipe.objective.folds:
-        folds = cross_fit(select.recipe, select.periods, fields, recipe.objective.folds, 2)
-    return epochs_of(nnrank_task(recipe, select.periods, fields, encoder, folds), recipe.training)
+        fit_folds = partial(cross_fit, select.recipe, select.periods, fields, recipe.objective.folds, 2)
+    return epochs_of(nnrank_task(recipe, select.periods, fields, encoder, fit_folds), recipe.training)
 
 
 def compare(kind: str, name: str, epochs: list[dict[str, float]]) -> None:

@@ -63,7 +63,7 @@ def cross_fit(
     epochs: int,
     *,
     world: World | None = None,
-    log: Callable[[int, dict[str, float]], None] = ignore_progress,
+    stage: Callable[[str], None] = ignore_progress,
 ) -> FoldVectors:
     """Train an NNSelect for each fold, on the citations of the others, and encode all papers with it.
 
@@ -74,7 +74,7 @@ def cross_fit(
         folds: how many; 2 or more.
         epochs: passes of each; the number after which the whole NNSelect was best.
         world: the processes that train each of them together.
-        log: receives each fold's number and the dev metrics of its best weights.
+        stage: receives a description of each fold as its training begins.
     """
     world = world or World()
     history = periods.history
@@ -94,6 +94,7 @@ def cross_fit(
     for number in range(folds):
         others = Periods(History(history.corpus, history.citing & (fold != number)), few)
         task = nnselect_task(recipe, others, fields)
-        log(number, train(task, training, world=world).best)
+        stage(f"NNSelect for fold {number + 1} of {folds}")
+        train(task, training, world=world)
         vectors.append(task.vectors(world))
     return FoldVectors(fold, np.stack(vectors))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,12 @@ class NNRankTask:
         periods: what is known, and the dev queries.
         fields: bags of papers.
         encoder: NNSelect.
-        folds: NNSelect's vectors that have not seen the training queries' citations; its own when not given.
+        fit_folds: computes NNSelect's vectors that have not seen the training queries' citations, as
+            :func:`~.cross_fitting.cross_fit` does; its own vectors serve when not given.
 
     Attributes:
         temporal: whether a training query knows earlier years alone, or all other training papers.
+        folds: the vectors that training queries' similarities are computed from.
         dev: (D, M) candidates of the dev queries, in NNSelect's order.
         reranker: the network as a reranker of the corpus.
     """
@@ -69,7 +71,7 @@ class NNRankTask:
         periods: Periods,
         fields: FieldEncoder,
         encoder: NNSelectEncoder,
-        folds: FoldVectors | None = None,
+        fit_folds: Callable[..., FoldVectors] | None = None,
     ) -> None:
         torch.manual_seed(recipe.training.seed)
         self.recipe, self.periods, self.fields, self.encoder = recipe, periods, fields, encoder
@@ -80,7 +82,7 @@ class NNRankTask:
         self.model = NNRank({name: len(v) for name, v in fields.vocabularies.items()}, recipe.model)
         self._initialize_from_frequency(int(history.citing.sum()))
         self.vectors = encoder.encode_papers(corpus, np.arange(len(corpus), dtype=np.int32))
-        self.folds = folds or FoldVectors.same(self.vectors)
+        self.fit_folds, self.folds = fit_folds, FoldVectors.same(self.vectors)
         self.reranker = NNRankReranker(
             self.model, fields, corpus, history, encoder=encoder, vectors=self.vectors
         )
@@ -119,6 +121,11 @@ class NNRankTask:
             ParameterGroup(frozenset({"shared_weight"}), rate_share=share),
             ParameterGroup(tables, rate_share=share, sparse=True),
         ]
+
+    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
+        """Train NNSelect for each fold, where the recipe asks for folds."""
+        if self.fit_folds is not None:
+            self.folds = self.fit_folds(world=world, stage=stage)
 
     def refresh(self, model: nn.Module, world: World, step: int) -> None:
         """Nothing is mined with NNRank's weights: its candidates are those of an NNSelect that stays as it is."""

@@ -98,7 +98,7 @@ class ListwiseNNRankTask(NNRankTask):
     def _draw_lists(
         self, rng: np.random.Generator, query: NDArray[np.int32], pool: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Rows and relevance of each query's list: some of its citations, and of its candidates that it does not cite."""
+        """Rows and relevance of each list: some of the query's citations, and candidates that it does not cite."""
         positives = np.full((len(query), self.recipe.objective.positives), NO_ROW, np.int32)
         owner, cited = self.negatives.cites.gather(query)
         order = np.lexsort((rng.random(len(owner)), owner))  # shuffled within each query

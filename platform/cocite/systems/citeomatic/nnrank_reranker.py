@@ -213,26 +213,31 @@ def save_nnrank(
 
 
 def load_reranker(
-    folder: str | Path, corpus: Corpus, history: History, vectors: NDArray[np.float32] | None = None
+    folder: str | Path,
+    corpus: Corpus,
+    history: History,
+    vectors: NDArray[np.float32] | None = None,
+    *,
+    encoder: NNSelectEncoder | None = None,
 ) -> NNRankReranker:
-    """Load NNRank from a model folder and bind it; NNSelect is taken from the same model folder.
+    """Load NNRank from a model folder and bind it.
 
     Args:
         folder: the model folder, or its ``nnrank/``.
         corpus: the candidates.
         history: the links that are known.
         vectors: (N, d) NNSelect's vectors of the corpus; computed when not given.
+        encoder: NNSelect; loaded from the same model folder when not given.
 
     Raises:
-        IntegrityError: when the NNSelect beside it is not the one it was trained with.
+        IntegrityError: the NNSelect is not the one it was trained with.
     """
     path, _, config = open_network(Path(folder), KIND, NNRankConfig)
     fields = FieldEncoder.load(path, config.fields, metadata=bool(config.model.metadata))
     model = NNRank({name: len(v) for name, v in fields.vocabularies.items()}, config.model)
     load_weights(path, model)
-    encoder = None
     if config.model.nnselect:
-        encoder = load_encoder(path.parent)
+        encoder = encoder or load_encoder(path.parent)
         if encoder.id != config.nnselect:
             raise IntegrityError(
                 f"was trained with NNSelect {config.nnselect}, and {path.parent / 'nnselect'} is {encoder.id}",

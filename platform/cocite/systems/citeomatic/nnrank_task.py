@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
 from cocite.manifests import read_manifest
 from cocite.systems.citeomatic.cross_fitting import FoldVectors, cross_fit
 from cocite.systems.citeomatic.nnrank_listwise_task import ListwiseNNRankTask
@@ -14,7 +15,6 @@ from cocite.systems.citeomatic.nnrank_triplet_task import TripletNNRankTask
 from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder
 from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite.text.fields import FieldEncoder
-from cocite.training.engine.world import World
 from cocite.training.periods import Periods
 
 __all__ = ["NNRankRecipe", "build"]
@@ -23,31 +23,15 @@ __all__ = ["NNRankRecipe", "build"]
 def build(recipe: NNRankRecipe, corpus: Corpus, model_folder: Path) -> ListwiseNNRankTask | TripletNNRankTask:
     """The task of a recipe, on the NNSelect of the model folder.
 
-    Where the recipe asks for folds, NNSelect is trained again for each of them, by all processes that train together.
-
     Raises:
-        InputError: there is nothing to train or to tune on, or the model folder holds no NNSelect.
+        InputError: there is nothing to train or to tune on.
+        NotFoundError: the model folder holds no NNSelect.
     """
     folder = Path(model_folder)
-    require_nnselect(folder)
     encoder = load_encoder(folder)
     periods = Periods.of(corpus, recipe.period)
     fields = FieldEncoder.build(periods.history, recipe.fields, metadata=bool(recipe.model.metadata))
-    return nnrank_task(recipe, periods, fields, encoder, _folds(recipe, periods, encoder, folder))
-
-
-def require_nnselect(folder: Path) -> None:
-    """Refuse a model folder without an NNSelect.
-
-    Raises:
-        InputError: it holds none.
-    """
-    if not (folder / "nnselect").is_dir():
-        raise InputError(
-            "holds no nnselect, which nnrank is trained on",
-            where=str(folder),
-            hint="train nnselect into it first",
-        )
+    return nnrank_task(recipe, periods, fields, encoder, _fit_folds(recipe, periods, encoder, folder))
 
 
 def nnrank_task(
@@ -55,20 +39,20 @@ def nnrank_task(
     periods: Periods,
     fields: FieldEncoder,
     encoder: NNSelectEncoder,
-    folds: FoldVectors | None = None,
+    fit_folds: Callable[..., FoldVectors] | None = None,
 ) -> ListwiseNNRankTask | TripletNNRankTask:
     """The task of a recipe's objective; see :class:`~.nnrank_base_task.NNRankTask` for the arguments."""
     task = ListwiseNNRankTask if recipe.objective.objective == "listwise" else TripletNNRankTask
-    return task(recipe, periods, fields, encoder, folds)
+    return task(recipe, periods, fields, encoder, fit_folds)
 
 
-def _folds(
+def _fit_folds(
     recipe: NNRankRecipe, periods: Periods, encoder: NNSelectEncoder, folder: Path
-) -> FoldVectors | None:
-    """NNSelect's vectors for each fold; None where the recipe or NNSelect has no use for them."""
+) -> Callable[..., FoldVectors] | None:
+    """What trains an NNSelect for each fold; None where the recipe or NNSelect has no use for folds."""
     meta = read_manifest(folder / "nnselect", kind="nnselect").meta
     epochs = int(meta["epoch"])  # 0: no training made NNSelect better, so it has seen no citation
     if not (recipe.objective.folds and recipe.model.nnselect and epochs):
         return None
     select = NNSelectRecipe.parse(meta["recipe"], where=str(folder / "nnselect"))
-    return cross_fit(select, periods, encoder.fields, recipe.objective.folds, epochs, world=World.join())
+    return partial(cross_fit, select, periods, encoder.fields, recipe.objective.folds, epochs)

@@ -84,7 +84,8 @@ class NNSelectRecipe(CiteomaticRecipe):
         >>> recipe = NNSelectRecipe.parse({"training": {"epochs": 2, "optimizer": {"learning_rate": 0.02}}})
         >>> recipe.training.epochs, recipe.training.optimizer.weight_decay, recipe.workers.count
         (2, 0.0, 0)
-        >>> NNSelectRecipe.parse({"loop": {"epochs": 2, "decay": 0.5}}).training.schedule.plateau  # an earlier version's
+        >>> earlier = {"loop": {"epochs": 2, "decay": 0.5}}  # as recipes of earlier versions have it
+        >>> NNSelectRecipe.parse(earlier).training.schedule.plateau
         0.5
     """
 

@@ -76,7 +76,7 @@ class CiteomaticTrainingSettings(TrainingSettings):
 
     epochs: Epochs = 10
     patience: Interval = 3
-    """Stop after so many evaluations without a better dev metric than the best so far, the start's included; 0: never."""
+    """Stop after so many evaluations without a better dev metric, the start's included; 0: never."""
     tokens: Total = 20_000_000
     """Words of one forward pass on one worker: a step is one pass unless it is huge."""
     backend: Literal["plain", "ddp"] = "plain"

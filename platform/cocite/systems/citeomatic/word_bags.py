@@ -101,7 +101,7 @@ class WordVectors(nn.Module):
             return self.magnitude * functional.normalize(self.direction, dim=1)
 
     def freeze(self) -> None:
-        """Compute the table once and keep it: a loaded model is only read, and making it took half of a query's time."""
+        """Keep the table: the weights of a loaded model do not change, and making it takes half of a query's time."""
         self._frozen = self.table()
 
     def sums(self, bags: TokenBags) -> tuple[Tensor, Tensor]:

@@ -69,8 +69,8 @@ class Batch:
 
 
 class HattenTask:
-    """What both objectives share; see :class:`~cocite.training.engine.task.TrainTask`. An example is a few contexts of one
-    citing paper.
+    """What both objectives share; see :class:`~cocite.training.engine.task.TrainTask`. An example is a few contexts of
+    one citing paper.
 
     Args:
         recipe: settings.

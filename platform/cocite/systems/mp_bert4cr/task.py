@@ -44,7 +44,7 @@ DEPTH = 10
 
 
 class MpBert4crTask:
-    """The objective of the paper; see :class:`~cocite.training.engine.task.TrainTask`. An example: a citation in a context.
+    """The paper's objective; see :class:`~cocite.training.engine.task.TrainTask`. An example: a citation in a context.
 
     Args:
         recipe: settings.

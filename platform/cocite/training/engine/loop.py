@@ -32,7 +32,7 @@ from cocite.training.engine.result import TrainResult
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store
-from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, TrainTask
+from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, PreparedTask, TrainTask
 from cocite.training.engine.world import World
 
 Log = Callable[[dict[str, float], int], None]
@@ -54,6 +54,7 @@ def train(
     fingerprint: str = "",
     log: Log = ignore_progress,
     advance: Advance = ignore_progress,
+    stage: Callable[[str], None] = ignore_progress,
 ) -> TrainResult:
     """Train a model; every rank calls it, with the same task and settings.
 
@@ -71,6 +72,7 @@ def train(
         log: receives the dev metrics under their names, and every ``log_every`` steps the means since the last time:
             ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch`` (with fraction).
         advance: called after each step.
+        stage: receives, on rank 0, a description of what a :class:`~.task.PreparedTask` prepares.
 
     Raises:
         ConfigError: the settings ask for what the model, the backend or this world cannot do.
@@ -78,6 +80,8 @@ def train(
         IntegrityError: the checkpoint is damaged.
         CociteError: loss, gradient or dev metric is no longer a number, or a checkpoint cannot be written.
     """
+    if isinstance(task, PreparedTask):
+        task.prepare(world, stage if world.first else ignore_progress)
     return _Training(task, settings, world, store, fingerprint, log, advance).run()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -127,6 +127,23 @@ class OrderedTask(Protocol):
     @property
     def is_ordered(self) -> bool:
         """Whether the examples' numbers are their order."""
+        ...
+
+
+@runtime_checkable
+class PreparedTask(Protocol):
+    """A task that needs something computed before the first step, by all processes together.
+
+    Checkpoints do not hold it: a resumed training computes it again.
+    """
+
+    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
+        """Compute it. Every rank is called once, before the latest checkpoint is read.
+
+        Args:
+            world: the processes that train together.
+            stage: receives a description of what begins.
+        """
         ...
 
 
