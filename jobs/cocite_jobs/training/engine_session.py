@@ -41,7 +41,8 @@ def open_engine_session(
     Raises:
         ConfigError: the recipe's workers and its backend do not go together.
         NotFoundError: the recipe's pretrained encoder is neither a folder nor a model of a hub that answers.
-        InputError: an earlier training's model or checkpoints forbid it, or there is nothing to resume.
+        InputError: an earlier training's model or checkpoints forbid it, there is nothing to resume, or the model
+            folder lacks what the kind is trained on.
         BusyError: another process trains there.
     """
     if options.on is None:
@@ -52,7 +53,6 @@ def open_engine_session(
     recipe = resolve_backend(recipe, world.size if in_process else worker_range(recipe.workers)[1])
     location, kind = Location.of(to), str(recipe.kind)
     check_output_replaceable(location / kind)
-    check_trained_on(kind, location)
     run = TrainingRun.of(recipe, location)
 
     state: TrainingState | None = None
@@ -62,6 +62,7 @@ def open_engine_session(
             try:
                 stack.enter_context(training_lock(location, kind))
                 stack.enter_context(run.lock())
+                check_trained_on(kind, location)
                 _require_encoder(recipe, options)
                 state = run.begin(recipe, corpus, options.start)
             except CociteError as error:

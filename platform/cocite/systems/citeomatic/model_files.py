@@ -1,4 +1,4 @@
-"""The files of Citeomatic's artifacts: configuration, weights and vocabulary, written and read alike for both networks."""
+"""The files of Citeomatic's artifacts: configuration, weights and vocabularies, alike for both networks."""
 
 from __future__ import annotations
 

@@ -87,7 +87,9 @@ class NNRankTask:
             self.model, fields, corpus, history, encoder=encoder, vectors=self.vectors
         )
         self.bags = self.reranker.bags or fields.papers(corpus)
-        self.sizes = np.sum([self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64)
+        self.sizes: NDArray[np.int64] = np.sum(
+            [self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64
+        )
         self.negatives = CiteomaticNegatives(
             history, title_and_abstract(self.bags), self.types, recipe.negatives
         )

@@ -86,13 +86,13 @@ class ListwiseNNRankTask(NNRankTask):
         if self._candidates is None:
             self._candidates = self.candidates.training(queries, self.folds, temporal=self.temporal)
         order = rng.permutation(len(queries))
-        rows, relevant = [], []
+        rows: list[NDArray[np.int32]] = []
+        relevant: list[NDArray[np.bool_]] = []
         for start in range(0, len(order), self.recipe.training.batch):
             step = order[start : start + self.recipe.training.batch]
-            for parts, drawn in zip(
-                (rows, relevant), self._draw_lists(rng, queries[step], self._candidates[step]), strict=True
-            ):
-                parts.append(drawn)
+            drawn = self._draw_lists(rng, queries[step], self._candidates[step])
+            rows.append(drawn[0])
+            relevant.append(drawn[1])
         return Lists(queries[order], np.concatenate(rows), np.concatenate(relevant))
 
     def _draw_lists(

@@ -50,7 +50,9 @@ class NNSelectTask:
         self.recipe, self.periods, self.fields = recipe, periods, fields
         corpus, history = periods.history.corpus, periods.history
         self.bags = fields.papers(corpus)
-        self.sizes = np.sum([self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64)
+        self.sizes: NDArray[np.int64] = np.sum(
+            [self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64
+        )
         vocabulary = fields.vocabularies["words"]
         self.model = NNSelect(len(vocabulary), recipe.model.dimension)
         if recipe.model.initial_magnitude == "idf":

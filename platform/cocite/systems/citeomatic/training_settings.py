@@ -107,6 +107,12 @@ class CiteomaticRecipe(Settings):
     def _renamed(cls, data: Any) -> Any:
         return with_new_keys(data)
 
+    @classmethod
+    def with_present_keys(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See :meth:`Settings.with_present_keys`: done before errors are worded, they name the present keys."""
+        renamed: Mapping[str, Any] = with_new_keys(data)
+        return renamed
+
 
 def with_new_keys(data: Any) -> Any:
     """A recipe's data with the keys of earlier versions under their present names.
@@ -121,13 +127,11 @@ def with_new_keys(data: Any) -> Any:
         return data
     result = dict(data)
     moved: dict[str, Any] = {}
-    if isinstance(loop := result.get("loop"), Mapping):
-        del result["loop"]
+    if isinstance(loop := result.get("loop", 0), Mapping | type(None)):
+        loop = result.pop("loop") or {}
         # A misspelt key is refused as one of `training`, with the right one.
         moved |= {RENAMED.get(f"loop.{key}", f"training.{key}"): value for key, value in loop.items()}
     if isinstance(objective := result.get("objective"), Mapping) and "batch" in objective:
         result["objective"] = {key: value for key, value in objective.items() if key != "batch"}
         moved[RENAMED["objective.batch"]] = objective["batch"]
-    if not moved:
-        return data
-    return with_values(result, moved)
+    return with_values(result, moved) if result.keys() != data.keys() or moved else data

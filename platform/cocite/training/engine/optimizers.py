@@ -54,12 +54,12 @@ def make_optimizers(
     ]
     if not dense and not tables:
         raise ConfigError("the model has no trainable weights", where="training", hint="unfreeze some")
+    rate, betas, epsilon = settings.learning_rate, settings.betas, settings.epsilon
     optimizers: list[torch.optim.Optimizer] = []
-    common = {"lr": settings.learning_rate, "betas": settings.betas, "eps": settings.epsilon}
     if dense:
-        optimizers.append(torch.optim.AdamW(dense, fused=True, **common))
+        optimizers.append(torch.optim.AdamW(dense, lr=rate, betas=betas, eps=epsilon, fused=True))
     if tables:
-        optimizers.append(torch.optim.SparseAdam(tables, **common))
+        optimizers.append(torch.optim.SparseAdam(tables, lr=rate, betas=betas, eps=epsilon))
     return optimizers
 
 

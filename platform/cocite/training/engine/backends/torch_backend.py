@@ -78,7 +78,7 @@ class TorchBackend:
         self.tables = [parameter for name, parameter in named if name in sparse and parameter.requires_grad]
         self.running: nn.Module = Running(self.model)
         if world.size > 1:
-            DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(
+            DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(  # type: ignore[no-untyped-call]
                 self.running, [f"model.{name}" for name in sparse]
             )
             with warnings.catch_warnings():

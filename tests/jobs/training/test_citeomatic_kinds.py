@@ -15,7 +15,8 @@ from cocite.systems.citeomatic.nnselect_encoder import load_encoder
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe, shipped_recipes
 from cocite_jobs.training.registry import KINDS
-from cocite_jobs.training.train import train
+from cocite_jobs.training.train import open_session, train
+from cocite_jobs.training.types import LaunchOptions
 
 SMALL_SELECT = [
     "model.dimension=8",
@@ -52,7 +53,7 @@ def test_the_papers_recipes_have_the_papers_numbers() -> None:
     for recipe in (select, rank):
         negatives = recipe["negatives"]
         assert negatives["random"] + negatives["neighbour"] + negatives["cited_by_cited"] == 6
-        assert (negatives["neighbours"], recipe["objective"]["triplets"], recipe["objective"]["batch"]) == (
+        assert (negatives["neighbours"], recipe["objective"]["triplets"], recipe["training"]["batch"]) == (
             10,
             500_000,
             256,
@@ -62,7 +63,7 @@ def test_the_papers_recipes_have_the_papers_numbers() -> None:
 def test_mistakes_in_a_recipe_are_told(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"no recipe 'nnselct' .*did you mean 'nnselect'"):
         load_recipe("nnselct")
-    with pytest.raises(ConfigError, match=r"unknown key 'loop\.epoch' .*epochs"):
+    with pytest.raises(ConfigError, match=r"unknown key 'training\.epoch' .*epochs"):
         load_recipe("nnselect", ["training.epoch=3"])
     (tmp_path / "r.yaml").write_text("kind: nnselet\n")
     with pytest.raises(ConfigError, match=r"kind: 'nnselet' cannot be trained .*did you mean 'nnselect'"):
@@ -90,7 +91,7 @@ def test_the_command_trains_both_and_what_it_writes_can_be_used(
         )
         told.append(json.loads(capsys.readouterr().out))
     assert [Path(t["folder"]).name for t in told] == ["nnselect", "nnrank"]
-    assert told[0]["metrics"]["R@20"] > told[0]["epochs"][0]["R@20"]
+    assert told[0]["metrics"]["R@20"] > told[0]["steps"][0]["R@20"]
     assert told[1]["metrics"]["F1@20"] > 0
     assert sorted(path.name for path in model.iterdir()) == ["nnrank", "nnselect"]  # no checkpoint is left
     manifest = verify(model / "nnselect", kind="nnselect")
@@ -106,19 +107,53 @@ def test_nnrank_needs_nnselect(corpus: Corpus, tmp_path: Path) -> None:
         train(load_recipe("nnrank"), corpus, tmp_path / "model")
 
 
-def test_a_stopped_training_is_taken_up_again(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_stopped_training_is_resumed(corpus: Corpus, tmp_path: Path) -> None:
     class Stop(Exception):
         pass
 
     def stop(metrics: dict[str, float], step: int) -> None:
-        if step == 2:
+        if "R@20" in metrics and step and len(evaluated) == 2:
             raise Stop
+        if "R@20" in metrics:
+            evaluated.append(step)
 
-    recipe = load_recipe("nnselect", [*SMALL_SELECT, "training.epochs=3"])
+    recipe, evaluated = load_recipe("nnselect", [*SMALL_SELECT, "training.epochs=3"]), []
     with pytest.raises(Stop):
         train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=stop))
-    epochs: list[int] = []
-    train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=lambda _, step: epochs.append(step)))
-    assert epochs == [2, 3]
+    with pytest.raises(InputError, match=r"unfinished training, up to step .*--resume"):
+        train(recipe, corpus, tmp_path / "a")
+    steps: list[int] = []
+    resume = LaunchOptions(start="resume")
+    with open_session(recipe, corpus, tmp_path / "a", resume) as session:
+        session.train(ProgressFunctions(log=lambda _, step: steps.append(step)))
     train(recipe, corpus, tmp_path / "b")
     assert load_encoder(tmp_path / "a").id == load_encoder(tmp_path / "b").id
+    epoch = evaluated[1]
+    assert evaluated == [0, epoch]
+    assert {0, epoch, 2 * epoch, 3 * epoch} <= set(steps)
+
+
+def test_nnrank_is_resumed_on_the_nnselect_it_began_with(corpus: Corpus, tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(metrics: dict[str, float], step: int) -> None:
+        if "F1@20" in metrics and step > 25:
+            raise Stop
+
+    select = load_recipe("nnselect", SMALL_SELECT)
+    train(select, corpus, tmp_path)
+    recipe = load_recipe(
+        "nnrank", [*SMALL_RANK, "training.epochs=8", "training.evaluate_every=10", "objective.folds=0"]
+    )
+    with pytest.raises(Stop):
+        train(recipe, corpus, tmp_path, ProgressFunctions(log=stop))
+    train(load_recipe("nnselect", [*SMALL_SELECT, "training.seed=9"]), corpus, tmp_path)
+    with (
+        pytest.raises(InputError, match="another than the one that this training began with .*--fresh"),
+        open_session(recipe, corpus, tmp_path, LaunchOptions(start="resume")) as session,
+    ):
+        session.train(ProgressFunctions())
+    train(select, corpus, tmp_path)
+    with open_session(recipe, corpus, tmp_path, LaunchOptions(start="resume")) as session:
+        assert session.train(ProgressFunctions()).details["steps"] > 25
