@@ -59,5 +59,5 @@ def test_folds_are_trained_where_nnselect_has_seen_citations(
 
 
 def test_a_model_folder_without_nnselect_is_refused(corpus: Corpus, tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="nnselect"):
+    with pytest.raises(NotFoundError, match="is not a cocite artifact"):
         build(NNRankRecipe(), corpus, tmp_path)

@@ -57,7 +57,7 @@ def contrastive_step(
         penalties: list[Tensor] = []
         embedded = backend.forward(_embedding(task, batch, penalties))
         rows.append(embedded if piece.counted else embedded[:0])
-        penalty += weights[number] * penalties[0]
+        penalty = penalty + weights[number] * penalties[0]
     vectors = world.concatenate(torch.cat(rows)).requires_grad_()
     with torch.enable_grad():
         loss = task.contrast(vectors, pieces, epoch).mean()

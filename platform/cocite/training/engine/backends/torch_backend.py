@@ -129,12 +129,12 @@ class TorchBackend:
         for table in self.tables:
             if table.grad is None:
                 none = torch.zeros(1, 0, dtype=torch.int64, device=table.device)
-                table.grad = torch.sparse_coo_tensor(none, table.new_zeros(0, *table.shape[1:]), table.shape)
+                table.grad = _sparse(none, table.new_zeros(0, *table.shape[1:]), table.shape)
             gradient = table.grad.coalesce()
             if self.world.size > 1:
                 rows = self.world.concatenate(gradient.indices().T).T
                 values = self.world.concatenate(gradient.values()) / self.world.size
-                gradient = torch.sparse_coo_tensor(rows, values, table.shape).coalesce()
+                gradient = _sparse(rows, values, table.shape).coalesce()
             table.grad = gradient
 
     @contextmanager
@@ -182,3 +182,8 @@ class TorchBackend:
         """See :class:`Backend`."""
         self.model.eval()
         self.model._compiled_call_impl = None
+
+
+def _sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
+    """A tensor whose rows (1, n) have the values (n, ...), and the others 0."""
+    return torch.sparse_coo_tensor(rows, values, shape, check_invariants=False)
