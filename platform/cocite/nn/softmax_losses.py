@@ -24,6 +24,7 @@ def sampled_softmax_losses(
         (B,) loss of each query.
 
     Example:
+        >>> import torch
         >>> similarities = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.5]])
         >>> forbidden = torch.tensor([[False, False, True], [False, False, False]])  # the first query cites both
         >>> losses = sampled_softmax_losses(similarities, torch.tensor([0, 1]), forbidden, scale=10.0)

@@ -111,11 +111,11 @@ def test_two_processes_give_the_losses_and_weights_of_one(
     alone, weights = trained(World(), case, store)
     values, _ = ranks[0][case]
     assert values == pytest.approx(alone, rel=1e-4, abs=1e-5)
+    # A softmax does not see a shift of all scores: its last bias has a gradient of 0, and Adam makes steps of the noise.
+    blind = {"layers.4.bias"} if case == "nnrank listwise" else set()
     for rank in ranks:
         for name, value in rank[case][1].items():
-            assert value == pytest.approx(weights[name], abs=1e-2), (
-                name
-            )  # Adam makes steps of noise where a gradient is 0
+            assert name in blind or value == pytest.approx(weights[name], abs=1e-2), name
 
 
 def test_all_ranks_hold_the_same_weights(ranks: list[dict[str, Found]]) -> None:

@@ -37,6 +37,19 @@ class PairBatch:
     Attributes:
         queries, papers: field -> bags.
         pairs: P pairs of their positions.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+
+        >>> from cocite.systems.citeomatic.nnrank_task import nnrank_task
+        >>> from cocite.systems.citeomatic.nnselect_network import NNSelect
+        >>> recipe = NNRankRecipe.parse({"candidates": {"neighbours": 5}})
+        >>> periods = Periods.of(starter_corpus(), recipe.period)
+        >>> fields = FieldEncoder.build(periods.history, recipe.fields)
+        >>> encoder = NNSelectEncoder(NNSelect(len(fields.vocabularies["words"]), 8), fields, "untrained")
+        >>> batch = nnrank_task(recipe, periods, fields, encoder).pairs(np.array([9, 9]), np.array([3, 4]))
+        >>> len(batch.queries["title"].offsets) - 1, len(batch.papers["title"].offsets) - 1, len(batch.pairs.query)
+        (1, 2, 2)
     """
 
     queries: Mapping[str, TokenBags]
@@ -60,6 +73,18 @@ class NNRankTask:
         folds: the vectors that training queries' similarities are computed from.
         dev: (D, M) candidates of the dev queries, in NNSelect's order.
         reranker: the network as a reranker of the corpus.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnrank_task import nnrank_task
+        >>> from cocite.systems.citeomatic.nnselect_network import NNSelect
+        >>> recipe = NNRankRecipe.parse({"candidates": {"neighbours": 5}, "objective": {"table_rate": 0.001}})
+        >>> periods = Periods.of(starter_corpus(), recipe.period)
+        >>> fields = FieldEncoder.build(periods.history, recipe.fields)
+        >>> encoder = NNSelectEncoder(NNSelect(len(fields.vocabularies["words"]), 8), fields, "untrained")
+        >>> task = nnrank_task(recipe, periods, fields, encoder)
+        >>> 0 <= task.evaluate(task.model, World())["F1@20"] <= 1
+        True
     """
 
     metric = "F1@20"

@@ -43,6 +43,12 @@ class ListBatch:
         pairs: P pairs.
         query, column: (P,) int64, where a pair stands in the lists.
         relevant, present: (Q, k) bool.
+
+    Example:
+        See :class:`ListwiseNNRankTask`, whose ``collate`` makes one:
+
+        >>> ListBatch.__dataclass_fields__.keys() >= {"pairs", "relevant", "present"}
+        True
     """
 
     pairs: PairBatch

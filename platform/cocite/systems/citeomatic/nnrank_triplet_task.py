@@ -26,6 +26,12 @@ class NNRankTripletBatch:
         pairs: 2b pairs.
         kind: (b,) kind of each negative.
         in_citations: (2, b) of positive and negative.
+
+    Example:
+        See :class:`TripletNNRankTask`, whose ``collate`` makes one:
+
+        >>> NNRankTripletBatch.__dataclass_fields__.keys() == {"pairs", "kind", "in_citations"}
+        True
     """
 
     pairs: PairBatch

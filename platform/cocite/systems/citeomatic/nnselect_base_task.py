@@ -40,6 +40,16 @@ class NNSelectTask:
     Attributes:
         model: NNSelect.
         negatives: draws papers that a query does not cite.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> task = build(NNSelectRecipe.parse({"model": {"dimension": 8}}), starter_corpus())
+        >>> task.vectors().shape
+        (423, 8)
+        >>> task.refresh(task.model, World(), step=0)
+        >>> len(task.negatives.neighbours.indices) > 0
+        True
     """
 
     metric = "R@20"

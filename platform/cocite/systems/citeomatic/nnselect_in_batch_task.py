@@ -29,6 +29,11 @@ class Citations:
     Attributes:
         query, positive: (n,) rows of the citing and of the cited paper.
         negatives: (n, m) rows, ``NO_ROW`` where none was found.
+
+    Example:
+        >>> drawn = Citations(np.array([8, 9]), np.array([1, 2]), np.array([[3, NO_ROW], [1, 4]]))
+        >>> [rows.tolist() for rows in drawn.papers(np.array([0, 1]))]
+        [[8, 9], [1, 2, 3, 4]]
     """
 
     query: NDArray[np.int32]
@@ -48,6 +53,14 @@ class CitationBatch:
     Attributes:
         title, abstract: bags.
         pairs: how many queries and candidates are set against one another.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> task = build(NNSelectRecipe.parse({"model": {"dimension": 8}}), starter_corpus())
+        >>> batch = task.collate(np.arange(4), epoch=0)
+        >>> len(batch.title.offsets) == len(batch.abstract.offsets), batch.pairs > 4
+        (True, True)
     """
 
     title: TokenBags

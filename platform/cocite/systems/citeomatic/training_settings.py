@@ -98,7 +98,14 @@ class InProcessSettings(WorkerSettings):
 
 
 class CiteomaticRecipe(Settings):
-    """What the recipes of both networks share; see :class:`~.nnselect_recipe.NNSelectRecipe`."""
+    """What the recipes of both networks share; see :class:`~.nnselect_recipe.NNSelectRecipe`.
+
+    Example:
+        >>> class Recipe(CiteomaticRecipe):
+        ...     training: CiteomaticTrainingSettings = CiteomaticTrainingSettings()
+        >>> Recipe.parse({"loop": {"epochs": 3}}).training.epochs
+        3
+    """
 
     workers: InProcessSettings = InProcessSettings()
 

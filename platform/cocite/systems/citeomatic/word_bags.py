@@ -76,7 +76,7 @@ class WordVectors(nn.Module):
         >>> sums, used = words.sums(TokenBags.of(CSR.build([0, 0, 2], [1, 4, 4], 3)))
         >>> tuple(sums.shape), tuple(used.shape)  # three bags, two distinct types
         ((3, 3), (2, 3))
-        >>> bool(torch.equal(sums[2], used[1])), float(sums[1].abs().sum())  # one word; no word
+        >>> bool(torch.equal(sums[2], used[1])), sums[1].abs().sum().item()  # one word; no word
         (True, 0.0)
     """
 

@@ -20,6 +20,10 @@ class Piece:
         examples: their numbers.
         counted: False for a stand-in: workers must all run equally many passes, so one that has nothing left runs an
             example of the step again, with a loss of weight 0.
+
+    Example:
+        >>> Piece(np.array([3, 5])).counted
+        True
     """
 
     examples: Examples
@@ -37,6 +41,14 @@ class EpochPlan:
     Attributes:
         steps: how many there are.
         lengths: (n,) tokens of each example.
+
+    Example:
+        >>> plan = EpochPlan(np.array([7, 2, 9, 4, 5]), TrainingSettings(batch=2, tokens=10), epoch=0)
+        >>> plan.steps, sorted(np.concatenate([plan.examples(step) for step in range(3)]).tolist())
+        (3, [0, 1, 2, 3, 4])
+        >>> [piece.examples.tolist() for piece in EpochPlan(np.array([7, 2, 9]), TrainingSettings(batch=3, tokens=10),
+        ...     epoch=0).pieces(0, workers=1)[0]]
+        [[2], [0, 1]]
     """
 
     def __init__(

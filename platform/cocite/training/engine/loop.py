@@ -79,6 +79,15 @@ def train(
         InputError: there are no examples, or the checkpoint is of another training.
         IntegrityError: the checkpoint is damaged.
         CociteError: loss, gradient or dev metric is no longer a number, or a checkpoint cannot be written.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, build
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"epochs": 2, "batch": 128}})
+        >>> task, curve = build(recipe, starter_corpus()), {}
+        >>> result = train(task, recipe.training, world=World(), log=lambda metrics, step: curve.update({step: metrics}))
+        >>> result.reason, result.best["R@20"] == curve[result.best_step]["R@20"]
+        ('done', True)
     """
     if isinstance(task, PreparedTask):
         task.prepare(world, stage if world.first else ignore_progress)

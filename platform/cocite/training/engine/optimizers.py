@@ -24,6 +24,12 @@ class ParameterGroup:
         rate_share: their learning rate as a share of the training's.
         sparse: whether their gradients are sparse. Then a step changes only the rows that its batch used, and only
             those rows' moments (the paper's LazyAdam; torch's ``SparseAdam``), without weight decay.
+
+    Example:
+        >>> model = nn.ModuleDict({"words": nn.Embedding(9, 2, sparse=True), "layer": nn.Linear(2, 2)})
+        >>> words = ParameterGroup(frozenset({"words.weight"}), rate_share=0.1, sparse=True)
+        >>> [type(optimizer).__name__ for optimizer in make_optimizers(model, OptimizerSettings(), [words])]
+        ['AdamW', 'SparseAdam']
     """
 
     names: frozenset[str]

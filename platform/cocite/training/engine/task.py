@@ -26,6 +26,15 @@ class TrainTask(Protocol[B]):
     An epoch's examples are numbered. Whatever an example draws (negatives, sentences) is a function of the seed, the
     epoch, its number and what was last mined, never of the batch, the worker or the thread that asks for it: so the
     same training comes out of one process and of many.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, build
+        >>> from cocite.training.engine.loop import train
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 3}})
+        >>> task: TrainTask = build(recipe, starter_corpus())
+        >>> train(task, recipe.training, world=World()).steps
+        3
     """
 
     @property
@@ -87,6 +96,11 @@ class PenalizedVectors(NamedTuple):
         vectors: (r, d).
         penalty: scalar that is added to the loss of each example of the piece, such as a regularisation of the word
             vectors that the piece used.
+
+    Example:
+        >>> import torch
+        >>> PenalizedVectors(torch.ones(4, 2), torch.tensor(0.5)).penalty.item()
+        0.5
     """
 
     vectors: Tensor
@@ -100,6 +114,12 @@ class ContrastiveTask(Protocol[C]):
     The loop embeds the step in pieces that fit into memory, gathers the vectors of all workers, takes the gradient of
     the loss at the vectors, and then runs each piece again to carry that gradient into the weights (cached gradients,
     Gao et al. 2021): the batch is as large as one likes. A step that is one piece on one process is run once.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, build
+        >>> isinstance(build(NNSelectRecipe.parse({"model": {"dimension": 4}}), starter_corpus()), ContrastiveTask)
+        True
     """
 
     def embed(self, model: nn.Module, batch: C) -> Tensor | PenalizedVectors:
@@ -122,6 +142,12 @@ class OrderedTask(Protocol):
     """A task that has drawn the order of its examples itself: steps are cut from 0 ... n - 1 as they stand.
 
     Without it the engine shuffles the examples and groups those of like length.
+
+    Example:
+        >>> class InOrder:
+        ...     is_ordered = True
+        >>> isinstance(InOrder(), OrderedTask)
+        True
     """
 
     @property
@@ -135,6 +161,13 @@ class PreparedTask(Protocol):
     """A task that needs something computed before the first step, by all processes together.
 
     Checkpoints do not hold it: a resumed training computes it again.
+
+    Example:
+        >>> class Warm:
+        ...     def prepare(self, world, stage):
+        ...         stage("warming up")
+        >>> isinstance(Warm(), PreparedTask)
+        True
     """
 
     def prepare(self, world: World, stage: Callable[[str], None]) -> None:
@@ -149,7 +182,15 @@ class PreparedTask(Protocol):
 
 @runtime_checkable
 class GroupedTask(Protocol):
-    """A task whose parameters are not all stepped alike."""
+    """A task whose parameters are not all stepped alike.
+
+    Example:
+        >>> class Sparse:
+        ...     def parameter_groups(self):
+        ...         return [ParameterGroup(frozenset({"words.weight"}), sparse=True)]
+        >>> isinstance(Sparse(), GroupedTask)
+        True
+    """
 
     def parameter_groups(self) -> Sequence[ParameterGroup]:
         """The parameters that are stepped otherwise than the settings of the optimizer say."""

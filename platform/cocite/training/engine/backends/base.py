@@ -24,6 +24,15 @@ class Backend(Protocol):
     """One process's part in training a model, together with the others'.
 
     Gradients are those of the mean over ranks of what each rank's :meth:`backward` calls return in sum.
+
+    Example:
+        >>> from cocite.training.engine.backends.torch_backend import TorchBackend
+        >>> from cocite.training.engine.world import World
+        >>> backend: Backend = TorchBackend(nn.Linear(2, 1), TrainingSettings(), World())
+        >>> float(backend.backward(lambda model: model(torch.ones(3, 2)).square().sum() * 0, last=True))
+        0.0
+        >>> backend.step(rate=0.1)  # the norm of the gradient
+        0.0
     """
 
     def forward(self, work: Work) -> Tensor:

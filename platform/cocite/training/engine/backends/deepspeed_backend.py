@@ -43,6 +43,13 @@ class DeepSpeedBackend:
 
     DeepSpeed trains a copy and never touches the model it was given: that one takes the gathered weights whenever all
     of them are wanted on each rank, for evaluation and at the end, and waits on the CPU in between.
+
+    Example:
+        >>> from cocite.training.engine.backends import make_backend
+        >>> settings = TrainingSettings(backend="deepspeed", zero=1)
+        >>> make_backend(nn.Linear(2, 2), settings, World(), groups=["a table"])
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: training.backend: deepspeed steps all weights alike, ...
     """
 
     def __init__(self, model: nn.Module, settings: TrainingSettings, world: World) -> None:

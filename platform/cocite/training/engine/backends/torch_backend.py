@@ -37,6 +37,10 @@ class Running(nn.Module):
 
     Wrappers such as DistributedDataParallel take one forward pass to be one step: with this around the model, a loss
     may call the model, or parts of it, as often as it likes.
+
+    Example:
+        >>> Running(nn.Linear(2, 3))(lambda model: model(torch.ones(4, 2)).shape)
+        torch.Size([4, 3])
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -53,6 +57,14 @@ class TorchBackend:
 
     DistributedDataParallel exchanges dense gradients. Those of tables with sparse gradients stay on their rank until
     the step, which gathers their rows from all ranks: as many as the batches used, not as many as the table has.
+
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> backend = TorchBackend(model, TrainingSettings(), World())
+        >>> before = model.weight.detach().clone()
+        >>> loss = backend.backward(lambda running: running(torch.ones(3, 2)).square().sum(), last=True)
+        >>> backend.step(rate=0.1) > 0, bool((model.weight != before).all())
+        (True, True)
     """
 
     def __init__(
