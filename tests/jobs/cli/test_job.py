@@ -37,7 +37,7 @@ PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
         ),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(
+def test_mistakes_are_one_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = call(capsys, "job", "submit", *arguments)

@@ -87,7 +87,7 @@ def test_the_steps_are_printed(command: list[str], capsys: pytest.CaptureFixture
         (["training.btch=3"], "unknown key 'training.btch' (did you mean 'batch'?)"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(
+def test_mistakes_are_one_sentence(
     command: list[str],
     arguments: list[str],
     sentence: str,

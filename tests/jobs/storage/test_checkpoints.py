@@ -115,7 +115,7 @@ class Full(LocalFileSystem):
         return super().open(path, mode, **options)
 
 
-def test_a_full_disk_is_told_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     disk = Full(auto_mkdir=True)
     location = Location("far://bucket/run", str(tmp_path / "run"), fs.PyFileSystem(fs.FSSpecHandler(disk)))
     store = RemoteStore(location, World(), metric="fit", keep=2)
