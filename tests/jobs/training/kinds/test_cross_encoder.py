@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.protocols import Ranking
 from cocite.systems.cross_encoder.reranker import load_cross_encoder
 from cocite.training import candidates
@@ -29,8 +28,8 @@ SMALL += ["candidates.dev_depth=6", "objective.negatives=3", "objective.near=6",
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(300, seed=6, context_rate=3.0), tmp_path_factory.mktemp("train") / "corpus")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=6, context_rate=3.0)
 
 
 def test_a_corpus_alone_is_enough(corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints elsewhere: the engine's own format and rules, over any file system."""
+"""Remote checkpoints: the engine's own format and rules, over any file system."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cocite_jobs.storage.location import Location
 
 
 def far(folder: Path) -> Location:
-    """A place that is elsewhere as far as its store can tell."""
+    """A local folder that a store takes for a remote one."""
     folder.mkdir(exist_ok=True)
     return Location("far://bucket/run", "run", fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
 
@@ -44,7 +44,7 @@ def train(
         if "loss" in metrics:
             steps.append(step)
             if step == stop:
-                raise Stop
+                raise Stop(f"step {step}")
 
     loop.train(task, short, world=world, store=store, fingerprint="f", log=log)
     return task, steps
@@ -59,7 +59,7 @@ def test_it_keeps_what_a_folder_keeps_and_resumes_as_from_a_folder(tmp_path: Pat
     near = FolderStore(tmp_path / "near", world, metric="fit", keep=1)
     store = RemoteStore(far(tmp_path / "far"), world, metric="fit", keep=1)
     whole, _ = train(near, world)
-    with pytest.raises(Stop):
+    with pytest.raises(Stop, match="step 9"):
         train(store, world, stop=9)
     assert store.checkpoints()[-1] == "step-00000008"
     resumed, steps = train(store, world)
@@ -75,7 +75,7 @@ def test_it_keeps_what_a_folder_keeps_and_resumes_as_from_a_folder(tmp_path: Pat
 
 def test_an_upload_that_broke_off_is_no_checkpoint_and_is_cleared_away(tmp_path: Path) -> None:
     store = RemoteStore(far(tmp_path / "far"), World(), metric="fit", keep=1)
-    with pytest.raises(Stop):
+    with pytest.raises(Stop, match="step 5"):
         train(store, World(), stop=5)
     assert store.checkpoints() == ["step-00000002", "step-00000004"][-len(store.checkpoints()) :]
     broken = tmp_path / "far" / "run" / "step-00000006"
@@ -93,10 +93,14 @@ def test_damage_is_named_with_the_checkpoint_that_is_whole(tmp_path: Path) -> No
     *_, before, last = store.checkpoints()
     shard = tmp_path / "far" / "run" / last / "shard-00000.safetensors"
     shard.write_bytes(shard.read_bytes()[:-1] + b"x")
-    with pytest.raises(IntegrityError) as caught, store.latest():
+    with (
+        pytest.raises(
+            IntegrityError, match=f"remove {last} to resume from {before}, which is whole"
+        ) as caught,
+        store.latest(),
+    ):
         pass
     assert f"far://bucket/run/{last}/shard-00000.safetensors: damaged" in str(caught.value)
-    assert f"remove {last} to resume from {before}, which is whole" in str(caught.value)
 
 
 class Full(LocalFileSystem):
@@ -111,11 +115,11 @@ class Full(LocalFileSystem):
         return super().open(path, mode, **options)
 
 
-def test_a_full_disk_is_told_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     disk = Full(auto_mkdir=True)
-    place = Location("far://bucket/run", str(tmp_path / "run"), fs.PyFileSystem(fs.FSSpecHandler(disk)))
-    store = RemoteStore(place, World(), metric="fit", keep=2)
-    with pytest.raises(Stop):
+    location = Location("far://bucket/run", str(tmp_path / "run"), fs.PyFileSystem(fs.FSSpecHandler(disk)))
+    store = RemoteStore(location, World(), metric="fit", keep=2)
+    with pytest.raises(Stop, match="step 3"):
         train(store, World(), stop=3)
     disk.full = True
     with pytest.raises(CociteError, match=r"^far://bucket/run/step-00000004: .*No space left on device"):

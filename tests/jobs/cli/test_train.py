@@ -9,25 +9,24 @@ from pathlib import Path
 import pytest
 from helpers import bag_recipe as bag
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite_jobs import tracking
 from cocite_jobs.tracking import Tracking
 
 
 @pytest.fixture(scope="module", autouse=True)
 def kind() -> Iterator[None]:
-    bag.enter()
+    bag.register()
     yield
     bag.KINDS.pop("bag")
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(60, seed=11), tmp_path_factory.mktemp("synth") / "store")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(60, seed=11)
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_the_steps_are_printed(command: list[str], capsys: pytest.CaptureFixture
         (["training.btch=3"], "unknown key 'training.btch' (did you mean 'batch'?)"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(
+def test_mistakes_are_one_sentence(
     command: list[str],
     arguments: list[str],
     sentence: str,

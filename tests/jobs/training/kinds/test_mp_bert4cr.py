@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.pipeline import components as members
 from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
@@ -25,10 +24,8 @@ TUNING = [*TINY, "dev_contexts=60", "training.steps=3", "pretrained=mp-bert4cr-p
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(
-        Synthetic(200, seed=6, context_rate=2.0, sentences=True), tmp_path_factory.mktemp("train") / "corpus"
-    )
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(200, seed=6, context_rate=2.0, sentences=True)
 
 
 def tuning(name: str, *overrides: str) -> MpBert4crRecipe:

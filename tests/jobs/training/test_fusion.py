@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
-from cocite.corpus.builder import build
-from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.manifests import read_manifest
@@ -23,18 +21,16 @@ from cocite.pipeline.recommender import Recommender
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
 from cocite.text.pairs import PairSettings
+from cocite_jobs.training.fusion import _compared_orders
 from cocite_jobs.training.train import train
 
 TREES = {"trees": 10, "leaves": 7, "threads": 1}
-KEPT = {"trees": TREES, "keep": "always"}  # so few queries tell nothing of a stage
+KEPT = {"trees": TREES, "keep": "always"}  # so few queries prove nothing of a stage
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    synthetic = Synthetic(300, seed=3, context_rate=3.0)
-    last = int(synthetic.year([299])[0])
-    folder = tmp_path_factory.mktemp("c") / "store"
-    return build(synthetic, folder, split=by_year_name(last - 3, last - 1))
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=3, split=(3, 1), context_rate=3.0)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +89,9 @@ def test_all_members_work_together(
     assert np.isfinite(saved.scores).all()
 
 
-def test_what_does_not_fit_together_is_told(corpus: Corpus, bert: Path, model: Path, tmp_path: Path) -> None:
+def test_members_that_do_not_fit_together_are_refused(
+    corpus: Corpus, bert: Path, model: Path, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="holds no cross-encoder"):
         train(FinalRecipe(), corpus, tmp_path / "none")
     folder = tmp_path / "model"
@@ -112,6 +110,14 @@ def test_what_does_not_fit_together_is_told(corpus: Corpus, bert: Path, model: P
         Recommender.over(folder, _index(corpus, folder))
     with pytest.raises(InputError, match="holds no vectors of sentence"):
         Recommender.over(folder, _index(corpus, None))
+
+
+def test_a_fusion_is_compared_with_the_order_before_it_and_a_final_one_with_the_cross_encoder_too() -> None:
+    assert _compared_orders(["bm25", "nnrank"], "nnrank", 0) == ["nnrank"]
+    signals = ["bm25", "first-stage/gap", "nnrank/gap", "cross-encoder"]
+    assert _compared_orders(signals, "first-stage", 100) == ["nnrank", "cross-encoder"]
+    assert _compared_orders([*signals, "fusion/gap"], "first-stage", 100) == ["fusion", "cross-encoder"]
+    assert _compared_orders(["first-stage/gap"], "nnrank", 100) == ["first-stage", "cross-encoder"]
 
 
 def _index(corpus: Corpus, model: Path | None):

@@ -1,4 +1,4 @@
-"""What keeps a training from beginning, or from ending: another one, a folder that may not be written, a full disk."""
+"""Trainings that cannot begin or end: because of another one, a folder that may not be written, a full disk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from helpers.command_line import call
 from helpers.small_disk import run_on_disk, run_without_rights
 
 from cocite.artifacts import verify
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import training_lock
@@ -57,13 +55,8 @@ def call(command):
             code = ended.code
     return code, said.getvalue().strip().splitlines()
 """
-"""Defines ``call``: the exit code of a command line, and what it said on standard error."""
+"""Defines ``call``: the exit code of a command line, and the lines that it wrote on standard error."""
 CALL_EACH = CALL + "print(json.dumps([call(command) for command in json.loads(sys.argv[-1])]))"
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(60, seed=11), tmp_path_factory.mktemp("synth") / "store")
 
 
 @contextmanager
@@ -117,7 +110,7 @@ def command(corpus: Corpus, recipe: str, to: Path, *overrides: str) -> list[str]
     return ["train", recipe, *overrides, "--corpus", str(corpus.path), "--to", str(to), "--no-track"]
 
 
-def test_a_folder_that_may_not_be_written_is_told_before_anything_is_trained(
+def test_a_folder_that_may_not_be_written_is_refused_before_anything_is_trained(
     corpus: Corpus, tmp_path: Path
 ) -> None:
     folder = tmp_path / "model"
@@ -130,7 +123,7 @@ def test_a_folder_that_may_not_be_written_is_told_before_anything_is_trained(
     assert list(folder.iterdir()) == []
 
 
-def test_a_file_system_that_may_not_be_written_is_told(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_read_only_file_system_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     commands = json.dumps([command(corpus, "nnselect", tmp_path / "disk")])
     [(code, lines)] = json.loads(run_on_disk(tmp_path / "disk", CALL_EACH, commands, options="ro"))
     assert (code, len(lines)) == (1, 1)
@@ -138,7 +131,7 @@ def test_a_file_system_that_may_not_be_written_is_told(corpus: Corpus, tmp_path:
     assert lines[0].endswith(": cannot be written: read-only file system")
 
 
-def test_a_model_folder_that_is_a_file_is_told(
+def test_a_model_folder_that_is_a_file_is_refused(
     corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -150,7 +143,7 @@ def test_a_model_folder_that_is_a_file_is_told(
         )
 
 
-def test_what_a_model_may_not_replace_is_told_before_anything_is_trained(
+def test_a_folder_that_a_model_may_not_replace_is_refused_before_anything_is_trained(
     corpus: Corpus, tmp_path: Path
 ) -> None:
     (tmp_path / "nnselect").mkdir()
@@ -178,7 +171,7 @@ for free in map(int, sys.argv[4:]):
 """
 
 
-def test_a_full_disk_is_told_and_what_was_there_stays(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_the_earlier_model(corpus: Corpus, tmp_path: Path) -> None:
     train(load_recipe("nnselect", SMALL), corpus, tmp_path / "model")
     disk = tmp_path / "disk"
     again = json.dumps(command(corpus, "nnselect", disk / "model", *SMALL))
@@ -194,7 +187,7 @@ def test_a_full_disk_is_told_and_what_was_there_stays(corpus: Corpus, tmp_path: 
     assert remains == [["nnselect"], ["nnselect"], [".nnselect.checkpoint", "nnselect"]]
 
 
-def test_an_interrupt_is_one_word_and_leaves_what_was_there(corpus: Corpus, tmp_path: Path) -> None:
+def test_an_interrupt_is_one_word_and_leaves_the_earlier_model(corpus: Corpus, tmp_path: Path) -> None:
     model, log = tmp_path / "model", tmp_path / "log"
     train(load_recipe("nnselect", SMALL), corpus, model)
     digest = verify(model / "nnselect").digest

@@ -1,15 +1,12 @@
-"""What is made before the workers of a training start."""
-
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.manifests import MANIFEST, read_manifest
 from cocite.systems.cross_encoder.task import CrossEncoderRecipe
 from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
@@ -23,8 +20,8 @@ from cocite_jobs.training.registry import KINDS
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(300, seed=6), tmp_path_factory.mktemp("preparing") / "corpus")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=6)
 
 
 NEEDS = {kind: row.inputs for kind, row in KINDS.items() if row.inputs is not None}
@@ -46,31 +43,35 @@ RECIPES = {
 }
 
 
-def test_every_kind_that_needs_something_is_tried_here() -> None:
+def test_every_kind_with_inputs_has_a_recipe_here() -> None:
     assert set(RECIPES) == set(NEEDS)
 
 
 @pytest.mark.parametrize("kind", NEEDS)
-def test_it_is_made_once(corpus: Corpus, tmp_path: Path, kind: str) -> None:
-    told: list[str] = []
-    report = ProgressFunctions(stage=lambda name, _: told.append(name))
-    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), report)
-    assert told
+def test_an_input_is_made_once_and_again_when_it_was_made_of_others(
+    corpus: Corpus, tmp_path: Path, kind: str
+) -> None:
+    stages: list[str] = []
+    progress = ProgressFunctions(stage=lambda name, _: stages.append(name))
+    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
+    assert stages
     folder = tmp_path / NEEDS[kind].artifact
     digest = verify(folder).digest
-    assert not prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), report)
+    assert not prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
     (folder / MANIFEST).write_text(f'{{"format": 1, "kind": "{kind}", "meta": {{}}, "files": {{}}}}')
-    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), report)
+    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
     assert read_manifest(folder).digest == digest
 
 
-def test_it_is_put_where_the_model_folder_is(corpus: Corpus, tmp_path: Path) -> None:
+def test_an_input_is_put_into_a_remote_model_folder(corpus: Corpus, tmp_path: Path) -> None:
     from pyarrow import fs
 
-    place = Location("mock://model", str(tmp_path / "far"), fs.SubTreeFileSystem("/", fs.LocalFileSystem()))
-    assert prepare_inputs(RECIPES["cross-encoder"], corpus, place, ProgressFunctions())
-    assert verify(tmp_path / "far" / "candidates").kind == "candidates"
-    assert not prepare_inputs(RECIPES["cross-encoder"], corpus, place, ProgressFunctions())
+    location = Location(
+        "mock://model", str(tmp_path / "remote"), fs.SubTreeFileSystem("/", fs.LocalFileSystem())
+    )
+    assert prepare_inputs(RECIPES["cross-encoder"], corpus, location, ProgressFunctions())
+    assert verify(tmp_path / "remote" / "candidates").kind == "candidates"
+    assert not prepare_inputs(RECIPES["cross-encoder"], corpus, location, ProgressFunctions())
 
 
 def test_other_kinds_need_nothing(corpus: Corpus, tmp_path: Path) -> None:
