@@ -20,7 +20,6 @@ from cocite.evaluation.trec import (
     run_writer,
     strictly_falling,
     write_qrels,
-    write_run,
 )
 from cocite.protocols import NO_ROW, Ranking
 
@@ -30,6 +29,12 @@ def names(rows):
 
 
 ALL = Vocabulary(names(range(PAPERS)))
+
+
+def write_run(path, query_ids, ranking, ids=names, **options):
+    """Write one ranking as a run file."""
+    with run_writer(path, ids, **options) as writer:
+        writer.write(query_ids, ranking)
 
 
 @given(rankings())

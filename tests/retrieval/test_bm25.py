@@ -124,7 +124,7 @@ def test_search_is_the_sorted_scores(documents: list[str], query: str, k: int) -
 def test_shared_terms_add_up_to_the_score(documents: list[str], query: str) -> None:
     index = Bm25Index.build(documents)
     for row, score in enumerate(index.scores([query])[0]):
-        terms = index.shared_terms(query, row, limit=99)
+        terms = index.shared_terms(query, [row], limit=99)[0]
         assert sum(weight for _, weight in terms) == pytest.approx(float(score), rel=1e-5, abs=1e-6)
         held = set(index.tokenizer.words(documents[row])) & set(index.tokenizer.words(query))
         assert {word for word, _ in terms} == held

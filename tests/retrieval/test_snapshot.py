@@ -94,15 +94,15 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
     assert len(new.contexts) == len(new.history.contexts) == len(new.ballots)
     for document in range(len(new.contexts)):
         text = new.corpus.contexts.take("text", [new.history.contexts[document]])[0]
-        held = {word for word, _ in new.contexts.shared_terms(text, document, 99)}
+        held = {word for word, _ in new.contexts.shared_terms(text, [document], 99)[0]}
         assert held == set(new.contexts.tokenizer.words(strip_marks(text)))
-        near = {word for word, _ in new.anchors.windows.shared_terms(text, document, 99)}
+        near = {word for word, _ in new.anchors.windows.shared_terms(text, [document], 99)[0]}
         assert near == set(new.contexts.tokenizer.words(around_gap(text)))
     # A paper's anchor text is all that cites it, old and new; what nothing new cites keeps its scores.
     citing = new.corpus.context_cited.transpose(86)
     for texts, form in ((new.anchors.whole, strip_marks), (new.anchors.near, around_gap)):
         assert len(texts) == 86
-        assert np.isclose(texts.scores(["quokka"])[0, 4], texts.shared_terms("quokka", 4)[0][1])
+        assert np.isclose(texts.scores(["quokka"])[0, 4], texts.shared_terms("quokka", [4])[0][0][1])
         for row in range(86):
             said = new.corpus.contexts.take("text", citing[row])
             assert texts.lengths[row] == sum(len(texts.tokenizer.words(form(text))) for text in said)

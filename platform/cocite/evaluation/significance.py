@@ -25,7 +25,6 @@ class Comparison:
         p: two-sided p value.
         d: Cohen's d, the difference in units of the two runs' pooled standard deviation (.2 small, .5 medium,
             .8 large).
-        d_paired: the difference in units of the standard deviation of the per-query differences.
     """
 
     queries: int
@@ -37,7 +36,6 @@ class Comparison:
     t: float
     p: float
     d: float
-    d_paired: float
 
 
 def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Comparison:
@@ -77,7 +75,6 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Comparis
         t=t,
         p=p,
         d=_ratio(mean, pooled),
-        d_paired=_ratio(mean, deviation),
     )
 
 

@@ -85,14 +85,6 @@ def run_writer(path: str | Path, names: Names, *, tag: str = "cocite") -> Iterat
         yield RunWriter(file, names, tag)
 
 
-def write_run(
-    path: str | Path, query_ids: Sequence[str], ranking: Ranking, names: Names, *, tag: str = "cocite"
-) -> None:
-    """Write one ranking as a run file."""
-    with run_writer(path, names, tag=tag) as writer:
-        writer.write(query_ids, ranking)
-
-
 def write_qrels(path: str | Path, query_ids: Sequence[str], relevant: CSR, names: Names) -> None:
     """Write the relevant papers of each query, all of grade 1."""
     if len(query_ids) != len(relevant):

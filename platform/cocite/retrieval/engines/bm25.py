@@ -223,14 +223,17 @@ class Bm25Index:
         held = self._weighed(counts.tocsr())
         return np.asarray((held @ self._query_counts([text]).T).toarray(), np.float32).ravel()
 
-    def shared_terms(self, text: str, row: int, limit: int = 10) -> list[tuple[str, float]]:
-        """The words that a query and a document share, with what each adds to the score, heaviest first."""
-        return self.shared_terms_of(text, [row], limit)[0]
-
-    def shared_terms_of(
+    def shared_terms(
         self, text: str, rows: Sequence[int], limit: int = 10, ignore: Collection[str] = ()
     ) -> list[list[tuple[str, float]]]:
-        """As :meth:`shared_terms` for several documents, the words of ``ignore`` left out."""
+        """For each document, the words that it shares with a query and what each adds to the score, heaviest first.
+
+        Args:
+            text: the query.
+            rows: the documents.
+            limit: the most words of a document.
+            ignore: words to leave out.
+        """
         names = {number: word for word, number in self._split(text) if word not in ignore}
         query = self._query_counts([text])
         times = np.zeros(len(self.vocabulary), np.int64)
