@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cocite import ranking_metrics
 from cocite.errors import InputError, nearest
 from cocite.evaluation.hits import Hits
-
-Values = NDArray[np.float64]
+from cocite.ranking_metrics import Values
 
 LOCAL = ("MRR", "R@10", "R@20", "R@100", "R@1000", "R@2000", "MAP@10")
 """What the local and co-citation protocols report."""
@@ -36,26 +35,26 @@ GLOBAL = ("P@10", "P@20", "R@20", "F1@20", "MRR", "R@100", "R@1000")
 
 def precision(hits: Hits, k: int) -> Values:
     """P@k of each query: relevant papers among the first k, divided by k. NaN without relevant papers."""
-    return _judged(hits, _found(hits, k) / k)
+    return _judged(hits, ranking_metrics.precision_of(_retrieved(hits, k), k))
 
 
 def recall(hits: Hits, k: int) -> Values:
     """R@k of each query: the share of its relevant papers among the first k. NaN without relevant papers."""
-    return _found(hits, k) / np.where(hits.relevant, hits.relevant, np.nan)
+    return _judged(hits, ranking_metrics.recall_of(_retrieved(hits, k), hits.relevant))
 
 
 def f1(hits: Hits, k: int) -> Values:
     """Harmonic mean of each query's own P@k and R@k; 0 where both are 0."""
-    return _harmonic(precision(hits, k), recall(hits, k))
+    return ranking_metrics.f1(precision(hits, k), recall(hits, k))
 
 
 def reciprocal_rank(hits: Hits, k: int | None = None) -> Values:
     """One over the rank of the first relevant paper (of the first k, when given), 0 when none is ranked."""
-    first = np.zeros(len(hits))
+    first = np.zeros(len(hits), np.int32)
     judged = hits.relevant > 0
-    ranks = hits.ranks[hits.indptr[:-1][judged]]
-    first[judged] = np.where(ranks <= min(k or hits.depth, hits.depth), 1 / ranks, 0)
-    return _judged(hits, first)
+    ranks = hits.ranks[hits.indptr[:-1][judged]]  # ascending within a query
+    first[judged] = np.where(ranks <= min(k or hits.depth, hits.depth), ranks, 0)
+    return _judged(hits, ranking_metrics.reciprocal_rank_of(first))
 
 
 def average_precision(hits: Hits, k: int) -> Values:
@@ -94,8 +93,8 @@ class Metric:
     def mean(self, hits: Hits) -> float:
         """The value of the whole set of queries; those without relevant papers do not count."""
         if self.kind == "F1" and self.k is not None:
-            return float(_harmonic(_mean(precision(hits, self.k)), _mean(recall(hits, self.k))))
-        return float(_mean(self.per_query(hits)))
+            return float(ranking_metrics.f1(_mean(precision(hits, self.k)), _mean(recall(hits, self.k))))
+        return _mean(self.per_query(hits))
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,8 @@ def _depth(k: int | None) -> int:
     return k
 
 
-def _found(hits: Hits, k: int) -> Values:
+def _retrieved(hits: Hits, k: int) -> Values:
+    """(Q,) how many relevant papers stand among the first k."""
     return np.bincount(hits.owners[hits.ranks <= k], minlength=len(hits)).astype(np.float64)
 
 
@@ -151,11 +151,6 @@ def _judged(hits: Hits, values: Values) -> Values:
     return np.where(hits.relevant > 0, values, np.nan)
 
 
-def _mean(values: Values) -> np.float64:
+def _mean(values: Values) -> float:
     known = values[~np.isnan(values)]
-    return np.float64(known.mean() if len(known) else np.nan)
-
-
-def _harmonic(a: Values | np.float64, b: Values | np.float64) -> Values:
-    total = np.asarray(a + b)
-    return np.asarray(np.divide(2 * a * b, total, out=np.array(total, np.float64), where=total != 0))
+    return float(known.mean()) if len(known) else float("nan")
