@@ -78,7 +78,7 @@ def reciprocal_rank_of(first: NDArray[np.integer[Any]]) -> Values:
         >>> reciprocal_rank_of(np.array([1, 4, 0]))
         array([1.  , 0.25, 0.  ])
     """
-    return np.divide(1.0, first, out=np.zeros(len(first)), where=first > 0)
+    return np.asarray(np.divide(1.0, first, out=np.zeros(len(first)), where=first > 0))
 
 
 def f1(precision: Values | float, recall: Values | float) -> Values:

@@ -36,7 +36,7 @@ def every(index: Index) -> list[Retriever]:
         Bm25Retriever(index, "title", "abstract"),
         CitingSentences(index),
         Neighbours(index),
-        Neighbours(index, nearest=5, by=VectorRetriever(index, HashEncoder())),
+        Neighbours(index, neighbours=5, by=VectorRetriever(index, HashEncoder())),
         VectorRetriever(index, HashEncoder()),
     ]
 
@@ -114,20 +114,20 @@ def test_key_terms_are_the_rare_and_the_repeated(index: Index) -> None:
 
 def test_a_papers_own_contexts_never_vote(corpus: Corpus, index: Index) -> None:
     queries = queries_of(corpus, range(0, len(corpus.contexts), 9))
-    sentences = CitingSentences(index, nearest=len(corpus.contexts))
-    voters = sentences.voters(queries)
+    sentences = CitingSentences(index, sentences=len(corpus.contexts))
+    voters = sentences.nearest(queries)
     for query, rows in zip(queries, voters.rows, strict=True):
         assert query.paper not in index.context_papers[rows[rows != NO_ROW]]
     # A stranger with the same words does hear them.
     stranger = Query("s", context=queries[3].context)
-    best = sentences.voters([stranger]).rows[0, 0]
+    best = sentences.nearest([stranger]).rows[0, 0]
     assert index.context_papers[best] == queries[3].paper
 
 
 def test_evidence_names_sentences_and_neighbours_that_cite(corpus: Corpus, index: Index) -> None:
     queries = queries_of(corpus, range(200, 220))
     sentences, neighbours = CitingSentences(index), Neighbours(index)
-    heard, near = sentences.voters(queries), neighbours.voters(queries)
+    heard, near = sentences.nearest(queries), neighbours.nearest(queries)
     cited, votes = sentences.count(heard).ranking(1).rows[:, 0], neighbours.count(near).ranking(1).rows[:, 0]
     for i in range(len(queries)):
         shown = sentences.evidence(heard, i, int(cited[i]))
@@ -146,7 +146,7 @@ def test_evidence_names_sentences_and_neighbours_that_cite(corpus: Corpus, index
 def test_nothing_of_after_the_history_is_heard(corpus: Corpus) -> None:
     index = Index.build(corpus, History.until(corpus, 2004))
     queries = queries_of(corpus, range(200, 210))
-    heard = CitingSentences(index).voters(queries).rows
+    heard = CitingSentences(index).nearest(queries).rows
     assert corpus.years[index.context_papers[heard[heard != NO_ROW]]].max() <= 2004
     rows = Neighbours(index).search(queries, 80).rows
     assert set(rows[rows != NO_ROW].tolist()) <= set(History.until(corpus, 2004).cites.indices.tolist())

@@ -23,13 +23,14 @@ from cocite.protocols import Query
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
-from cocite.retrieval.index.index import Index, paper_texts
+from cocite.retrieval.index.documents import paper_texts
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions, verify_index
-from cocite.retrieval.index.versions import Versions
+from cocite.retrieval.index.versions import VersionedFolder
 from cocite.retrieval.signals.anchors import Anchors, window_texts
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours
-from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.retrieval.vector_retriever import VectorRetriever
 from cocite.text.gaps import around_gap, strip_marks
 
@@ -46,7 +47,7 @@ def same(one: Index, other: Index, queries: list[Query]) -> None:
 
 def anchor_scores(index: Index, queries: list[Query]) -> np.ndarray:
     """(2, Q, N) scores of the contexts and of the words next to the gap."""
-    anchors, own = Anchors(index), OwnLinks(index, queries)
+    anchors, own = Anchors(index), SelfCitations(index, queries)
     contexts = [strip_marks(query.context) for query in queries]
     return np.stack([anchors.scores(contexts, own), anchors.scores(window_texts(queries), own, near=True)])
 
@@ -88,10 +89,10 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
     found = Bm25Retriever(new, "title").search([Query("q", title="study83")], 1)
     assert new.corpus.ids(found.rows[0]) == ["p83"]
     sentences = CitingSentences(new)
-    voters = sentences.voters([Query("q", context="quokka")])
+    voters = sentences.nearest([Query("q", context="quokka")])
     assert sentences.count(voters).ranking(1).rows[0, 0] == new.corpus.row("p4")
     assert sentences.evidence(voters, 0, new.corpus.row("p4")) == ((82, late.text),)
-    assert len(new.contexts) == len(new.history.contexts) == len(new.ballots)
+    assert len(new.contexts) == len(new.history.contexts) == len(new.cited_by_context)
     for document in range(len(new.contexts)):
         text = new.corpus.contexts.take("text", [new.history.contexts[document]])[0]
         held = {word for word, _ in new.contexts.shared_terms(text, [document], 99)[0]}
@@ -106,7 +107,7 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
         for row in range(86):
             said = new.corpus.contexts.take("text", citing[row])
             assert texts.lengths[row] == sum(len(texts.tokenizer.words(form(text))) for text in said)
-    untouched = np.setdiff1d(np.arange(80), new.ballots.indices[len(old.ballots.indices) :])
+    untouched = np.setdiff1d(np.arange(80), new.cited_by_context.indices[len(old.cited_by_context.indices) :])
     before, after = (anchor_scores(index, queries)[:, :, untouched] for index in (old, new))
     np.testing.assert_allclose(after, before, rtol=1e-6)
     np.testing.assert_array_equal(new.vectors["hash"].raw[:80], old.vectors["hash"].raw)
@@ -183,7 +184,7 @@ def test_removed_papers_are_not_found_and_do_not_speak(
     asked = queries_of(corpus, range(100, 110))
     np.testing.assert_allclose(anchor_scores(gone, asked), anchor_scores(fresh, asked), rtol=1e-6)
     assert not len(gone.history.cites[60])
-    assert 60 not in Neighbours(gone).voters(queries).rows
+    assert 60 not in Neighbours(gone).nearest(queries).rows
     again = IndexSnapshot.add(root, make_records(2, start=80), encoders=[encoder])
     assert not again.alive[[4, 60]].any()
     assert not np.isin(60, again.context_papers)
@@ -198,14 +199,14 @@ def test_unchanged_files_are_linked_and_old_versions_go(corpus: Corpus, root: Pa
     one, two = (snapshot.path / "bm25-text" / "postings.data.npy" for snapshot in (first, second))
     assert one.stat().st_ino == two.stat().st_ino
     IndexSnapshot.remove(root, ["p2"])
-    assert Versions(root).names() == ["000001", "000002", "000003"], "the first is still open"
+    assert VersionedFolder(root).names() == ["000001", "000002", "000003"], "the first is still open"
     first.close()
     IndexSnapshot.remove(root, ["p3"])
-    assert Versions(root).names() == ["000002", "000003", "000004"]
+    assert VersionedFolder(root).names() == ["000002", "000003", "000004"]
     assert len(second.corpus.paper(5).title) > 0
     del second
     IndexSnapshot.remove(root, ["p5"], keep=1)
-    assert Versions(root).names() == ["000005"]
+    assert VersionedFolder(root).names() == ["000005"]
     assert [entry["current"] for entry in list_versions(root)] == [True]
 
 
@@ -234,7 +235,7 @@ def test_a_failed_change_leaves_the_old_version(corpus: Corpus, root: Path) -> N
 def _hold(
     root: str, held: multiprocessing.synchronize.Event, done: multiprocessing.synchronize.Event
 ) -> None:
-    with Versions(root).writing():
+    with VersionedFolder(root).writing():
         held.set()
         done.wait(30)
 
@@ -330,8 +331,8 @@ def test_a_new_version_takes_over_the_vectors_it_can(
     assert (first.path / file).samefile(second.path / file)
     IndexSnapshot.create(corpus, root, encoders=[encoder], vector_kind="hnsw")
     assert encoder.encoded == 80, "another kind of index is built anew"
-    for version in Versions(root).names():
-        path = Versions(root).folder(version) / file
+    for version in VersionedFolder(root).names():
+        path = VersionedFolder(root).folder(version) / file
         data = path.read_bytes()
         path.write_bytes(data[:-4] + b"\0\0\0\1")
     IndexSnapshot.create(corpus, root, encoders=[encoder])
@@ -374,7 +375,7 @@ def test_damage_is_named(corpus: Corpus, root: Path) -> None:
 
 
 def test_any_flipped_bit_of_current_is_refused(tmp_path: Path) -> None:
-    versions = Versions(tmp_path)
+    versions = VersionedFolder(tmp_path)
     for name in map("{:06d}".format, range(1, 70)):
         (tmp_path / "versions" / name).mkdir(parents=True)
     versions.publish("000042")
@@ -384,9 +385,9 @@ def test_any_flipped_bit_of_current_is_refused(tmp_path: Path) -> None:
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
         with pytest.raises(IntegrityError, match=r"CURRENT: damaged: .* names no version .*000069"):
-            versions.pin()
+            versions.lock()
     path.write_text("000042\n")  # as an earlier cocite wrote it, or a hand
-    assert versions.pin()[0] == "000042"
+    assert versions.lock()[0] == "000042"
 
 
 def test_an_index_without_anchor_texts_is_to_be_built_again(corpus: Corpus, root: Path) -> None:
@@ -421,7 +422,7 @@ def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, en
 
 
 def test_k1_and_b_of_a_field_are_kept_whatever_becomes_of_the_index(corpus: Corpus, root: Path) -> None:
-    asked = Bm25Fields.given(["text.k1=2", "text.b=0.3"], option="--bm25")
+    asked = Bm25Fields.from_options(["text.k1=2", "text.b=0.3"], option="--bm25")
     snapshot = IndexSnapshot.create(corpus, root, bm25=asked)
     queries = queries_of(corpus, range(20))
     texts = [strip_marks(query.context) for query in queries]

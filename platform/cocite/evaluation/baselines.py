@@ -11,7 +11,8 @@ from cocite.corpus.store import Corpus
 from cocite.protocols import Query, Ranking
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.index import Index, paper_texts
+from cocite.retrieval.index.documents import paper_texts
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm
 
 LOCAL_FORM = QueryForm.CONTEXT_TITLE

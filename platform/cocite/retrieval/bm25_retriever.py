@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from cocite.errors import InputError, nearest
 from cocite.protocols import Query, Ranking
-from cocite.retrieval.index.index import Index, found, search_dense
+from cocite.retrieval.dense_search import keep_positive, search_dense
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm, query_texts
 
 
@@ -43,4 +44,4 @@ class Bm25Retriever:
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query; a paper that shares no word is not found."""
-        return search_dense(queries, k, len(self.index), lambda block: found(self.scores(block)))
+        return search_dense(queries, k, len(self.index), lambda block: keep_positive(self.scores(block)))
