@@ -7,7 +7,7 @@ from hypothesis import given
 
 from cocite.corpus.csr import CSR
 from cocite.errors import InputError
-from cocite.evaluation import confirm
+from cocite.evaluation import reference_metrics
 from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric, means, measure
 from cocite.evaluation.trec import strictly_falling
@@ -36,7 +36,7 @@ def test_precision_recall_and_reciprocal_rank_are_those_of_ir_measures(case):
     names = [f"{kind}@{k}" for kind in "PR" for k in DEPTHS] + ["MRR", "MRR@3"]
     ours = measure(Hits.of(ranking, relevant), names)
     qrels, run = as_library(ranking, relevant)
-    theirs = confirm.per_query(qrels, [run], names)
+    theirs = reference_metrics.per_query(qrels, [run], names)
     for metric in names:
         for q, rows in enumerate(relevant):
             if rows:
@@ -44,7 +44,7 @@ def test_precision_recall_and_reciprocal_rank_are_those_of_ir_measures(case):
             else:
                 assert np.isnan(ours.per_query[metric][q])
     if any(relevant):
-        for metric, value in confirm.means(qrels, [run], names).items():
+        for metric, value in reference_metrics.means(qrels, [run], names).items():
             assert ours.means[metric] == pytest.approx(value, abs=1e-6)
 
 

@@ -27,8 +27,8 @@ def folder(root: Path, *parts: str) -> Path:
 
 
 def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
-    assert systems.offered(None) == ["bm25", "first"]
-    assert systems.offered(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
+    assert systems.available(None) == ["bm25", "first"]
+    assert systems.available(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
     everything = (
         "nnselect",
         "nnrank",
@@ -40,17 +40,17 @@ def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
         "final",
     )
     whole = folder(tmp_path / "b", *everything)
-    assert systems.offered(whole) == list(systems.SYSTEMS)
-    assert systems.chosen(whole, ["cross", "bm25"], where="--stages") == ["cross", "bm25"]
-    assert systems.chosen(None, ["first-without-neural", "full"], where="--stages") == [
+    assert systems.available(whole) == list(systems.SYSTEMS)
+    assert systems.select(whole, ["cross", "bm25"], where="--stages") == ["cross", "bm25"]
+    assert systems.select(None, ["first-without-neural", "full"], where="--stages") == [
         "first-without-neural",
         "full",
     ]
     for name in ("cross", "hatten", "fusion"):
         with pytest.raises(InputError, match=f"lacks the parts of '{name}'"):
-            systems.chosen(folder(tmp_path / name, "nnselect"), [name], where="--stages")
+            systems.select(folder(tmp_path / name, "nnselect"), [name], where="--stages")
     with pytest.raises(InputError, match="did you mean 'hatten'"):
-        systems.chosen(whole, ["haten"], where="--stages")
+        systems.select(whole, ["haten"], where="--stages")
 
 
 def test_encoders_are_loaded_for_those_who_need_them(tmp_path: Path) -> None:

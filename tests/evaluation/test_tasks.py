@@ -7,9 +7,9 @@ from cocite.corpus.records import SPLITS
 from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
-from cocite.evaluation.judge import Authors, confirmed, judge
 from cocite.evaluation.metrics import means
-from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.evaluation.run_files import AuthorLookup, evaluate_run_file, reference_means
+from cocite.evaluation.trec import DocumentNumbers, read_qrels
 from cocite.retrieval.query_forms import QueryForm
 
 TEST = SPLITS.index("test")
@@ -72,7 +72,7 @@ def test_the_baseline_mixes_kinds_of_queries_and_never_finds_the_query_itself(sp
     mixed = [query for pair in zip(local.queries, whole.queries, strict=True) for query in pair]
     ranking = baseline.search(mixed, 30)
     np.testing.assert_array_equal(ranking.rows[::2], baseline.local.search(local.queries, 30).rows)
-    np.testing.assert_array_equal(ranking.rows[1::2], baseline.whole.search(whole.queries, 30).rows)
+    np.testing.assert_array_equal(ranking.rows[1::2], baseline.global_.search(whole.queries, 30).rows)
     assert not (ranking.rows == np.array([query.paper for query in mixed])[:, None]).any()
 
 
@@ -82,16 +82,16 @@ def test_a_written_run_is_judged_as_it_was_measured(split_corpus, tmp_path):
     done = []
     outcome = experiment.run(task, search, k=200, batch=7, to=tmp_path / "run", advance=done.append)
     assert sum(done) == len(task)
-    experiment.write_task(task, tmp_path / "qrels")
+    experiment.write_task_qrels(task, tmp_path / "qrels")
     qrels = read_qrels(tmp_path / "qrels")
     ids = split_corpus.ids(range(len(split_corpus)))
-    authors = Authors(
+    authors = AuthorLookup(
         {q.id: q.authors for q in task.queries}, lambda rows: split_corpus.papers.take("authors", rows)
     )
-    judged = judge(tmp_path / "run", qrels, Vocabulary(ids), authors=authors)
+    judged = evaluate_run_file(tmp_path / "run", qrels, DocumentNumbers(ids), authors=authors)
     metrics = ("MRR", "R@10", "R@100", "MAP@10", "P@5", "F1@5")
     assert means(judged.hits, metrics) == pytest.approx(means(outcome.hits, metrics))
-    assert confirmed(tmp_path / "run", qrels, metrics) == pytest.approx(
+    assert reference_means(tmp_path / "run", qrels, metrics) == pytest.approx(
         {
             name: value
             for name, value in means(outcome.hits, metrics).items()
@@ -105,12 +105,12 @@ def test_a_written_run_is_judged_as_it_was_measured(split_corpus, tmp_path):
 def test_queries_that_a_run_lacks_count_as_zero_and_foreign_ones_are_left_out(tmp_path):
     (tmp_path / "qrels").write_text("a 0 x 1\nb 0 y 1\nb 0 z 1\nc 0 x 0\n")
     (tmp_path / "run").write_text("z Q0 x 1 9 t\nb Q0 w 1 2 t\nb Q0 z 2 1 t\n")
-    judged = judge(tmp_path / "run", read_qrels(tmp_path / "qrels"))
+    judged = evaluate_run_file(tmp_path / "run", read_qrels(tmp_path / "qrels"))
     assert (judged.ids, judged.missing, judged.unjudged) == (["a", "b", "c"], 2, 1)
     assert means(judged.hits, ["MRR", "R@10"]) == {"MRR": 0.25, "R@10": 0.25}
     (tmp_path / "other").write_text("z Q0 x 1 9 t\n")
     with pytest.raises(InputError, match="no query of the run"):
-        judge(tmp_path / "other", read_qrels(tmp_path / "qrels"))
+        evaluate_run_file(tmp_path / "other", read_qrels(tmp_path / "qrels"))
 
 
 # The reference table of the ACL corpus: queries of the whole test split.

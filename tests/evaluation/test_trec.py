@@ -14,7 +14,7 @@ from cocite.errors import InputError, NotFoundError
 from cocite.evaluation import trec
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.trec import (
-    Vocabulary,
+    DocumentNumbers,
     read_qrels,
     read_run,
     run_writer,
@@ -28,7 +28,7 @@ def names(rows):
     return [name(row) for row in rows]
 
 
-ALL = Vocabulary(names(range(PAPERS)))
+ALL = DocumentNumbers(names(range(PAPERS)))
 
 
 def write_run(path, query_ids, ranking, ids=names, **options):

@@ -11,7 +11,7 @@ import numpy as np
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
 from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
@@ -172,14 +172,14 @@ class _Training:
         report.log(metrics, 0)
         return Trained(self.to / self.name, metrics, {"seconds": time.monotonic() - self.began, **details})
 
-    def _task(self, kind: str, reserve: float, seed: int, *, apart: bool) -> Task:
+    def _task(self, kind: str, reserve: float, seed: int, *, apart: bool) -> EvalTask:
         """Some dev queries of a kind: those of the reserved manuscripts, or those of the others."""
         task = tasks.build(self.corpus, kind, "dev")
         papers = np.array([query.paper for query in task.queries], np.int32)
         mine = np.flatnonzero(reserved(papers, reserve, seed) == apart)
         if not len(mine):
             raise InputError(f"no dev manuscript is left for {self.name}")
-        return task.take(tasks.drawn(mine, self.recipe.queries, self.recipe.seed))
+        return task.take(tasks.draw_sample(mine, self.recipe.queries, self.recipe.seed))
 
 
 def _rivals(signals: Collection[str], before: str, rerank: int) -> list[str]:

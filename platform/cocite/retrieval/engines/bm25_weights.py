@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 BLOCK = 100_000
 """Documents weighed at a time."""
@@ -48,7 +48,7 @@ class TermWeighting:
 
     Example:
         >>> weighting = TermWeighting(lucene_idf(np.array([1, 4]), 4), mean_length=5.0, k1=1.2, b=0.75)
-        >>> weighting.weights([0, 0], [1, 2], [5, 5]).round(3)
+        >>> weighting.weights(np.array([0, 0]), np.array([1, 2]), np.array([5, 5])).round(3)
         array([0.547, 0.752])
     """
 
@@ -57,7 +57,7 @@ class TermWeighting:
     k1: float
     b: float
 
-    def weights(self, words: ArrayLike, times: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
+    def weights(self, words: NDArray[Any], times: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
         """(n,) the weight of each occurring word.
 
         Args:
@@ -65,8 +65,8 @@ class TermWeighting:
             times: (n,) how often the document holds the word.
             lengths: (n,) number of words of the document.
         """
-        saturation = self.k1 * (1 - self.b + self.b * np.asarray(lengths) / self.mean_length)
-        weight: NDArray[np.float64] = self.idf[np.asarray(words)] * times / (times + saturation)
+        saturation = self.k1 * (1 - self.b + self.b * lengths / self.mean_length)
+        weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
         return weight
 
     def weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
