@@ -1,3 +1,5 @@
+"""Metrics: against public evaluators, and by hand."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,7 +7,6 @@ import pytest
 from helpers.rankings import name, rankings
 from hypothesis import given
 
-from cocite.corpus.csr import CSR
 from cocite.errors import InputError
 from cocite.evaluation import reference_metrics
 from cocite.evaluation.hits import UNRANKED, Hits
@@ -99,37 +100,6 @@ def test_values_by_hand():
     assert values.means["F1@4"] == pytest.approx(2 * p * r / (p + r))
 
 
-@given(rankings())
-def test_chunks_and_batches_change_nothing(case):
-    import cocite.evaluation.hits as module
-
-    ranking, relevant = case
-    whole = Hits.of(ranking, relevant)
-    before, module.CELLS = module.CELLS, 3
-    try:
-        chunked = Hits.of(ranking, relevant)
-    finally:
-        module.CELLS = before
-    parts = Hits.concatenate(
-        [
-            Hits.of(Ranking(ranking.rows[i : i + 1], ranking.scores[i : i + 1]), relevant[i : i + 1])
-            for i in range(len(ranking))
-        ]
-    )
-    for other in (chunked, parts):
-        for array in ("indptr", "ranks", "rows"):
-            np.testing.assert_array_equal(getattr(whole, array), getattr(other, array))
-        assert other.depth == whole.depth
-
-
-def test_csr_and_lists_agree_and_lengths_are_checked():
-    ranking = Ranking(np.array([[1, 2], [2, 3]], np.int32), np.zeros((2, 2), np.float32))
-    built = CSR.build([0, 1, 1], [2, 3, 9], 2)
-    np.testing.assert_array_equal(Hits.of(ranking, built).ranks, Hits.of(ranking, [[2], [3, 9]]).ranks)
-    with pytest.raises(ValueError, match="2 rankings but 1"):
-        Hits.of(ranking, [[1]])
-
-
 def test_no_queries_and_no_depth():
     none = Hits.of(Ranking(np.zeros((0, 5), np.int32), np.zeros((0, 5), np.float32)), [])
     assert np.isnan(means(none, LOCAL)["MRR"])
@@ -140,7 +110,7 @@ def test_no_queries_and_no_depth():
 @pytest.mark.parametrize(
     ("text", "message"), [("RR@", "no metric"), ("P", "needs a depth"), ("NDCG@5", "no metric")]
 )
-def test_an_unknown_metric_is_told_in_a_sentence(text, message):
+def test_an_unknown_metric_is_refused(text, message):
     with pytest.raises(InputError, match=message):
         Metric.parse(text)
 

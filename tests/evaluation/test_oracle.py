@@ -1,12 +1,13 @@
+"""Oracle candidates, reranked heads, and scores that are computed once."""
+
+from __future__ import annotations
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
-from cocite.evaluation.hits import Hits
-from cocite.evaluation.metrics import measure
 from cocite.evaluation.oracle import CachedReranker, add_relevant, rerank_head
-from cocite.evaluation.report import MarkedFloat, format_cell, marked_table
 from cocite.protocols import NO_ROW, Query, Ranking
 
 
@@ -72,24 +73,3 @@ def test_no_pair_is_scored_twice_and_scores_are_the_same(calls):
             remembered.score(queries, asked)[real], plain.score(queries, asked)[real]
         )
     assert len(counting.pairs) == len(set(counting.pairs)) == remembered.scored
-
-
-def test_marks_tell_what_is_significantly_better_or_worse():
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, 50, (60, 1))
-    cited = relevant(*[[1000 + i] for i in range(60)])
-
-    def system(shift):
-        rows = np.tile(np.arange(100), (60, 1))
-        places = np.clip(first[:, 0] + shift, 0, 99)
-        rows[np.arange(60), places] = 1000 + np.arange(60)
-        return measure(Hits.of(ranking(rows), cited), ["MRR", "R@100"])
-
-    table = marked_table(
-        "t", {"base": system(5), "good": system(0), "bad": system(30)}, "base", more={"ms": [1.0, 2.0, 3.0]}
-    )
-    assert table.columns == ["system", "MRR", "R@100", "ms"]
-    marks = {row[0]: [cell.mark for cell in row[1:3]] for row in table.rows}
-    assert marks == {"base": ["", ""], "good": ["*", ""], "bad": ["-", ""]}
-    assert format_cell(MarkedFloat(0.5, "*")) == "0.500*"
-    assert table.records()[1]["MRR"] == float(table.rows[1][1])

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
 from cocite.artifacts import publish
-from cocite.corpus.builder import build
 from cocite.corpus.history import History
-from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import systems
 from cocite.protocols import Query
@@ -26,7 +25,7 @@ def folder(root: Path, *parts: str) -> Path:
     return root
 
 
-def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
+def test_available_systems_follow_from_the_members(tmp_path: Path) -> None:
     assert systems.available(None) == ["bm25", "first"]
     assert systems.available(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
     everything = (
@@ -53,8 +52,8 @@ def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
         systems.select(whole, ["haten"], where="--stages")
 
 
-def test_encoders_are_loaded_for_those_who_need_them(tmp_path: Path) -> None:
-    corpus = build(Synthetic(60, seed=1), tmp_path / "corpus")
+def test_encoders_are_loaded_for_systems_that_use_them(tmp_path: Path, synthetic: SyntheticCorpora) -> None:
+    corpus = synthetic(60, seed=1)
     bert = tiny_bert(tmp_path / "bert", ["parsing"])
     model = tmp_path / "model"
     save_sentence_encoder(model / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})

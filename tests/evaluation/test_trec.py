@@ -126,7 +126,7 @@ def test_a_failed_run_leaves_the_old_file(tmp_path):
             writer.write(["q"], ranking)
             raise RuntimeError("stop")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="stop"):
         fails()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -168,7 +168,7 @@ def test_scores_decide_the_order_and_the_later_id_a_tie(tmp_path):
         ("q Q0 a 1 2 " + "t" * 5000, "line 1: longer than"),
     ],
 )
-def test_bad_runs_are_told_with_their_line(tmp_path, text, message):
+def test_bad_runs_are_refused_with_their_line(tmp_path, text, message):
     path = tmp_path / "run"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -184,7 +184,7 @@ def test_bad_runs_are_told_with_their_line(tmp_path, text, message):
         ("", "holds no judgement"),
     ],
 )
-def test_bad_qrels_are_told_with_their_line(tmp_path, text, message):
+def test_bad_qrels_are_refused_with_their_line(tmp_path, text, message):
     path = tmp_path / "qrels"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -192,7 +192,7 @@ def test_bad_qrels_are_told_with_their_line(tmp_path, text, message):
 
 
 def test_files_that_are_no_text(tmp_path):
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="no such file"):
         read_qrels(tmp_path / "none")
     with pytest.raises(InputError, match="cannot be read"):
         read_qrels(tmp_path)

@@ -136,7 +136,7 @@ def test_additions_do_not_change_what_is_known_of_a_corpus_split_by_year(corpus:
     assert len(new.contexts) == len(old.contexts)
 
 
-def test_removed_papers_are_not_found_and_do_not_speak(
+def test_removed_papers_are_not_retrieved_and_do_not_vote(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:
     IndexSnapshot.create(corpus, root, encoders=[encoder])
