@@ -14,7 +14,7 @@ import numpy as np
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
 from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
@@ -213,7 +213,7 @@ class _FusionTraining:
             self.to / self.name, metrics, {"seconds": time.monotonic() - self.began, **details}
         )
 
-    def _task(self, kind: str, reserve: float, seed: int, *, is_reserved: bool) -> Task:
+    def _task(self, kind: str, reserve: float, seed: int, *, is_reserved: bool) -> EvalTask:
         """A sample of the dev queries of a kind, from the reserved manuscripts or from the others.
 
         Raises:
@@ -224,7 +224,7 @@ class _FusionTraining:
         rows = np.flatnonzero(reserved(papers, reserve, seed) == is_reserved)
         if not len(rows):
             raise InputError(f"no dev manuscript is left for {self.name}")
-        return task.take(tasks.drawn(rows, self.recipe.queries, self.recipe.seed))
+        return task.take(tasks.draw_sample(rows, self.recipe.queries, self.recipe.seed))
 
 
 def _compared_orders(signals: Collection[str], before: str, rerank: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The same metrics through ir_measures, a public evaluator: to check a run against code that is not cocite's."""
+"""The same metrics through ir_measures, a public evaluator: to check a run by code that is not cocite's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import numpy as np
 from cocite.evaluation.metrics import Metric
 
 
-def has(metric: str) -> bool:
-    """Whether ir_measures has the metric under cocite's definition, so that the values must be equal."""
+def is_comparable(metric: str) -> bool:
+    """Whether ir_measures has the metric under cocite's definition, so that the values must be equal.
+
+    Example:
+        >>> is_comparable("R@10"), is_comparable("MAP@10")
+        (True, False)
+    """
     return Metric.parse(metric).kind in {"P", "R", "MRR"}
 
 
@@ -25,7 +30,11 @@ def per_query(
     Args:
         qrels: relevant documents by query.
         runs: parts of a run, each {query: {document: score}}; one part is held at a time.
-        metrics: names for which :func:`has` holds.
+        metrics: names of which :func:`is_comparable` is true.
+
+    Example:
+        >>> per_query({"q": ["a"]}, [{"q": {"b": 2.0, "a": 1.0}}], ["MRR"])
+        {'MRR': {'q': 0.5}}
     """
     import ir_measures
 
@@ -41,7 +50,12 @@ def per_query(
 def means(
     qrels: dict[str, list[str]], runs: Iterable[dict[str, dict[str, float]]], metrics: Sequence[str]
 ) -> dict[str, float]:
-    """Averages over the queries that have a relevant document; one that the run lacks counts as zero."""
+    """Averages over the queries that have a relevant document; a query that the run lacks counts as zero.
+
+    Example:
+        >>> means({"q": ["a"], "r": ["b"]}, [{"q": {"a": 1.0}}], ["MRR"])
+        {'MRR': 0.5}
+    """
     judged = [query for query, documents in qrels.items() if documents]
     return {
         name: float(np.mean([values[query] for query in judged])) if judged else float("nan")

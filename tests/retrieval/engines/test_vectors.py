@@ -124,14 +124,14 @@ def test_the_kind_follows_the_size() -> None:
     assert VectorIndex.build(unit(3, 2)).kind == "flat"
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_mistakes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"hnws.*'hnsw'"):
         VectorIndex.build(unit(3, 2), "hnws")
     with pytest.raises(InputError, match=r"\(3,\)"):
         VectorIndex.build(np.zeros(3))
     with pytest.raises(InputError, match="5 components"):
         VectorIndex.build(unit(3, 5)).search(unit(1, 4), 1)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="no such folder"):
         VectorIndex.load(tmp_path / "none")
     folder = tmp_path / uuid.uuid4().hex
     VectorIndex.build(unit(3, 5)).save(folder)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.same_answers import assert_same_answers
 from helpers.topic_corpus import HashEncoder, make_records, queries_of
-from retrieval.test_snapshot import same
 
 from cocite.corpus.builder import build
 from cocite.corpus.history import History
@@ -26,7 +26,9 @@ def test_what_is_saved_is_not_made_again(corpus: Corpus, root: Path, encoder: Ha
     assert (encoder.encoded, other.encoded) == (0, 80)
     assert set(index.vectors) == {"hash", "other"}
     fresh = index_of(corpus, history, [encoder])
-    same(index, fresh, queries_of(corpus, range(len(corpus.contexts) - 20, len(corpus.contexts))))
+    assert_same_answers(
+        index, fresh, queries_of(corpus, range(len(corpus.contexts) - 20, len(corpus.contexts)))
+    )
     np.testing.assert_array_equal(index.vectors["hash"].raw, fresh.vectors["hash"].raw)
     assert index_of(corpus, history, [HashEncoder("hash-2")], saved=saved).encoder_ids == {"hash": "hash-2"}
 

@@ -1,16 +1,16 @@
-"""Snapshots: the same on disk as in memory, whole at any moment, grown and shrunk without a rebuild."""
+"""Snapshots: the same on disk as in memory, grown and narrowed without a rebuild, damage named."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import multiprocessing
 import shutil
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.same_answers import anchor_scores, assert_same_answers
 from helpers.topic_corpus import HashEncoder, make_records, queries_of
 
 from cocite.corpus.builder import build
@@ -18,37 +18,18 @@ from cocite.corpus.history import History, history_before
 from cocite.corpus.records import ContextRecord, PaperRecord
 from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
-from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
+from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.protocols import Query
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
-from cocite.retrieval.index.index import Index, paper_texts
+from cocite.retrieval.index.documents import paper_texts
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions, verify_index
-from cocite.retrieval.index.versions import Versions
-from cocite.retrieval.signals.anchors import Anchors, window_texts
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours
-from cocite.retrieval.signals.self_citations import OwnLinks
 from cocite.retrieval.vector_retriever import VectorRetriever
 from cocite.text.gaps import around_gap, strip_marks
-
-
-def same(one: Index, other: Index, queries: list[Query]) -> None:
-    """Both answer alike, down to the score."""
-    for retriever in (lambda i: Bm25Retriever(i, "context+title"), CitingSentences, Neighbours):
-        a, b = retriever(one).search(queries, 10), retriever(other).search(queries, 10)
-        np.testing.assert_array_equal(a.rows, b.rows)
-        np.testing.assert_array_equal(a.scores, b.scores)
-    np.testing.assert_array_equal(anchor_scores(one, queries), anchor_scores(other, queries))
-    np.testing.assert_array_equal(Anchors(one).contexts, Anchors(other).contexts)
-
-
-def anchor_scores(index: Index, queries: list[Query]) -> np.ndarray:
-    """(2, Q, N) scores of the contexts and of the words next to the gap."""
-    anchors, own = Anchors(index), OwnLinks(index, queries)
-    contexts = [strip_marks(query.context) for query in queries]
-    return np.stack([anchors.scores(contexts, own), anchors.scores(window_texts(queries), own, near=True)])
 
 
 def test_a_snapshot_answers_as_the_index_in_memory(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
@@ -56,21 +37,12 @@ def test_a_snapshot_answers_as_the_index_in_memory(corpus: Corpus, root: Path, e
     snapshot = IndexSnapshot.open(root)
     memory = Index.build(corpus, History.until(corpus, 2007), encoders=[encoder])
     queries = queries_of(corpus, range(len(corpus.contexts) - 20, len(corpus.contexts)))
-    same(snapshot, memory, queries)
+    assert_same_answers(snapshot, memory, queries)
     a, b = (VectorRetriever(index, encoder).search(queries, 10) for index in (snapshot, memory))
     np.testing.assert_array_equal(a.rows, b.rows)
     assert isinstance(snapshot.vectors["hash"].raw, np.memmap)
     assert list_versions(root)[0]["known_until"] == 2007
-    same(snapshot.rewind(2005), Index.build(corpus, History.until(corpus, 2005)), queries)
-
-
-def test_rewinding_leaves_no_trace_of_later_sentences(corpus: Corpus) -> None:
-    index = Index.build(corpus, History.all(corpus)).rewind(2004)
-    fresh = Index.build(corpus, History.until(corpus, 2004))
-    assert len(index.contexts) == len(fresh.contexts) < len(corpus.contexts)
-    same(index, fresh, queries_of(corpus, range(100, 120)))
-    with pytest.raises(ValueError, match="does not know"):
-        index.with_history(History.all(corpus))
+    assert_same_answers(snapshot.rewind(2005), Index.build(corpus, History.until(corpus, 2005)), queries)
 
 
 def test_adding_papers_keeps_the_old_and_finds_the_new(
@@ -88,25 +60,25 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
     found = Bm25Retriever(new, "title").search([Query("q", title="study83")], 1)
     assert new.corpus.ids(found.rows[0]) == ["p83"]
     sentences = CitingSentences(new)
-    voters = sentences.voters([Query("q", context="quokka")])
+    voters = sentences.nearest([Query("q", context="quokka")])
     assert sentences.count(voters).ranking(1).rows[0, 0] == new.corpus.row("p4")
     assert sentences.evidence(voters, 0, new.corpus.row("p4")) == ((82, late.text),)
-    assert len(new.contexts) == len(new.history.contexts) == len(new.ballots)
+    assert len(new.contexts) == len(new.history.contexts) == len(new.cited_by_context)
     for document in range(len(new.contexts)):
         text = new.corpus.contexts.take("text", [new.history.contexts[document]])[0]
-        held = {word for word, _ in new.contexts.shared_terms(text, document, 99)}
+        held = {word for word, _ in new.contexts.shared_terms(text, [document], 99)[0]}
         assert held == set(new.contexts.tokenizer.words(strip_marks(text)))
-        near = {word for word, _ in new.anchors.windows.shared_terms(text, document, 99)}
+        near = {word for word, _ in new.anchors.windows.shared_terms(text, [document], 99)[0]}
         assert near == set(new.contexts.tokenizer.words(around_gap(text)))
     # A paper's anchor text is all that cites it, old and new; what nothing new cites keeps its scores.
     citing = new.corpus.context_cited.transpose(86)
     for texts, form in ((new.anchors.whole, strip_marks), (new.anchors.near, around_gap)):
         assert len(texts) == 86
-        assert np.isclose(texts.scores(["quokka"])[0, 4], texts.shared_terms("quokka", 4)[0][1])
+        assert np.isclose(texts.scores(["quokka"])[0, 4], texts.shared_terms("quokka", [4])[0][0][1])
         for row in range(86):
             said = new.corpus.contexts.take("text", citing[row])
             assert texts.lengths[row] == sum(len(texts.tokenizer.words(form(text))) for text in said)
-    untouched = np.setdiff1d(np.arange(80), new.ballots.indices[len(old.ballots.indices) :])
+    untouched = np.setdiff1d(np.arange(80), new.cited_by_context.indices[len(old.cited_by_context.indices) :])
     before, after = (anchor_scores(index, queries)[:, :, untouched] for index in (old, new))
     np.testing.assert_allclose(after, before, rtol=1e-6)
     np.testing.assert_array_equal(new.vectors["hash"].raw[:80], old.vectors["hash"].raw)
@@ -134,7 +106,9 @@ def test_an_index_before_a_split_knows_the_earlier_splits_and_additions_keep_to_
     np.testing.assert_array_equal(known.history.citing, np.isin(mixed.split, [1, 2]))
     [entry] = list_versions(root)
     assert (entry["known_until"], entry["before_split"]) == (None, "test")
-    same(known, Index.build(mixed, history_before(mixed, "test")), queries_of(corpus, range(100, 120)))
+    assert_same_answers(
+        known, Index.build(mixed, history_before(mixed, "test")), queries_of(corpus, range(100, 120))
+    )
     splits = ["train", "test", "dev", ""]
     records = [
         dataclasses.replace(record, split=splits[number % 4]) if isinstance(record, PaperRecord) else record
@@ -162,7 +136,7 @@ def test_additions_do_not_change_what_is_known_of_a_corpus_split_by_year(corpus:
     assert len(new.contexts) == len(old.contexts)
 
 
-def test_removed_papers_are_not_found_and_do_not_speak(
+def test_removed_papers_are_not_retrieved_and_do_not_vote(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:
     IndexSnapshot.create(corpus, root, encoders=[encoder])
@@ -183,7 +157,7 @@ def test_removed_papers_are_not_found_and_do_not_speak(
     asked = queries_of(corpus, range(100, 110))
     np.testing.assert_allclose(anchor_scores(gone, asked), anchor_scores(fresh, asked), rtol=1e-6)
     assert not len(gone.history.cites[60])
-    assert 60 not in Neighbours(gone).voters(queries).rows
+    assert 60 not in Neighbours(gone).nearest(queries).rows
     again = IndexSnapshot.add(root, make_records(2, start=80), encoders=[encoder])
     assert not again.alive[[4, 60]].any()
     assert not np.isin(60, again.context_papers)
@@ -192,68 +166,12 @@ def test_removed_papers_are_not_found_and_do_not_speak(
     assert IndexSnapshot.open(root).version == again.version
 
 
-def test_unchanged_files_are_linked_and_old_versions_go(corpus: Corpus, root: Path) -> None:
-    first = IndexSnapshot.create(corpus, root)
-    second = IndexSnapshot.remove(root, ["p1"])
-    one, two = (snapshot.path / "bm25-text" / "postings.data.npy" for snapshot in (first, second))
-    assert one.stat().st_ino == two.stat().st_ino
-    IndexSnapshot.remove(root, ["p2"])
-    assert Versions(root).names() == ["000001", "000002", "000003"], "the first is still open"
-    first.close()
-    IndexSnapshot.remove(root, ["p3"])
-    assert Versions(root).names() == ["000002", "000003", "000004"]
-    assert len(second.corpus.paper(5).title) > 0
-    del second
-    IndexSnapshot.remove(root, ["p5"], keep=1)
-    assert Versions(root).names() == ["000005"]
-    assert [entry["current"] for entry in list_versions(root)] == [True]
-
-
 def test_an_old_version_can_be_opened(corpus: Corpus, root: Path) -> None:
     IndexSnapshot.create(corpus, root)
     IndexSnapshot.remove(root, ["p1"])
     assert IndexSnapshot.open(root, "000001").alive.all()
     with pytest.raises(NotFoundError, match="'000009'"):
         IndexSnapshot.open(root, "000009")
-
-
-def test_a_failed_change_leaves_the_old_version(corpus: Corpus, root: Path) -> None:
-    IndexSnapshot.create(corpus, root)
-
-    def broken():
-        yield from make_records(3, start=80)
-        raise RuntimeError("source ended")
-
-    with pytest.raises(RuntimeError, match="source ended"):
-        IndexSnapshot.add(root, broken())
-    assert IndexSnapshot.open(root).version == "000001"
-    assert [path.name for path in (root / "versions").iterdir()] == ["000001"]
-    assert len(IndexSnapshot.add(root, make_records(3, start=80))) == 83
-
-
-def _hold(
-    root: str, held: multiprocessing.synchronize.Event, done: multiprocessing.synchronize.Event
-) -> None:
-    with Versions(root).writing():
-        held.set()
-        done.wait(30)
-
-
-def test_two_writers_never_meet(corpus: Corpus, root: Path) -> None:
-    IndexSnapshot.create(corpus, root)
-    context = multiprocessing.get_context("spawn")
-    held, done = context.Event(), context.Event()
-    process = context.Process(target=_hold, args=(str(root), held, done))
-    process.start()
-    try:
-        assert held.wait(30)
-        with pytest.raises(BusyError, match="is at work here"):
-            IndexSnapshot.remove(root, ["p1"])
-        assert IndexSnapshot.open(root).version == "000001"
-    finally:
-        done.set()
-        process.join(30)
-    assert IndexSnapshot.remove(root, ["p1"]).version == "000002"
 
 
 def test_a_reader_sees_one_version_whole_while_others_are_made(corpus: Corpus, root: Path) -> None:
@@ -318,27 +236,6 @@ def test_vectors_of_several_encoders_live_side_by_side(
         VectorRetriever(alone, other)
 
 
-def test_a_new_version_takes_over_the_vectors_it_can(
-    corpus: Corpus, root: Path, encoder: HashEncoder
-) -> None:
-    first = IndexSnapshot.create(corpus, root, encoders=[encoder])
-    other = HashEncoder("other-1", 8, name="other")
-    encoder.encoded = 0
-    second = IndexSnapshot.create(corpus, root, known_until=2005, encoders=[encoder, other])
-    assert (encoder.encoded, other.encoded) == (0, 80)
-    file = Path("vectors") / "hash" / "vectors.npy"
-    assert (first.path / file).samefile(second.path / file)
-    IndexSnapshot.create(corpus, root, encoders=[encoder], vector_kind="hnsw")
-    assert encoder.encoded == 80, "another kind of index is built anew"
-    for version in Versions(root).names():
-        path = Versions(root).folder(version) / file
-        data = path.read_bytes()
-        path.write_bytes(data[:-4] + b"\0\0\0\1")
-    IndexSnapshot.create(corpus, root, encoders=[encoder])
-    assert encoder.encoded == 160, "damaged vectors are not taken over"
-    assert verify_index(root).meta["vectors"] == {"hash": "flat"}
-
-
 def test_an_index_whose_vectors_have_no_name_is_to_be_built_again(
     corpus: Corpus, root: Path, encoder: HashEncoder
 ) -> None:
@@ -373,22 +270,6 @@ def test_damage_is_named(corpus: Corpus, root: Path) -> None:
         IndexSnapshot.open(root)
 
 
-def test_any_flipped_bit_of_current_is_refused(tmp_path: Path) -> None:
-    versions = Versions(tmp_path)
-    for name in map("{:06d}".format, range(1, 70)):
-        (tmp_path / "versions" / name).mkdir(parents=True)
-    versions.publish("000042")
-    path, whole = tmp_path / "CURRENT", (tmp_path / "CURRENT").read_bytes()
-    for bit in range(8 * len(whole)):
-        data = bytearray(whole)
-        data[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(data)
-        with pytest.raises(IntegrityError, match=r"CURRENT: damaged: .* names no version .*000069"):
-            versions.pin()
-    path.write_text("000042\n")  # as an earlier cocite wrote it, or a hand
-    assert versions.pin()[0] == "000042"
-
-
 def test_an_index_without_anchor_texts_is_to_be_built_again(corpus: Corpus, root: Path) -> None:
     path = IndexSnapshot.create(corpus, root).path
     manifest = json.loads((path / "manifest.json").read_text())
@@ -400,15 +281,6 @@ def test_an_index_without_anchor_texts_is_to_be_built_again(corpus: Corpus, root
     shutil.rmtree(path / "anchors")
     with pytest.raises(InputError, match=r"no anchor texts.*\n?.*build it again"):
         IndexSnapshot.open(root)
-    bare = Index(corpus, History.all(corpus), np.ones(80, bool), {}, Bm25Index.build([]))
-    with pytest.raises(InputError, match=r"Index\.build"):
-        Anchors(bare)
-
-
-def test_a_folder_of_something_else_is_not_taken(corpus: Corpus, tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="not an index"):
-        IndexSnapshot.create(corpus, tmp_path)
 
 
 def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, encoder: HashEncoder) -> None:
@@ -421,14 +293,14 @@ def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, en
 
 
 def test_k1_and_b_of_a_field_are_kept_whatever_becomes_of_the_index(corpus: Corpus, root: Path) -> None:
-    asked = Bm25Fields.given(["text.k1=2", "text.b=0.3"], option="--bm25")
+    asked = Bm25Fields.from_options(["text.k1=2", "text.b=0.3"], option="--bm25")
     snapshot = IndexSnapshot.create(corpus, root, bm25=asked)
     queries = queries_of(corpus, range(20))
     texts = [strip_marks(query.context) for query in queries]
     for name, k1, b in (("text", 2, 0.3), ("title", 1.2, 0.75)):
         fresh = Bm25Index.build(paper_texts(corpus, name), k1=k1, b=b)
         np.testing.assert_array_equal(snapshot.papers[name].scores(texts), fresh.scores(texts))
-    same(snapshot, Index.build(corpus, History.all(corpus), bm25=asked), queries)
+    assert_same_answers(snapshot, Index.build(corpus, History.all(corpus), bm25=asked), queries)
     assert (snapshot.contexts.k1, snapshot.anchors.whole.b) == (1.2, 0.75)
     IndexSnapshot.add(root, make_records(4, start=80, seed=1))
     IndexSnapshot.remove(root, ["p3"])

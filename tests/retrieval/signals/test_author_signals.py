@@ -14,8 +14,8 @@ from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.signals.author_signals import People
-from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.author_signals import AuthorSignals
+from cocite.retrieval.signals.self_citations import SelfCitations
 
 AUTHORS = ("Ada Lovelace", "ada lovelace ", "Grace Hopper", "Bo Li", "Émile Hopper", "Plato", "Zoë Ångström")
 VENUES = ("ACL", "EMNLP", "acl", "")
@@ -35,7 +35,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
                 f"p{i}", f"Title {i}", "", 2000 + i // 6, venue=venue, authors=authors, citations=cited
             )
         )
-    return build(papers, tmp_path_factory.mktemp("people") / "store")
+    return build(papers, tmp_path_factory.mktemp("authors") / "store")
 
 
 def index_of(corpus: Corpus, history: History) -> Index:
@@ -50,7 +50,7 @@ def names(authors: tuple[str, ...]) -> set[str]:
 def test_counts_equal_those_made_paper_by_paper(corpus: Corpus, until: int) -> None:
     history = History.until(corpus, until)
     index = index_of(corpus, history)
-    people = People(index)
+    signals = AuthorSignals(index)
     papers = [corpus.paper(row) for row in range(len(corpus))]
     queries = [
         Query("known", title="x", authors=papers[12].authors, venue=papers[12].venue, paper=12),
@@ -58,13 +58,13 @@ def test_counts_equal_those_made_paper_by_paper(corpus: Corpus, until: int) -> N
         Query("nameless", title="x", venue="Elsewhere"),
         *(Query(p.id, title="x", authors=p.authors, venue=p.venue, paper=i) for i, p in enumerate(papers)),
     ]
-    own = OwnLinks(index, queries)
+    own = SelfCitations(index, queries)
     shared, past, interest = (
         matrix.toarray()
         for matrix in (
-            people.shared_authors(queries),
-            people.past_citations(queries, own),
-            people.venue_interest(queries, own),
+            signals.shared_authors(queries),
+            signals.past_citations(queries, own),
+            signals.venue_interest(queries, own),
         )
     )
     for i, query in enumerate(queries):
@@ -81,9 +81,9 @@ def test_counts_equal_those_made_paper_by_paper(corpus: Corpus, until: int) -> N
 
 
 def test_surnames_weigh_by_rarity(corpus: Corpus) -> None:
-    people = People(index_of(corpus, History.all(corpus)))
+    signals = AuthorSignals(index_of(corpus, History.all(corpus)))
     papers = [names(corpus.paper(row).authors) for row in range(len(corpus))]
-    weights = people.names_in(["as Hopper showed, and Li", "hopper in small letters"]).toarray()
+    weights = signals.names_in(["as Hopper showed, and Li", "hopper in small letters"]).toarray()
     bears = np.array([any(name.endswith(" hopper") for name in own) for own in papers])
     assert weights[0, bears] == pytest.approx(np.log(60 / bears.sum()))
     assert not weights[0, ~bears].any()
@@ -91,15 +91,15 @@ def test_surnames_weigh_by_rarity(corpus: Corpus) -> None:
 
 
 def test_papers_of_authors(corpus: Corpus) -> None:
-    people = People(index_of(corpus, History.all(corpus)))
+    signals = AuthorSignals(index_of(corpus, History.all(corpus)))
     expected = [row for row in range(60) if "ada lovelace" in names(corpus.paper(row).authors)]
-    assert people.papers_of(["ADA Lovelace", "Nobody"]).tolist() == expected
+    assert signals.papers_of(["ADA Lovelace", "Nobody"]).tolist() == expected
 
 
-def test_nobody_wrote_anything(tmp_path: Path) -> None:
+def test_a_corpus_without_authors(tmp_path: Path) -> None:
     for name, papers in (("empty", []), ("bare", [PaperRecord("a", "Title", "", 2000)])):
         corpus = build(papers, tmp_path / name)
-        people = People(index_of(corpus, History.all(corpus)))
+        signals = AuthorSignals(index_of(corpus, History.all(corpus)))
         query = [Query("q", title="x", authors=("Plato",), venue="ACL", paper=NO_ROW)]
-        assert people.shared_authors(query).shape == (1, len(papers))
-        assert not people.names_in(["Plato"]).nnz
+        assert signals.shared_authors(query).shape == (1, len(papers))
+        assert not signals.names_in(["Plato"]).nnz

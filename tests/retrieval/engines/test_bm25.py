@@ -1,4 +1,4 @@
-"""BM25: against the bm25s library, against itself in other orders, and kept on disk."""
+"""BM25: against the bm25s library, against itself in other orders, read again from files, and on the ACL corpus."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 
 import bm25s
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from bm25s.stopwords import STOPWORDS_EN
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.index.documents import paper_texts
 from cocite.text.tokens import STOP_WORDS, WordTokenizer
 
 WORDS = ["parsing", "treebank", "graph", "neural", "the", "of", "émile", "x1", "model", "a", "naïve"]
@@ -45,24 +48,6 @@ def test_scores_equal_those_of_bm25s(
     np.testing.assert_allclose(
         index.scores(queries), reference(documents, queries, k1, b), rtol=1e-5, atol=1e-6
     )
-
-
-@given(texts, st.sampled_from([(1.2, 0.75), (0.9, 0.4), (0.0, 1.0)]), st.data())
-def test_the_weights_are_the_librarys_to_the_bit(
-    documents: list[str], settings: tuple[float, float], data: st.DataObject
-) -> None:
-    k1, b = settings
-    index = Bm25Index.build(documents, k1=k1, b=b)
-    chosen = data.draw(st.lists(st.integers(0, len(documents) - 1), unique=True).map(sorted))
-    for part in (index, index.select(np.array(chosen, np.int64))):
-        words = [np.repeat(row.indices, row.data).tolist() for row in part.counts]
-        if not any(words):
-            assert not part.postings.nnz
-            continue
-        engine = bm25s.BM25(method="lucene", k1=k1, b=b)
-        engine.index((words, dict(index.vocabulary)), show_progress=False, create_empty_token=False)
-        for name in ("data", "indices", "indptr"):
-            np.testing.assert_array_equal(getattr(part.postings, name), engine.scores[name])
 
 
 def test_words_and_documents_that_hold_nothing() -> None:
@@ -124,7 +109,7 @@ def test_search_is_the_sorted_scores(documents: list[str], query: str, k: int) -
 def test_shared_terms_add_up_to_the_score(documents: list[str], query: str) -> None:
     index = Bm25Index.build(documents)
     for row, score in enumerate(index.scores([query])[0]):
-        terms = index.shared_terms(query, row, limit=99)
+        terms = index.shared_terms(query, [row], limit=99)[0]
         assert sum(weight for _, weight in terms) == pytest.approx(float(score), rel=1e-5, abs=1e-6)
         held = set(index.tokenizer.words(documents[row])) & set(index.tokenizer.words(query))
         assert {word for word, _ in terms} == held
@@ -190,19 +175,19 @@ def test_nothing_indexed_and_nothing_asked() -> None:
     assert index.append(["graph"]).scores(["graph"])[0, 0] > 0
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_mistakes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="k1 = -1"):
         Bm25Index.build(["a"], k1=-1)
     with pytest.raises(InputError, match="english"):
         Bm25Index.build(["a"], stopwords="englsh")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="no such folder"):
         Bm25Index.load(tmp_path / "none")
     Bm25Index.build(["graph model"]).save(tmp_path / "index")
     (tmp_path / "index" / "vocabulary.txt").write_text("graph")
     with pytest.raises(IntegrityError, match="1 words where 2 were written"):
         Bm25Index.load(tmp_path / "index")
     (tmp_path / "index" / "idf.npy").unlink()
-    with pytest.raises(IntegrityError):
+    with pytest.raises(IntegrityError, match="not a readable BM25 index|1 words where 2"):
         Bm25Index.load(tmp_path / "index")
 
 
@@ -216,3 +201,51 @@ def test_a_group_scores_as_one_long_text(
     grouped = index.grouped([d for d, _ in pairs], [g for _, g in pairs], 4)
     joined = Bm25Index.build(" ".join(documents[d] for d, g in pairs if g == group) for group in range(4))
     np.testing.assert_allclose(grouped.scores(queries), joined.scores(queries), rtol=1e-6)
+
+
+def test_key_terms_are_the_rare_and_the_repeated(corpus: Corpus) -> None:
+    papers = Bm25Index.build(paper_texts(corpus, "text"))
+    # "study7" occurs in one paper, "parsing" in many; unknown words and stop words are no terms.
+    words = papers.key_terms(["parsing study7 parsing the study9 zebra"], 9)[0]
+    assert sorted(words) == ["parsing", "study7", "study9"]
+    assert papers.key_terms(["parsing study7 study9"], 2)[0] == ["study7", "study9"]
+    mean = papers.counts[:, papers.vocabulary["parsing"]].sum() / len(papers)
+    many = next(n for n in range(1, 50) if n * np.log2((1 + mean) / mean) > 8)
+    assert papers.key_terms([" ".join(["parsing"] * many + ["study7"])], 1)[0] == ["parsing"]
+
+
+@pytest.mark.acl
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (["title"], {"P@10": 0.083, "P@20": 0.061, "R@20": 0.140, "MRR": 0.267, "R@1000": 0.533}),
+        (["title", "abstract"], {"P@10": 0.119, "P@20": 0.085, "R@20": 0.200, "MRR": 0.368, "R@1000": 0.629}),
+    ],
+)
+def test_global_reference(acl: Path, fields: list[str], expected: dict[str, float]) -> None:
+    papers = pq.read_table(acl / "papers.parquet", columns=["id", "title", "abstract", "year"]).to_pydict()
+    links = pq.read_table(acl / "citations.parquet").to_pydict()
+    row = {id_: i for i, id_ in enumerate(papers["id"])}
+    answers: dict[int, list[int]] = {}
+    for citing, cited in zip(links["citing"], links["cited"], strict=True):
+        if papers["year"][row[citing]] >= 2011:
+            answers.setdefault(row[citing], []).append(row[cited])
+    assert len(answers) == 2177
+    index = Bm25Index.build(
+        f"{t} {a or ''}" for t, a in zip(papers["title"], papers["abstract"], strict=True)
+    )
+    queries = sorted(answers)
+    texts = [" ".join(papers[field][query] or "" for field in fields) for query in queries]
+    ranking = index.search(texts, 1001)
+    values: dict[str, list[float]] = {name: [] for name in expected}
+    for query, found in zip(queries, ranking.rows, strict=True):
+        relevant = answers[query]
+        hits = np.isin(found[found != query][:1000], relevant)
+        places = np.flatnonzero(hits)
+        values["MRR"].append(1 / (places[0] + 1) if len(places) else 0)
+        for k in (10, 20):
+            values[f"P@{k}"].append(float(hits[:k].mean()))
+        values["R@20"].append(hits[:20].sum() / len(relevant))
+        values["R@1000"].append(hits.sum() / len(relevant))
+    measured = {name: float(np.mean(of)) for name, of in values.items()}
+    assert measured == pytest.approx(expected, abs=0.005)
