@@ -16,8 +16,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
-from cocite.evaluation import tasks
-from cocite.evaluation.systems import offered
+from cocite.evaluation import systems, tasks
 from cocite.manifests import read_manifest
 from cocite.pipeline import components as members
 from cocite.pipeline.fusion_training import FusionRecipe
@@ -104,7 +103,7 @@ def test_the_manifest_says_what_each_stage_was_compared_with(model: Path) -> Non
     assert compared["first-stage", "local"]["below"], "it reads no context"
     assert "local" in nnrank["left_out"]
     assert "all" not in nnrank["left_out"]
-    assert any(note.startswith("epoch ") for note in nnrank["notes"])
+    assert any(note.startswith("step ") for note in nnrank["notes"])
     assert {stage["kind"] for stage in fusion["stages"]} == {"local", "global"}
     for stage in fusion["stages"]:
         low, high = stage["intervals"]["MRR"]
@@ -202,11 +201,10 @@ def test_a_fusion_that_is_left_out_leaves_the_order_before_it(
 def test_what_is_left_out_is_no_system_and_says_why(model: Path, tmp_path: Path) -> None:
     folder = changed(model, tmp_path / "m", nnrank={"all": "nnrank is below nnselect: .1 against .2"})
     shutil.rmtree(folder / "fusion")
-    assert offered(folder) == ["bm25", "nnselect", "first-without-neural", "first"]
-    from cocite.evaluation.systems import chosen
+    assert systems.available(folder) == ["bm25", "nnselect", "first-without-neural", "first"]
 
     with pytest.raises(InputError, match=r"--stages nnrank: nnrank is below nnselect: \.1 against \.2"):
-        chosen(folder, ["nnrank"], where="--stages")
+        systems.select(folder, ["nnrank"], where="--stages")
 
 
 def test_a_training_says_that_the_start_was_best_and_what_is_below(
@@ -229,7 +227,7 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
     assert code == 0, err
     notes = json.loads(out)["notes"]
     assert notes == read_manifest(folder / "nnrank").meta["notes"]
-    assert "no epoch was better than the start (F1@20 0." in notes[0]
+    assert "no step was better than the start (F1@20 0." in notes[0]
     assert notes[0] in err
     assert any(
         "nnrank is below nnselect" in note and "it is left out of the pipeline" in note for note in notes
@@ -259,5 +257,5 @@ def test_folds_of_an_untrained_nnselect_are_not_trained(one_year: Corpus, tmp_pa
         for file in manifest.files:
             shutil.copyfile(tmp_path / "nnselect" / file, new / file)
     train(NNRankRecipe.parse({**RANK, "training": {"epochs": 1, "batch": 32}}), one_year, tmp_path, report)
-    assert "NNRank" in stages
-    assert "NNSelect for each fold" not in stages
+    assert "comparing with the stages before" in stages
+    assert not [stage for stage in stages if "fold" in stage]

@@ -121,7 +121,7 @@ class TrainingStudy:
 
     # -- what all trials share -------------------------------------------------------------------------------
 
-    def prepare_inputs(self) -> None:
+    def prepare(self) -> None:
         """Train what comes before, and make what the recipe is trained on besides the corpus."""
         corpus = Corpus.open(fetch_local(self.corpus))
         self.shared.mkdir(parents=True, exist_ok=True)
