@@ -85,7 +85,8 @@ def train(
         >>> from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, build
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"epochs": 2, "batch": 128}})
         >>> task, curve = build(recipe, starter_corpus()), {}
-        >>> result = train(task, recipe.training, world=World(), log=lambda metrics, step: curve.update({step: metrics}))
+        >>> result = train(task, recipe.training, world=World(),
+        ...     log=lambda metrics, step: curve.update({step: metrics}))
         >>> result.reason, result.best["R@20"] == curve[result.best_step]["R@20"]
         ('done', True)
     """
