@@ -8,7 +8,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation import tasks
 from cocite.systems.baselines.texts import CitingTexts
-from cocite.text.paragraphs import ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphSettings
 
 
 @pytest.fixture(scope="session")

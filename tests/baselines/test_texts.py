@@ -15,7 +15,8 @@ from cocite.systems.baselines.texts import (
     only_words,
     with_citations,
 )
-from cocite.text.paragraphs import GAP, SPECIAL, Paragraphs, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphSettings
+from cocite.text.paragraphs import GAP, SPECIAL, Paragraphs
 
 
 def lists(paragraphs: Paragraphs) -> list[list[int]]:

@@ -11,7 +11,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.manifests import MANIFEST, read_manifest
-from cocite.systems.cross_encoder.task import CrossEncoderRecipe
+from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
 from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
 from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe

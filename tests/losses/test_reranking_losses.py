@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from cocite.nn.softmax_losses import listwise_loss, listwise_losses
-from cocite.systems.cross_encoder.losses import pointwise_loss
-from cocite.systems.cross_encoder.pairwise_triplet import pairwise_triplet_loss
+from cocite.systems.cross_encoder.losses import pairwise_triplet_loss, pointwise_loss
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 

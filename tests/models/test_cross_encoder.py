@@ -29,7 +29,8 @@ from cocite.errors import ConfigError, InputError, IntegrityError, NotFoundError
 from cocite.nn.pretrained_transformers import layer_list
 from cocite.protocols import Query
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.text.pairs import PairBatch, PairSettings
+from cocite.text.pair_batch import PairBatch
+from cocite.text.pair_tokenizer import PairSettings
 
 PAIRS = PairSettings(query_tokens=40, candidate_tokens=24)
 QUERY = Query("1", "trees that grow TARGETCIT tall", "green trees", "")

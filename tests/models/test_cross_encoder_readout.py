@@ -13,7 +13,8 @@ from cocite.errors import InputError
 from cocite.protocols import Query
 from cocite.systems.cross_encoder.network import SCALE, CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
-from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
+from cocite.text.pair_batch import PairBatch
+from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.text.token_lists import TokenLists
 
 SETTINGS = PairSettings(query_tokens=30, candidate_tokens=24, context_tokens=16)

@@ -15,7 +15,7 @@ from cocite.nn import cpu_kernels
 from cocite.nn.cpu_kernels import Dense, Speed
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
-from cocite.text.pairs import PairSettings
+from cocite.text.pair_tokenizer import PairSettings
 from cocite.text.token_lists import TokenLists
 
 COUNT = 60

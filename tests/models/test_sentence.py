@@ -21,6 +21,7 @@ from cocite.nn.precision import inference_dtype
 from cocite.protocols import Encoder, ManuscriptEncoder, Query
 from cocite.systems.sentence_encoder import encoder as sentence
 from cocite.systems.sentence_encoder.encoder import SentenceEncoder, load_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 
 WORDS = "a parser of trees finds the words in each sentence and learns from them".split()
 
@@ -43,7 +44,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 @pytest.fixture(scope="module")
 def encoder(source: Path, tmp_path_factory: pytest.TempPathFactory) -> SentenceEncoder:
     folder = tmp_path_factory.mktemp("m") / "sentence"
-    sentence.save_sentence_encoder(folder, sentence.SentenceRecipe(encoder=str(source), max_tokens=48), {})
+    save_sentence_encoder(folder, SentenceRecipe(encoder=str(source), max_tokens=48), {})
     return load_sentence_encoder(folder, dtype=torch.float32)
 
 
@@ -105,8 +106,8 @@ def test_a_recipe_puts_it_into_a_model_folder_that_needs_nothing_else(
 
 def test_what_cannot_serve_is_told(source: Path, tmp_path: Path) -> None:
     def save(name: str, tokens: int = 64) -> None:
-        recipe = sentence.SentenceRecipe(encoder=name, max_tokens=tokens)
-        sentence.save_sentence_encoder(tmp_path / "out", recipe, {})
+        recipe = SentenceRecipe(encoder=name, max_tokens=tokens)
+        save_sentence_encoder(tmp_path / "out", recipe, {})
 
     with pytest.raises(NotFoundError, match="HF_HUB_OFFLINE forbids to ask the hub"):
         save("nobody/has-this-encoder")

@@ -23,14 +23,8 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError
 from cocite.protocols import Query
-from cocite.systems.sentence_encoder.encoder import (
-    KIND,
-    SETTINGS,
-    SentenceEncoder,
-    SentenceRecipe,
-    load_sentence_encoder,
-    save_sentence_encoder,
-)
+from cocite.systems.sentence_encoder.encoder import KIND, SETTINGS, SentenceEncoder, load_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 
 WORDS = "a parser of trees finds the words in each sentence and learns from them query passage".split()
 PROMPTS = {"query": "query: find the words in ", "document": "passage: "}

@@ -13,15 +13,18 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError, InputError
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import GLOBAL_WEIGHTS, Blend
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.index import Index
+from cocite.systems.learned_fusion.examples import collect_examples
+from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 
 LOCAL = {"whole>text": 1.0, "sentences:cubes": 0.5, "hatten": 2.0}
 
@@ -37,10 +40,10 @@ def fused(folder: Path, first: FirstStage, corpus: Corpus, later: list[int]) -> 
     """Train a fusion of global queries into a model folder."""
     queries = queries_of(corpus, later[:20], context=False)
     relevant = CSR.build(*corpus.cites.gather(later[:20]), 20)
-    data = examples(first, SecondStage(first.index), queries, relevant, depth=50)
+    data = collect_examples(StagedCandidates(first, SecondStage(first.index), depth=50), queries, relevant)
     recipe = FusionRecipe.parse({"trees": {"trees": 3, "leaves": 4, "threads": 1}, "held_out": 0})
-    meta = {"members": members.beneath(folder, first.index, "fusion")}
-    LearnedFusion.save_all(folder / "fusion", {"global": learn(data, recipe).fusion}, meta)
+    meta = {"members": components.upstream_fingerprints(folder, first.index, "fusion")}
+    LearnedFusion.save_all(folder / "fusion", {"global": train_measured(data, recipe).fusion}, meta)
 
 
 def test_the_first_stage_weighs_as_the_model_folder_says(
@@ -60,7 +63,7 @@ def test_the_first_stage_weighs_as_the_model_folder_says(
     assert recommender.model_version
     blended(model, **{"global": {"weights": {"whole>text": 1}}})
     assert FirstStage.load(model, first.index).weights["global"] == {"whole>text": 1}
-    assert members.version(model) != recommender.model_version
+    assert components.version(model) != recommender.model_version
 
 
 @pytest.mark.parametrize(
@@ -103,10 +106,10 @@ def test_a_damaged_blend_is_refused(tmp_path: Path, first: FirstStage, text: str
 
 def test_weights_mean_nothing_beside_an_encoder_that_they_were_found_without(tmp_path: Path) -> None:
     model = blended(tmp_path)
-    assert members.load_blend(model, ["hatten"]) is not None
-    assert members.load_blend(model, []) is not None
+    assert components.load_blend(model, ["hatten"]) is not None
+    assert components.load_blend(model, []) is not None
     with pytest.raises(InputError, match="for local queries were found without nnselect, which is there now"):
-        members.load_blend(model, ["hatten", "nnselect"])
+        components.load_blend(model, ["hatten", "nnselect"])
 
 
 def test_a_fusion_is_refused_with_a_blend_that_it_was_not_trained_with(
@@ -115,11 +118,11 @@ def test_a_fusion_is_refused_with_a_blend_that_it_was_not_trained_with(
     plain, tuned = tmp_path / "plain", tmp_path / "tuned"
     plain.mkdir()
     fused(plain, first, corpus, later)
-    version = members.version(plain)
-    assert "blend" not in members.beneath(plain, first.index, "fusion")
+    version = components.version(plain)
+    assert "blend" not in components.upstream_fingerprints(plain, first.index, "fusion")
     SecondStage.load(plain, first.index)
     blended(plain)
-    assert members.version(plain) != version
+    assert components.version(plain) != version
     with pytest.raises(InputError, match="trained without blend, which is there now.*train fusion again"):
         SecondStage.load(plain, first.index)
     fused(blended(tuned), FirstStage.load(tuned, first.index), corpus, later)

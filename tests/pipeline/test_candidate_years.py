@@ -19,12 +19,15 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
+from cocite.systems.learned_fusion.examples import collect_examples
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite.systems.learned_fusion.task import train_measured
 from pipeline.test_second_stage import Oracle
 
 
@@ -58,9 +61,11 @@ def recommender(dated: Corpus, manuscripts: list[Query]) -> Recommender:
     for kind in ("local", "global"):
         queries = [query for query in manuscripts if query.is_local == (kind == "local")]
         relevant = CSR.build(*dated.cites.gather(np.array([query.paper for query in queries])), len(queries))
-        data = examples(first, SecondStage(first.index), queries, relevant, depth=40)
+        data = collect_examples(
+            StagedCandidates(first, SecondStage(first.index), depth=40), queries, relevant
+        )
         trees = {"trees": {"trees": 5, "leaves": 4, "threads": 1}}
-        fusions[kind] = learn(data, FusionRecipe.parse(trees)).fusion
+        fusions[kind] = train_measured(data, FusionRecipe.parse(trees)).fusion
     return Recommender(first, SecondStage(first.index, fusions=fusions, cross_encoder=Oracle(dated)))
 
 

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FinalRecipe, FusionRecipe, examples, learn, reserved
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
+from cocite.systems.learned_fusion.examples import collect_examples, reserved_queries
+from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 
 TREES = {"trees": {"trees": 20, "leaves": 7, "threads": 1}}
 
@@ -52,8 +55,10 @@ def fusions(corpus: Corpus, first: FirstStage, later: list[int]) -> dict[str, Le
     result = {}
     for kind in ("local", "global"):
         queries, relevant = asked(corpus, later[:13], kind)
-        data = examples(first, SecondStage(first.index), queries, relevant, depth=100)
-        result[kind] = learn(data, FusionRecipe.parse(TREES)).fusion
+        data = collect_examples(
+            StagedCandidates(first, SecondStage(first.index), depth=100), queries, relevant
+        )
+        result[kind] = train_measured(data, FusionRecipe.parse(TREES)).fusion
     return result
 
 
@@ -109,10 +114,10 @@ def test_a_final_fusion_learns_how_far_to_trust_it(
     finals = {}
     for kind in ("local", "global"):
         queries, relevant = asked(corpus, later[13:26], kind)
-        data = examples(first, second, queries, relevant, depth=100, rerank=40)
+        data = collect_examples(StagedCandidates(first, second, depth=100, rerank=40), queries, relevant)
         assert {"fusion", "fusion/gap", "fusion/rank", "cross-encoder/rank"} <= set(data.signals)
         assert all(values.shape == (13, 40) for values in data.signals.values())
-        learned = learn(data, FinalRecipe.parse(TREES), against=["fusion", "cross-encoder"])
+        learned = train_measured(data, FinalRecipe.parse(TREES), against=["fusion", "cross-encoder"])
         finals[kind] = learned.fusion
         assert {"fusion MRR", "cross-encoder R@10", "MRR"} <= set(learned.metrics)
         assert finals[kind].depth == 40
@@ -176,10 +181,10 @@ def test_the_depth_is_the_one_that_was_trained(
 
 def test_a_reserve_keeps_manuscripts_whole() -> None:
     papers = np.repeat(np.arange(50, dtype=np.int32), 4)
-    kept = reserved(papers, 0.3, seed=1)
+    kept = reserved_queries(papers, 0.3, seed=1)
     assert kept.sum() == 60
     assert len(np.unique(papers[kept])) == 15
-    assert np.array_equal(kept, reserved(papers, 0.3, seed=1))
-    assert not np.array_equal(kept, reserved(papers, 0.3, seed=2))
-    assert not reserved(papers, 0.0, 1).any()
-    assert reserved(papers, 1.0, 1).all()
+    assert np.array_equal(kept, reserved_queries(papers, 0.3, seed=1))
+    assert not np.array_equal(kept, reserved_queries(papers, 0.3, seed=2))
+    assert not reserved_queries(papers, 0.0, 1).any()
+    assert reserved_queries(papers, 1.0, 1).all()

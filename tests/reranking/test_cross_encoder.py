@@ -13,7 +13,7 @@ from cocite.corpus.synth import Synthetic
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker, load_cross_encoder
-from cocite.text.pairs import PairSettings
+from cocite.text.pair_tokenizer import PairSettings
 
 QUERIES = [Query("1", "ba ca TARGETCIT da", "be ce", "fe ga"), Query("2", "", "a title", "of it")]
 ROWS = np.array([[5, 9, 30], [9, NO_ROW, NO_ROW]], np.int32)

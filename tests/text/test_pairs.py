@@ -14,7 +14,8 @@ from transformers import AutoTokenizer, BertTokenizerFast
 
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import Query
-from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
+from cocite.text.pair_batch import PairBatch
+from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.text.token_lists import TokenLists
 
 WORDS = "we use the parser of see for it a title an abstract long trees grow tall and green".split()

@@ -13,7 +13,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.systems.cross_encoder.paper_tokens import PaperTokens
-from cocite.text.pairs import PairSettings, PairTokenizer
+from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.text.token_lists import TokenLists
 
 

@@ -7,18 +7,8 @@ import pyarrow as pa
 import pytest
 
 from cocite.protocols import Query
-from cocite.text.paragraphs import (
-    ABSTRACT,
-    CONTEXT,
-    GAP,
-    OTHER,
-    SPECIAL,
-    TITLE,
-    UNKNOWN,
-    ParagraphReader,
-    Paragraphs,
-    ParagraphSettings,
-)
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import ABSTRACT, CONTEXT, GAP, OTHER, SPECIAL, TITLE, UNKNOWN, Paragraphs
 from cocite.text.vocabulary import Vocabulary
 
 WORDS = ("the", "parser", "of", "trees", "grammar")

@@ -16,9 +16,10 @@ from cocite.errors import ConfigError, NotFoundError
 from cocite.manifests import read_manifest
 from cocite.pipeline.candidate_files import prepare
 from cocite.protocols import NO_ROW
+from cocite.systems.cross_encoder.losses import pairwise_triplet_loss
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.systems.cross_encoder.pairwise_triplet import pairwise_triplet_loss
-from cocite.systems.cross_encoder.task import CrossEncoderRecipe, CrossEncoderTask, build
+from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
+from cocite.systems.cross_encoder.task import CrossEncoderTask, build
 from cocite.training.engine.loop import train
 from cocite.training.engine.world import World
 

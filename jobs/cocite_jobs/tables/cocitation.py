@@ -22,7 +22,7 @@ from cocite.evaluation.experiment import Rank
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.report import Report, Table
 from cocite.evaluation.tasks import Task
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.index import Index
@@ -223,8 +223,8 @@ class _Rows:
         """A row for each system of each model folder."""
         rows: list[Row] = []
         for model in models:
-            parts = members.check(model.folder)
-            encoders = [name for name in parts if name in members.ENCODERS]
+            parts = components.list_components(model.folder)
+            encoders = [name for name in parts if name in components.ENCODERS]
             chosen = names or ([DEFAULT] if DEFAULT in encoders else encoders)
             for name in chosen:
                 self._check(model, name, encoders)
@@ -242,7 +242,7 @@ class _Rows:
         return rows
 
     def _check(self, model: Model, name: str, encoders: list[str]) -> None:
-        if name in members.ENCODERS:
+        if name in components.ENCODERS:
             if name not in encoders:
                 raise InputError(f"holds no {name}", where=str(model.folder), hint="train it, or --train")
         else:
@@ -300,7 +300,7 @@ class _Measured:
 
 
 def _loaded(folder: Path, name: str) -> Encoder:
-    encoder = members.load_encoder(folder, name)
+    encoder = components.load_encoder(folder, name)
     if encoder is None:
         raise InputError(f"holds no {name}", where=str(folder))
     return encoder

@@ -13,22 +13,18 @@ from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.evaluation.tasks import Task
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import (
-    FinalRecipe,
-    FusionRecipe,
-    RankingRecipe,
-    examples,
-    learn,
-    reserved,
-)
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.learned_fusion.examples import collect_examples, reserved_queries
+from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe, RankingRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 from cocite.training.stages import StageComparison, stage_record
 from cocite_jobs.training.train import Report, Trained
 
@@ -41,12 +37,12 @@ def train_fusion(
     *,
     fresh: bool = False,  # noqa: ARG001  (minutes long: it starts anew every time)
 ) -> Trained:
-    """Train on what the folder's other members score, and write ``to/fusion``."""
+    """Train on the scores of the folder's other components, and write ``to/fusion``."""
     training = _Training("fusion", recipe, corpus, to, report)
     second = SecondStage(
         training.index,
-        nnrank=members.load_nnrank(to, training.index),
-        nnrank_orders=members.ordered_kinds(to, "nnrank"),
+        nnrank=components.load_nnrank(to, training.index),
+        nnrank_orders=components.ordered_kinds(to, "nnrank"),
     )
     depths = {"local": recipe.local_depth, "global": recipe.global_depth}
     return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
@@ -68,7 +64,7 @@ def train_final(
             hint="train a cross-encoder into it first",
         )
     reserve, seed = 1.0, recipe.seed
-    if "fusion" in members.kept(to):
+    if "fusion" in components.active_components(to):
         seen = FusionRecipe.parse(
             read_manifest(to / "fusion").meta.get("recipe", {}), where=str(to / "fusion")
         )
@@ -83,10 +79,10 @@ def train_final(
     index = training.index
     second = SecondStage(
         index,
-        nnrank=members.load_nnrank(to, index),
-        nnrank_orders=members.ordered_kinds(to, "nnrank"),
-        fusions=members.load_fusions(to, index, "fusion"),
-        cross_encoder=members.load_cross_encoder(to, index),
+        nnrank=components.load_nnrank(to, index),
+        nnrank_orders=components.ordered_kinds(to, "nnrank"),
+        fusions=components.load_fusions(to, index, "fusion"),
+        cross_encoder=components.load_cross_encoder(to, index),
     )
     depths: dict[str, int] = {kind: second.depth(kind) or Options().depth for kind in recipe.tasks}
     return training.run(second, depths, reserve=reserve, seed=seed, rerank=recipe.rerank)
@@ -103,7 +99,7 @@ class _Training:
     def __init__(self, name: str, recipe: RankingRecipe, corpus: Corpus, to: Path, report: Report) -> None:
         self.began = time.monotonic()
         self.name, self.recipe, self.corpus, self.to, self.report = name, recipe, corpus, to, report
-        encoders = members.load_encoders(to)
+        encoders = components.load_encoders(to)
         report.stage("indexing", 0)
         saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
         history = tasks.history_before(corpus, "dev")
@@ -134,19 +130,16 @@ class _Training:
                 details[f"{kind} left out"] = error.message
                 continue
             report.stage(f"{kind} candidates", len(task))
-            data = examples(
-                self.first,
-                second,
+            data = collect_examples(
+                StagedCandidates(self.first, second, depth=depths[kind], rerank=rerank),
                 task.queries,
                 task.relevant,
-                depth=depths[kind],
-                rerank=rerank,
                 without=recipe.without,
                 advance=report.advance,
             )
             report.stage(f"{kind} trees", 0)
             against = _rivals(data.signals, second.order_before_fusion(kind), rerank)
-            learned = learn(data, recipe, stage=self.name, kind=kind, against=against)
+            learned = train_measured(data, recipe, stage=self.name, kind=kind, against=against)
             fusions[kind] = learned.fusion
             metrics |= {f"{kind} {name}": value for name, value in learned.metrics.items()}
             notes.append(learned.note)
@@ -164,7 +157,7 @@ class _Training:
             "recipe": recipe.model_dump(mode="json"),
             "corpus": self.corpus.version,
             "dev": metrics,
-            "members": members.beneath(self.to, self.index, self.name),
+            "members": components.upstream_fingerprints(self.to, self.index, self.name),
             **record,
             "notes": notes + record["notes"],
         }
@@ -176,7 +169,7 @@ class _Training:
         """Some dev queries of a kind: those of the reserved manuscripts, or those of the others."""
         task = tasks.build(self.corpus, kind, "dev")
         papers = np.array([query.paper for query in task.queries], np.int32)
-        mine = np.flatnonzero(reserved(papers, reserve, seed) == apart)
+        mine = np.flatnonzero(reserved_queries(papers, reserve, seed) == apart)
         if not len(mine):
             raise InputError(f"no dev manuscript is left for {self.name}")
         return task.take(tasks.drawn(mine, self.recipe.queries, self.recipe.seed))

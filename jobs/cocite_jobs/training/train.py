@@ -34,12 +34,20 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "cocite_jobs.training.citeomatic:train_nnrank",
     ),
     "sentence": (
-        "cocite.systems.sentence_encoder.encoder",
+        "cocite.systems.sentence_encoder.recipe",
         "SentenceRecipe",
         "cocite_jobs.training.sentence:train_sentence",
     ),
-    "fusion": ("cocite.pipeline.fusion_training", "FusionRecipe", "cocite_jobs.training.fusion:train_fusion"),
-    "final": ("cocite.pipeline.fusion_training", "FinalRecipe", "cocite_jobs.training.fusion:train_final"),
+    "fusion": (
+        "cocite.systems.learned_fusion.recipe",
+        "FusionRecipe",
+        "cocite_jobs.training.fusion:train_fusion",
+    ),
+    "final": (
+        "cocite.systems.learned_fusion.recipe",
+        "FinalRecipe",
+        "cocite_jobs.training.fusion:train_final",
+    ),
     "hatten": ("cocite.systems.hatten.build", "HattenRecipe", "cocite_jobs.training.neural:train_neural"),
     "cross-encoder": (
         "cocite.systems.cross_encoder.task",

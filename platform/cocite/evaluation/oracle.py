@@ -35,17 +35,7 @@ def with_relevant(ranking: Ranking, relevant: CSR) -> Ranking:
 
 def reordered(ranking: Ranking, scores: NDArray[np.float32], depth: int) -> Ranking:
     """The first ``depth`` candidates by other scores (Q, >= depth), the rest behind them as it was."""
-    head = ranking.top(depth).rescored(scores[:, :depth])
-    lowest = np.where(np.isfinite(head.scores), head.scores, np.inf).min(
-        axis=1, keepdims=True, initial=np.inf
-    )
-    lowest = np.where(np.isfinite(lowest), lowest, 0)
-    step = np.arange(1, ranking.depth - head.depth + 1, dtype=np.float32)
-    tail = np.where(ranking.rows[:, depth:] == NO_ROW, -np.inf, lowest - step)
-    return Ranking(
-        np.concatenate([head.rows, ranking.rows[:, depth:]], axis=1),
-        np.concatenate([head.scores, tail.astype(np.float32)], axis=1),
-    )
+    return ranking.top(depth).rescored(scores[:, :depth]).followed_by(ranking.after(depth))
 
 
 class Remembered:

@@ -42,7 +42,8 @@ from cocite.systems.baselines.citing_pairs import CitingPairs, noise_loss, same_
 from cocite.systems.baselines.sections import KINDS, query_sections, section_kinds
 from cocite.systems.baselines.texts import CitingTexts, nearest_words, only_words
 from cocite.systems.baselines.vectors import VectorBaseline, read_contexts
-from cocite.text.paragraphs import ParagraphReader, Paragraphs
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import Paragraphs
 
 WITHOUT = 0.5
 """Share of the training examples without structural contexts."""

@@ -20,7 +20,8 @@ from torch.nn import functional
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
-from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, Paragraphs
 from cocite.text.token_lists import spans
 
 LINES = 20_000

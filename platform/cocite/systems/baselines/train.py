@@ -28,7 +28,7 @@ from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.systems.baselines.vectors import MeanWords, VectorBaseline
 from cocite.systems.baselines.word2vec import Word2VecSettings, word2vec
-from cocite.text.paragraphs import ParagraphReader, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.verification import open_verified
 
 NAMES = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr": "DACR"}

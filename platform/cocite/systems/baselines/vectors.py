@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.index import search_dense
 from cocite.systems.baselines.texts import mean_vectors, only_words
-from cocite.text.paragraphs import CONTEXT, ParagraphReader, Paragraphs
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import CONTEXT, Paragraphs
 
 
 class VectorBaseline(ABC):

@@ -27,7 +27,8 @@ from cocite.errors import ConfigError, InputError, IntegrityError
 from cocite.manifests import MANIFEST, read_json, read_manifest
 from cocite.nn import packed_bert
 from cocite.nn import pretrained_transformers as trunks
-from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
+from cocite.text.pair_batch import PairBatch
+from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.verification import open_verified
 
 KIND = "cross-encoder"

@@ -24,7 +24,7 @@ from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Precision, Speed, measure
 from cocite.nn.frozen_bert import FrozenBert
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
 
 CPU_TOKENS = 1024

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
-from cocite.text.pairs import PairTokenizer
+from cocite.text.pair_tokenizer import PairTokenizer
 from cocite.text.token_lists import TokenLists
 
 CAPACITY = 1 << 26

@@ -10,33 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from safetensors.torch import save_file
 from tokenizers.normalizers import Lowercase
 from tokenizers.normalizers import Sequence as NormalizerSequence
 from torch import Tensor
 from torch.nn import functional
 
-from cocite.artifacts import publish
-from cocite.bounds import Location, TextPart
+from cocite.bounds import TextPart
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
 from cocite.manifests import read_json
 from cocite.nn import pretrained_transformers as trunks
 from cocite.nn.precision import inference_dtype
 from cocite.protocols import Query
-from cocite.systems.sentence_encoder.folders import FolderSettings, Pooling, read_folder
+from cocite.systems.sentence_encoder.folders import Pooling
 from cocite.text.gaps import strip_marks
 from cocite.verification import open_verified
 
 KIND = "sentence"
-WEIGHTS = "model.safetensors"
 SETTINGS = "sentence.json"
 MAX_TOKENS = 8192
 """Tokens of a text that are ever read, where the encoder could read more."""
@@ -59,31 +55,6 @@ class SentenceSettings(Settings):
     """What stands between title and abstract."""
     lower_case: bool = False
     """Whether the case of texts is lowered, whatever the tokenizer does."""
-
-
-class SentenceRecipe(Settings):
-    """Which public encoder becomes a member of a model folder. Nothing is trained.
-
-    What is null is as a sentence-transformers folder says; without its ``modules.json``: 256 tokens, the mean, no
-    prompts.
-    """
-
-    kind: Literal["sentence"] = "sentence"
-    encoder: Location = "sentence-transformers/all-MiniLM-L6-v2"
-    """A name on the Hugging Face hub, or a folder with ``config.json``, safetensors and a tokenizer."""
-    max_tokens: int | None = Field(None, ge=8, le=MAX_TOKENS)
-    """Tokens of a text that are read, the special ones included; what is longer is cut."""
-    pooling: Pooling | None = None
-    """How the states of a text's tokens become one vector."""
-    query_prompt: TextPart | None = None
-    """What stands before contexts and before manuscripts that ask."""
-    document_prompt: TextPart | None = None
-    """What stands before papers, and before manuscripts where they are compared as papers."""
-    separator: TextPart = ". "
-    """What stands between title and abstract; SPECTER reads ``[SEP]``."""
-    normalize: bool = False
-    """Compare vectors by their cosine where the folder says dot product or a distance; else such a folder is refused.
-    Vectors are unit vectors in any case."""
 
 
 class SentenceEncoder:
@@ -208,65 +179,6 @@ def _batches(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
             yield start, i
             start = i
     yield start, len(lengths)
-
-
-# -- saving and loading --------------------------------------------------------------------------------------
-
-
-def save_sentence_encoder(folder: Path, recipe: SentenceRecipe, meta: dict[str, Any]) -> None:
-    """Copy a public encoder's weights and tokenizer into an artifact, so that the model folder needs nothing else.
-
-    Raises:
-        CociteError: as :func:`cocite.nn.pretrained_transformers.load`.
-        InputError: the encoder reads fewer tokens than it is to be given.
-    """
-    # A name is looked up by its weights first, whose loader explains best what a hub lacks.
-    found = None if Path(recipe.encoder).is_dir() else trunks.load(recipe.encoder)
-    said = read_folder(recipe.encoder)
-    if found is None:
-        found = trunks.load(str(Path(recipe.encoder, said.transformer if said else "")))
-    settings = _settings(recipe, said, found)
-    with publish(folder, kind=KIND, meta=meta, replace=True) as temporary:
-        found.trunk.config.save_pretrained(temporary)
-        found.tokenizer.save_pretrained(temporary)
-        weights = {name: value.contiguous() for name, value in found.trunk.state_dict().items()}
-        save_file(weights, temporary / WEIGHTS, {"format": "pt"})
-        (temporary / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
-
-
-def _settings(
-    recipe: SentenceRecipe, said: FolderSettings | None, found: trunks.Pretrained
-) -> SentenceSettings:
-    """What the recipe says, else the folder, else the defaults; refuses what would give other vectors."""
-    limit = getattr(found.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
-    tokens = recipe.max_tokens
-    if tokens is None and said is not None:
-        tokens = min(said.max_tokens or found.tokenizer.model_max_length, limit, MAX_TOKENS)
-    elif tokens is None:
-        tokens = min(SentenceSettings().max_tokens, limit)
-    elif tokens > limit:
-        raise InputError(f"max_tokens = {tokens}, and the encoder reads {limit}", where=recipe.encoder)
-    values: dict[str, Any] = {"max_tokens": tokens, "separator": recipe.separator}
-    for name in ("pooling", "query_prompt", "document_prompt"):
-        given = getattr(recipe, name)
-        if given is not None or said is not None:
-            values[name] = getattr(said, name) if given is None else given
-    if said is not None:
-        values["lower_case"] = said.lower_case
-        scaled = said.similarity in ("dot", "euclidean") and not said.normalize
-        if (scaled or said.similarity == "manhattan") and not recipe.normalize:
-            raise InputError(
-                f"compares vectors by {said.similarity}, and an index compares unit vectors by their cosine",
-                where=recipe.encoder,
-                hint="pass normalize=true to compare them by cosine all the same",
-            )
-        if not said.include_prompt and (values["query_prompt"] or values["document_prompt"]):
-            raise InputError(
-                "its module Pooling leaves out the tokens of prompts, which is not supported",
-                where=recipe.encoder,
-                hint='pass query_prompt="" and document_prompt="" to do without prompts',
-            )
-    return SentenceSettings.parse(values, where=recipe.encoder)
 
 
 def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> SentenceEncoder:

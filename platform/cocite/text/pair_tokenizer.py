@@ -7,8 +7,6 @@ Two layouts:
   paper's figure 3: what does not fit is cut from the end, and the context says most. The gap is one token; marks of
   other citations are left out.
 - ``global`` (Nogueira et al., section 3): ``[CLS] title and abstract [SEP] title and abstract [SEP]``.
-
-Pairs are *packed*: the tokens of all pairs one after the other, without padding.
 """
 
 from __future__ import annotations
@@ -22,13 +20,14 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 from tokenizers import Tokenizer
-from torch import Tensor
 
 from cocite.bounds import Name
 from cocite.config import Settings
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import Query
 from cocite.text.gaps import split_at_gap
+from cocite.text.pair_batch import PairBatch
+from cocite.text.paper_text import paper_text
 from cocite.text.token_lists import TokenLists, spans
 
 MASK = "mask"
@@ -54,52 +53,6 @@ class PairSettings(Settings):
     def total(self) -> int:
         """Tokens of a pair at most."""
         return self.query_tokens + self.candidate_tokens
-
-
-@dataclass(frozen=True)
-class PairBatch:
-    """b pairs without padding, T tokens together.
-
-    Attributes:
-        ids: (T,) int64 tokens, the special ones of each pair included.
-        types: (T,) int64 0 for the query, 1 for the candidate (where the model tells them apart).
-        offsets: (b + 1,) int64, pair i is ``ids[offsets[i] : offsets[i + 1]]``.
-        longest: tokens of the longest pair.
-    """
-
-    ids: Tensor
-    types: Tensor
-    offsets: Tensor
-    longest: int
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> Tensor:
-        """(b,) tokens of each pair."""
-        return self.offsets.diff()
-
-    @property
-    def pairs(self) -> Tensor:
-        """(T,) the pair that each token belongs to."""
-        return torch.repeat_interleave(self.lengths, output_size=len(self.ids))
-
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> PairBatch:
-        """The same batch on another device."""
-        ids, types, offsets = (
-            tensor.to(device, non_blocking=non_blocking) for tensor in (self.ids, self.types, self.offsets)
-        )
-        return PairBatch(ids, types, offsets, self.longest)
-
-    def padded(self, pad: int) -> tuple[Tensor, Tensor, Tensor]:
-        """(b, longest) each: tokens, token types, and True where there is a token."""
-        width = torch.arange(self.longest, device=self.ids.device)
-        mask = width[None, :] < self.lengths[:, None]
-        ids = self.ids.new_full(mask.shape, pad)
-        types = self.types.new_zeros(mask.shape)
-        ids[mask], types[mask] = self.ids, self.types
-        return ids, types, mask
 
 
 @dataclass(frozen=True)
@@ -301,8 +254,3 @@ def _set(
     """Write the same few values at each place; returns the places behind them."""
     target[place[:, None] + np.arange(len(values))] = values
     return place + len(values)
-
-
-def paper_text(title: str | None, abstract: str | None) -> str:
-    """Title and abstract as one text; a full stop keeps them apart."""
-    return ". ".join(part for part in ((title or "").strip(), (abstract or "").strip()) if part)

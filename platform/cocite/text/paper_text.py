@@ -1,0 +1,8 @@
+"""A paper as one text, which every transformer of cocite reads."""
+
+from __future__ import annotations
+
+
+def paper_text(title: str | None, abstract: str | None) -> str:
+    """Title and abstract as one text; a full stop keeps them apart."""
+    return ". ".join(part for part in ((title or "").strip(), (abstract or "").strip()) if part)
