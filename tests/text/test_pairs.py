@@ -188,8 +188,8 @@ def test_another_tokenizers_frame(tokenizer: Any) -> None:
     assert words(pairs, batch, 0) == "[CLS] it [SEP] [SEP] tall [SEP]"
     assert batch.types.tolist() == [0] * 6
     assert len(pairs.batch(lists(90), lists(90)).ids) == 16
-    assert not pairs.tells_sides
-    assert made(AutoTokenizer.from_pretrained(tokenizer.name_or_path)).tells_sides
+    assert not pairs.marks_sides
+    assert made(AutoTokenizer.from_pretrained(tokenizer.name_or_path)).marks_sides
 
 
 def test_refusals(tokenizer: Any, folder: Path) -> None:

@@ -28,7 +28,7 @@ from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.baselines.cached_vectors import EncoderBaseline, kept_vectors
+from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
 from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
 
@@ -257,7 +257,7 @@ class _Rows:
         if self.saved is not None and self.saved.encoder_ids.get(encoder.name) == encoder.id:
             return self.saved.vectors[encoder.name].raw
         with self.bar(f"encoding: {encoder.name}", len(self.corpus)) as advance:
-            return kept_vectors(encoder, self.corpus, self.cache, advance=advance)
+            return cached_vectors(encoder, self.corpus, self.cache, advance=advance)
 
     def _dense(self, encoder: Encoder) -> EncoderBaseline:
         return EncoderBaseline(encoder.name, encoder, self.corpus, self._vectors(encoder))

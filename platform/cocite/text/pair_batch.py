@@ -10,13 +10,19 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class PairBatch:
-    """b pairs without padding, T tokens together.
+    """b pairs, T tokens in all.
 
     Attributes:
         ids: (T,) int64 tokens, the special ones of each pair included.
         types: (T,) int64 0 for the query, 1 for the candidate (where the model tells them apart).
         offsets: (b + 1,) int64, pair i is ``ids[offsets[i] : offsets[i + 1]]``.
         longest: tokens of the longest pair.
+
+    Example:
+        >>> ids, types = torch.tensor([2, 7, 3, 2, 8, 9, 3]), torch.tensor([0, 0, 1, 0, 0, 1, 1])
+        >>> batch = PairBatch(ids, types, offsets=torch.tensor([0, 3, 7]), longest=4)
+        >>> batch.lengths.tolist(), batch.padded(0)[0].tolist()
+        ([3, 4], [[2, 7, 3, 0], [2, 8, 9, 3]])
     """
 
     ids: Tensor
@@ -34,7 +40,7 @@ class PairBatch:
 
     @property
     def pairs(self) -> Tensor:
-        """(T,) the pair that each token belongs to."""
+        """(T,) the pair of each token."""
         return torch.repeat_interleave(self.lengths, output_size=len(self.ids))
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> PairBatch:

@@ -1,11 +1,11 @@
-"""Query and candidate as one sequence of tokens: what a cross-encoder reads.
+"""Puts query and candidate into one sequence of tokens, which a cross-encoder reads.
 
 Two layouts:
 
 - ``local`` (HAtten + SciBERT, section 4.2):
-  ``[CLS] context, citing title and abstract [SEP] title and abstract [SEP]``. The context stands first, unlike in the
-  paper's figure 3: what does not fit is cut from the end, and the context says most. The gap is one token; marks of
-  other citations are left out.
+  ``[CLS] context, citing title and abstract [SEP] title and abstract [SEP]``. The context comes first, unlike in the
+  paper's figure 3, because tokens that do not fit are cut from the end and the context matters most. The gap is one
+  token; marks of other citations are left out.
 - ``global`` (Nogueira et al., section 3): ``[CLS] title and abstract [SEP] title and abstract [SEP]``.
 """
 
@@ -34,30 +34,35 @@ MASK = "mask"
 
 
 class PairSettings(Settings):
-    """How a query and a candidate share the tokens that a model can read (Nogueira et al., figure 1)."""
+    """How a query and a candidate share the tokens that a model can read (Nogueira et al., figure 1).
+
+    Example:
+        >>> PairSettings(layout="global", query_tokens=100, candidate_tokens=200).total
+        300
+    """
 
     layout: Literal["local", "global"] = "local"
     """``local``: context, then title and abstract of the citing paper. ``global``: title and abstract alone."""
     query_tokens: int = Field(256, ge=8, le=32_768)
-    """Tokens of a query, the marks before and behind it counted."""
+    """Tokens of a query, with the special tokens before and behind it."""
     candidate_tokens: int = Field(256, ge=8, le=32_768)
-    """Tokens of a candidate, the mark behind it counted."""
+    """Tokens of a candidate, with the special token behind it."""
     share: bool = True
-    """What one side does not need goes to the other, up to the sum; else each side has its own and no more."""
+    """Whether a side may use the tokens that the other side leaves, up to the sum of both."""
     context_tokens: int = Field(192, ge=3, le=32_768)
     """Tokens of the context, taken around its gap."""
     gap: Name = MASK
-    """The token of the gap: ``mask``, the tokenizer's own mask token, or a text that is one token or becomes one."""
+    """The token of the gap: ``mask`` is the tokenizer's mask token; another text is added as a token if it is none."""
 
     @property
     def total(self) -> int:
-        """Tokens of a pair at most."""
+        """Most tokens of a pair."""
         return self.query_tokens + self.candidate_tokens
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """The special tokens of a pair, as the tokenizer sets them, and the token types of its two sides."""
+    """The special tokens around the two sides of a pair, and the token types of the sides."""
 
     before: NDArray[np.int32]
     between: NDArray[np.int32]
@@ -68,9 +73,10 @@ class _Frame:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> _Frame:
+        """Find them out from how the tokenizer encodes a pair of one-letter texts."""
         pair = tokenizer.encode("a", "b", add_special_tokens=True)
         ids, types = np.array(pair.ids, np.int32), np.array(pair.type_ids, np.int64)
-        side = np.array([-1 if of is None else of for of in pair.sequence_ids])
+        side = np.array([-1 if sequence is None else sequence for sequence in pair.sequence_ids])
         query, candidate = np.flatnonzero(side == 0), np.flatnonzero(side == 1)
         if not len(query) or not len(candidate) or query[0] > candidate[0]:
             raise InputError("the tokenizer does not put two texts into one sequence, one behind the other")
@@ -86,18 +92,27 @@ class _Frame:
 
 
 class PairTokenizer:
-    """Makes tokens of queries and papers, and pairs of them.
+    """Tokenises queries and papers, and packs pairs of them.
 
-    Safe to share among threads. Texts are tokenised in batches, in Rust; a text that spells a special token
-    (``[SEP]``) is read as ordinary characters.
+    Safe to share among threads. Rust code tokenises texts in batches; a text that spells a special token (``[SEP]``) is
+    read as ordinary characters.
 
     Args:
         tokenizer: a fast Hugging Face tokenizer; a new gap token is added to it.
         settings: layout and budgets.
 
     Raises:
-        InputError: the tokenizer has no fast form, or frames pairs in a way that is not understood.
+        InputError: the tokenizer has no fast form, or does not put the query before the candidate.
         ConfigError: the budgets leave a side no token, or ``gap: mask`` without a mask token.
+
+    Example:
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["parsing trees attention as in"] * 2, size=200)
+        >>> pairs = PairTokenizer(tokenizer, PairSettings())
+        >>> queries = pairs.queries([Query("q", context="attention as in [CIT]", title="Trees")])
+        >>> batch = pairs.batch(queries, pairs.papers(["Parsing"], [""]))
+        >>> tokenizer.decode(batch.ids)
+        '[CLS] attention as in [MASK] trees [SEP] parsing [SEP]'
     """
 
     def __init__(self, tokenizer: Any, settings: PairSettings) -> None:
@@ -108,7 +123,7 @@ class PairTokenizer:
             )
         self.tokenizer, self.settings = tokenizer, settings
         self.gap = self._gap_token()
-        # A copy of its own: truncation and padding that came with the tokenizer are state, and would meddle.
+        # A copy, because truncation and padding are state of a tokenizer, which this one has to be without.
         self._rust = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._rust.no_truncation()
         self._rust.no_padding()
@@ -134,34 +149,34 @@ class PairTokenizer:
         return int(self.tokenizer.convert_tokens_to_ids(name))
 
     @property
-    def leads(self) -> bool:
-        """Whether a special token stands before each pair, to be read by a model's head."""
+    def has_first_token(self) -> bool:
+        """Whether each pair begins with a special token, whose state a model's head can read."""
         return len(self._frame.before) > 0
 
     @property
-    def tells_sides(self) -> bool:
-        """Whether token types tell a pair's query from its candidate."""
+    def marks_sides(self) -> bool:
+        """Whether a pair's query and candidate have different token types."""
         return self._frame.query_type != self._frame.candidate_type
 
     @property
     def vocabulary_size(self) -> int:
-        """Rows that the model's word embeddings need: all tokens, an added gap included."""
+        """Number of tokens, an added gap included: rows that the model's word embeddings need."""
         return len(self.tokenizer)
 
     @property
     def pad(self) -> int:
-        """The token that padding is filled with; it is masked, so any will do where the tokenizer has none."""
+        """The token of padding; models mask it, so a tokenizer without one may use any."""
         return int(self.tokenizer.pad_token_id or 0)
 
     @property
     def paper_limit(self) -> int:
-        """Tokens of a paper that a pair can hold at most: no more need be kept."""
+        """Most tokens of a paper that a pair can hold."""
         return self._candidate_room + (self._query_room if self.settings.share else 0)
 
     def tokens(self, texts: Sequence[str]) -> TokenLists:
         """The tokens of some texts, uncut, without special ones."""
-        found = self._rust.encode_batch_fast(list(texts), add_special_tokens=False)
-        return TokenLists.of([encoding.ids for encoding in found])
+        encodings = self._rust.encode_batch_fast(list(texts), add_special_tokens=False)
+        return TokenLists.of([encoding.ids for encoding in encodings])
 
     def papers(self, titles: Sequence[str], abstracts: Sequence[str]) -> TokenLists:
         """Title and abstract of each paper, cut at :attr:`paper_limit`."""
@@ -170,9 +185,9 @@ class PairTokenizer:
         )
 
     def queries(self, queries: Sequence[Query]) -> TokenLists:
-        """The query's side of its pairs, without special tokens: uncut, but for a context that is too long.
+        """The query's side of its pairs, without special tokens; only a context that is too long is cut.
 
-        A query without a context is read by its title and abstract in both layouts.
+        Of a query without a context, title and abstract are read in both layouts.
         """
         citing = self.tokens([paper_text(query.title, query.abstract) for query in queries])
         if self.settings.layout == "global":
@@ -184,7 +199,7 @@ class PairTokenizer:
             np.zeros(len(queries), np.int64),
             np.array([query.is_local for query in queries], np.int64),
         )
-        # Each side of the gap may have half of the room, and what the other side leaves.
+        # Each side of the gap gets half of the tokens, and those that the other side leaves.
         room = self.settings.context_tokens - 1
         left = np.minimum(before.counts, np.maximum(room - behind.counts, (room + 1) // 2))
         return TokenLists.joined([before.tail(left), gap, behind.head(room - left), citing])
@@ -198,8 +213,8 @@ class PairTokenizer:
             query, candidate: (b,) tokens of each side before, without special ones.
 
         Returns:
-            (b,) each: tokens after. Only what exceeds a side's budget is cut; what a side does not need goes to the
-            other when ``share`` is set.
+            (b,) each: tokens after. Only what exceeds a side's budget is cut; with ``share`` a side may use the tokens
+            that the other leaves.
         """
         if not self.settings.share:
             return np.minimum(query, self._query_room), np.minimum(candidate, self._candidate_room)
@@ -229,17 +244,17 @@ class PairTokenizer:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         ids = np.empty(offsets[-1], np.int64)
         types = np.full(offsets[-1], frame.query_type, np.int64)
-        place = offsets[:-1]
+        position = offsets[:-1]
 
-        place = _set(ids, place, frame.before)
-        ids[spans(place, left)] = queries.ids[spans(queries.starts, left)]
-        place = place + left
-        _set(types, place, frame.between_types)
-        place = _set(ids, place, frame.between)
-        rest = offsets[1:] - place
-        types[spans(place, rest)] = frame.candidate_type
-        ids[spans(place, right)] = candidates.ids[spans(candidates.starts, right)]
-        _set(ids, place + right, frame.behind)
+        position = _write(ids, position, frame.before)
+        ids[spans(position, left)] = queries.ids[spans(queries.starts, left)]
+        position = position + left
+        _write(types, position, frame.between_types)
+        position = _write(ids, position, frame.between)
+        rest = offsets[1:] - position
+        types[spans(position, rest)] = frame.candidate_type
+        ids[spans(position, right)] = candidates.ids[spans(candidates.starts, right)]
+        _write(ids, position + right, frame.behind)
         return PairBatch(
             torch.from_numpy(ids),
             torch.from_numpy(types),
@@ -248,9 +263,9 @@ class PairTokenizer:
         )
 
 
-def _set(
-    target: NDArray[np.int64], place: NDArray[np.int64], values: NDArray[np.integer]
+def _write(
+    target: NDArray[np.int64], position: NDArray[np.int64], values: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Write the same few values at each place; returns the places behind them."""
-    target[place[:, None] + np.arange(len(values))] = values
-    return place + len(values)
+    """Write the same few values at each position (b,); returns the positions behind them."""
+    target[position[:, None] + np.arange(len(values))] = values
+    return position + len(values)

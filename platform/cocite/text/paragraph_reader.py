@@ -32,18 +32,23 @@ _GAP, _OTHER = "thisgapmark", "othercitationmark"
 
 
 class ParagraphSettings(Settings):
-    """How texts are cut into numbered words."""
+    """How texts are cut into numbered words.
+
+    Example:
+        >>> ParagraphSettings(max_context=60).limit(CONTEXT)
+        60
+    """
 
     vocabulary_size: Total = 60_000
-    """Most words that are numbered: those in the most texts of the training period."""
+    """Most words of the vocabulary: those in the most texts of the training period."""
     least: Total = 2
-    """Texts (titles with abstracts, contexts, body sentences where they are read) a word must occur in."""
+    """Texts in which a word of the vocabulary must occur: titles with abstracts, contexts, body sentences if read."""
     buckets: int = Field(0, ge=0, le=10_000_000)
-    """Unknown words share so many numbers, chosen by their spelling; 0: all of them one."""
+    """Numbers that unknown words share, chosen by their spelling; 0: all unknown words have one number."""
     stop_words: bool = True
     """Whether stop words are read."""
     marks: bool = True
-    """Whether the gap and other citations are words of their own; else they are left out."""
+    """Whether the gap and other citations are read as words of their own, or left out."""
     max_title: TextLength = 40
     """Words read of a title."""
     max_abstract: TextLength = 250
@@ -57,7 +62,12 @@ class ParagraphSettings(Settings):
 
 
 def cut(texts: pa.Array, *, marks: bool = True) -> pa.ListArray:
-    """The words of each text in order, its citation marks as words of their own (or left out)."""
+    """The words of each text in order, with its citation marks as words of their own, or without them.
+
+    Example:
+        >>> cut(pa.array(["As in [CIT]."]), marks=False).to_pylist()
+        [['as', 'in', '']]
+    """
     texts = texts.fill_null("")
     if marks:
         texts = pc.replace_substring_regex(texts, pattern=r"TARGETCIT|\[CIT\]", replacement=f" {_GAP} ")
@@ -67,8 +77,8 @@ def cut(texts: pa.Array, *, marks: bool = True) -> pa.ListArray:
     return words(texts)
 
 
-def _never_empty(paragraphs: Paragraphs) -> Paragraphs:
-    """The same, with one unknown word where there was none: so every document has a paragraph."""
+def _fill_empty(paragraphs: Paragraphs) -> Paragraphs:
+    """The same with one unknown word in each empty paragraph, so that every document has a paragraph to attend to."""
     lengths = paragraphs.lengths
     before = paragraphs.indptr[:-1][lengths == 0]
     lengths = np.maximum(lengths, 1)
@@ -77,13 +87,18 @@ def _never_empty(paragraphs: Paragraphs) -> Paragraphs:
 
 
 class ParagraphReader:
-    """Numbers the words of paragraphs; a title without a known word is one unknown word.
+    """Numbers the words of texts; a title without a known word becomes one unknown word.
 
     Word numbers: ``UNKNOWN``, ``GAP``, ``OTHER``; then the vocabulary; then ``buckets`` for unknown words.
 
     Args:
         settings: limits.
         vocabulary: the known words.
+
+    Example:
+        >>> reader = ParagraphReader(ParagraphSettings(), Vocabulary(["parsing", "trees"], np.array([9, 4])))
+        >>> reader.queries([Query("q", context="As in [CIT], parsing trees")])[CONTEXT].tokens.tolist()
+        [0, 0, 1, 3, 4]
     """
 
     def __init__(self, settings: ParagraphSettings, vocabulary: Vocabulary) -> None:
@@ -92,22 +107,22 @@ class ParagraphReader:
         if not settings.stop_words:
             stop = [word in STOP_WORDS["english"] for word in vocabulary.types]
             number[:-1][np.array(stop, bool)] = -1
-        number[-1] = UNKNOWN  # what Vocabulary.numbers calls -1
+        number[-1] = UNKNOWN  # Vocabulary.numbers gives -1 for an unknown word, which indexes the last
         self._number = number
 
     @classmethod
     def build(cls, history: History, settings: ParagraphSettings, *, bodies: bool) -> ParagraphReader:
-        """Number the words of a history's papers (never those of later papers)."""
+        """Make a reader whose vocabulary is that of a history's papers, never of later ones."""
         counts = count_words(history, bodies=bodies)
         return cls(settings, counts.vocabulary(size=settings.vocabulary_size, least=settings.least))
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Number of word numbers."""
         return SPECIAL + len(self.vocabulary) + self.settings.buckets
 
     def read(self, texts: pa.Array, kind: int) -> Paragraphs:
-        """The paragraphs of one type."""
+        """Read texts as paragraphs of one type (a number, see :data:`~cocite.text.paragraphs.KINDS`)."""
         lists = cut(texts, marks=self.settings.marks and kind == CONTEXT)
         owner = np.repeat(np.arange(len(lists)), lists.value_lengths().fill_null(0).to_numpy())
         tokens = self._numbers(lists.flatten())
@@ -119,19 +134,19 @@ class ParagraphReader:
         if len(lengths) and lengths.max() > limit:
             first = np.zeros(len(lists), np.int64)
             if kind == CONTEXT:
-                # From half the limit before the first gap on, but no further back than fills the limit.
+                # The words kept begin half the limit before the first gap, or earlier if the text ends sooner.
                 gaps = np.flatnonzero(tokens == GAP)[::-1]
                 first[owner[gaps]] = gaps - ends[owner[gaps]] - limit // 2
                 first = np.clip(first, 0, np.maximum(lengths - limit, 0))
-            place = np.arange(len(tokens)) - ends[owner] - first[owner]
-            keep = (place >= 0) & (place < limit)
+            position = np.arange(len(tokens)) - ends[owner] - first[owner]
+            keep = (position >= 0) & (position < limit)
             owner, tokens = owner[keep], tokens[keep]
             ends = np.searchsorted(owner, np.arange(len(lists) + 1))
-        read = Paragraphs(ends.astype(np.int64), tokens)
-        return _never_empty(read) if kind == TITLE else read
+        paragraphs = Paragraphs(ends.astype(np.int64), tokens)
+        return _fill_empty(paragraphs) if kind == TITLE else paragraphs
 
     def _numbers(self, flat: pa.Array) -> NDArray[np.int32]:
-        """(T,) the number of each word; -1 for what is no word, and for stop words that are not read."""
+        """(T,) the number of each word; -1 for the empty string, and for stop words that are not read."""
         tokens = self._number[self.vocabulary.numbers(flat)]
         unknown = np.flatnonzero(tokens == UNKNOWN)
         if not len(unknown):
@@ -157,12 +172,12 @@ class ParagraphReader:
         ]
 
     def contexts(self, corpus: Corpus, positions: NDArray[np.int64]) -> Paragraphs:
-        """Some of the corpus' contexts, by their position."""
+        """The contexts of a corpus at some positions."""
         column = corpus.contexts.table.column("text").take(pa.array(positions))
         return Paragraphs.joined(self.read(chunk, CONTEXT) for chunk in column.chunks)
 
     def queries(self, queries: Sequence[Query]) -> list[Paragraphs]:
-        """Titles, abstracts and contexts of queries; what a query lacks is an empty paragraph."""
+        """Titles, abstracts and contexts of queries; an absent text is an empty paragraph, a title one unknown word."""
         return [
             self.read(pa.array([getattr(query, kind) for query in queries], pa.string()), number)
             for number, kind in enumerate(KINDS)
@@ -174,5 +189,5 @@ class ParagraphReader:
 
     @classmethod
     def load(cls, folder: Path, settings: ParagraphSettings) -> ParagraphReader:
-        """Read what :meth:`save` wrote."""
+        """Load the reader that :meth:`save` wrote, with the same settings."""
         return cls(settings, Vocabulary.load(folder / "words.txt"))

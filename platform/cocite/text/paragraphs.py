@@ -1,7 +1,7 @@
-"""Titles, abstracts and citation contexts as sequences of numbered words: what HAtten reads.
+"""Paragraphs of numbered words, and the numbers and types that they have.
 
-Unlike the bags of :mod:`cocite.text.fields` the words keep their order and their repetitions, and the gap of a
-context is a word of its own.
+A paragraph is the title or abstract of a paper, or the context of a citation; :mod:`cocite.text.paragraph_reader` makes
+them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 KINDS = ("title", "abstract", "context")
-"""The types of paragraphs; a paragraph's type is its place here."""
+"""The types of paragraphs; the number of a type is its position here."""
 TITLE, ABSTRACT, CONTEXT = range(3)
 UNKNOWN, GAP, OTHER, SPECIAL = range(4)
-"""Numbers of a word not in the vocabulary, the gap, another citation; and of the first that are not special."""
+"""Numbers of a word outside the vocabulary, of the gap, of another citation, and of the first word."""
 
 
 @dataclass(frozen=True)
 class Paragraphs:
-    """Many paragraphs: the words of paragraph i are ``tokens[indptr[i] : indptr[i + 1]]``, in order."""
+    """P paragraphs: the words of paragraph i are ``tokens[indptr[i] : indptr[i + 1]]``, in order.
+
+    Example:
+        >>> paragraphs = Paragraphs(np.array([0, 2, 5]), np.array([3, 4, 5, 1, 6], np.int32))
+        >>> len(paragraphs), paragraphs.lengths.tolist()
+        (2, [2, 3])
+        >>> paragraphs.rectangle(np.array([0, 1])).tolist()
+        [[3, 4, 0], [5, 1, 6]]
+    """
 
     indptr: NDArray[np.int64]
     tokens: NDArray[np.int32]
@@ -33,27 +41,27 @@ class Paragraphs:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """(P,) words of each."""
+        """(P,) words of each paragraph."""
         return np.diff(self.indptr)
 
     def take(self, rows: NDArray[Any]) -> Paragraphs:
-        """Some of them, in the order given."""
+        """The paragraphs at some positions, in their order."""
         lengths = self.lengths[rows]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], lengths)
         return Paragraphs(ends, self.tokens[at])
 
     def rectangle(self, rows: NDArray[Any]) -> NDArray[np.int32]:
-        """(n, longest) some of them below one another, ``UNKNOWN`` behind the end of each."""
+        """(n, longest) the words of some paragraphs, one paragraph a row, padded with ``UNKNOWN``."""
         lengths = self.lengths[rows]
-        places = np.arange(lengths.max(initial=0))
-        inside = places < lengths[:, None]
-        at = np.minimum(self.indptr[rows][:, None] + places, max(len(self.tokens) - 1, 0))
+        columns = np.arange(lengths.max(initial=0))
+        inside = columns < lengths[:, None]
+        at = np.minimum(self.indptr[rows][:, None] + columns, max(len(self.tokens) - 1, 0))
         return np.where(inside, self.tokens[at], UNKNOWN).astype(np.int32)
 
     @staticmethod
     def joined(parts: Iterable[Paragraphs]) -> Paragraphs:
-        """One list below the other."""
+        """The paragraphs of all parts, part after part."""
         parts = list(parts)
         lengths = np.concatenate([np.zeros(1, np.int64), *(part.lengths for part in parts)])
         tokens = np.concatenate([np.zeros(0, np.int32), *(part.tokens for part in parts)])

@@ -1,4 +1,4 @@
-"""In how many texts of a history each word occurs: what a vocabulary of words is made of."""
+"""Counts in how many texts of a history each word occurs, which a vocabulary of words is made from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from cocite.text.vocabulary import DocumentCounts, words
 
 
 def count_words(history: History, *, bodies: bool) -> DocumentCounts:
-    """In how many texts of a history's papers each word occurs: titles with abstracts, contexts, and body sentences."""
+    """Count in how many texts of a history's papers each word occurs.
+
+    A text is a title with its abstract, a context, or with ``bodies`` a sentence of a body.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> counts = count_words(History.all(starter_corpus()), bodies=False)
+        >>> counts.vocabulary(size=5).types
+        ('and', 'a', 'the', 'of', 'with')
+    """
     counts, corpus = DocumentCounts(), history.corpus
     start = 0
     for batch in corpus.papers.table.to_batches():
@@ -37,7 +46,13 @@ def count_words(history: History, *, bodies: bool) -> DocumentCounts:
 
 
 def body_sentences(history: History) -> Iterable[pa.Array]:
-    """The body sentences of a history's papers, in pieces."""
+    """The body sentences of a history's papers, in chunks.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> list(body_sentences(History.all(starter_corpus())))  # it has no bodies
+        []
+    """
     corpus = history.corpus
     owner = np.repeat(history.citing, np.diff(corpus.sentence_indptr))
     start = 0

@@ -1,8 +1,7 @@
-"""A public sentence encoder, as it is: papers, contexts and manuscripts as vectors without any training.
+"""Encodes papers, contexts and manuscripts with a public sentence encoder.
 
-Any Hugging Face encoder whose sentence vector is pooled from its tokens' states and made a unit vector (Reimers and
-Gurevych, 2019: "Sentence-BERT"). Weights are read from safetensors alone. How texts are read and pooled is what a
-sentence-transformers folder says of itself, and what the recipe says over it.
+Any Hugging Face encoder will do whose sentence vector is pooled from its tokens' states and scaled to unit length
+(Reimers and Gurevych 2019). Weights are read from safetensors alone.
 """
 
 from __future__ import annotations
@@ -35,42 +34,58 @@ from cocite.verification import open_verified
 KIND = "sentence"
 SETTINGS = "sentence.json"
 MAX_TOKENS = 8192
-"""Tokens of a text that are ever read, where the encoder could read more."""
+"""Most tokens of a text that are read, even by an encoder that can read more."""
 TOKENS = 8192
 """Tokens of one forward pass, padding included."""
 
 
 class SentenceSettings(Settings):
-    """How texts become vectors. The defaults are those of artifacts that do not say."""
+    """How texts become vectors. The defaults apply to artifacts without the setting.
+
+    Example:
+        >>> SentenceSettings(pooling="cls", query_prompt="query: ").max_tokens
+        256
+    """
 
     max_tokens: int = Field(256, ge=8, le=MAX_TOKENS)
     """Tokens of a text that are read, the special ones included; what is longer is cut."""
     pooling: Pooling = "mean"
     """How the states of a text's tokens become one vector."""
     query_prompt: TextPart = ""
-    """What stands before contexts and before manuscripts that ask."""
+    """Text put before contexts, and before manuscripts as queries."""
     document_prompt: TextPart = ""
-    """What stands before papers, and before manuscripts where they are compared as papers."""
+    """Text put before papers, and before manuscripts where they are compared as papers."""
     separator: TextPart = ". "
-    """What stands between title and abstract."""
+    """Text put between title and abstract."""
     lower_case: bool = False
-    """Whether the case of texts is lowered, whatever the tokenizer does."""
+    """Whether texts are lower-cased before the tokenizer reads them."""
 
 
 class SentenceEncoder:
-    """Papers and queries as vectors; a local query has two, its context's and its manuscript's.
+    """Maps papers and queries to vectors; a local query has two, its context's and its manuscript's.
 
     Args:
         model: the Hugging Face encoder.
         tokenizer: its tokenizer.
         settings: how texts are read.
-        id_: see below.
-        dtype: the precision to compute in; None: the quickest here.
+        id_: fingerprint of the artifact.
+        dtype: the precision to compute in; None: the fastest on this machine.
 
     Attributes:
         id: fingerprint of the artifact.
         dimension: d.
-        dtype: the precision it computes in; vectors are fp32 all the same.
+        dtype: the precision it computes in; vectors are fp32 in any case.
+
+    Example:
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["graph parsing", "neural parsing"], size=60)
+        >>> size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        >>> bert = BertModel(BertConfig(vocab_size=len(tokenizer), **size))
+        >>> encoder = SentenceEncoder(bert, tokenizer, SentenceSettings(max_tokens=16), dtype=torch.float32)
+        >>> vectors = encoder.encode(["graph parsing", "graph parsing", ""])
+        >>> (vectors @ vectors.T).round(3).tolist()  # cosines; an empty text has the vector 0
+        [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
 
     name = "sentence"
@@ -124,7 +139,7 @@ class SentenceEncoder:
     def encode(self, texts: Sequence[str], prompt: str = "") -> NDArray[np.float32]:
         """(n, d) unit vectors of texts after a prompt; zero for an empty text.
 
-        Texts of one length are computed together.
+        Texts of similar length are computed together.
         """
         result = np.zeros((len(texts), self.dimension), np.float32)
         filled = np.array([i for i, text in enumerate(texts) if text.strip()], np.int64)
@@ -157,7 +172,7 @@ class SentenceEncoder:
 
 
 def _pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """(b, t, d) states of (b, t) tokens, the real ones first -> (b, d), each but for its length."""
+    """(b, t, d) states of (b, t) tokens, the real ones first -> (b, d) sentence vectors up to a factor."""
     if pooling == "cls":
         return states[:, 0]
     if pooling == "lasttoken":
@@ -167,12 +182,12 @@ def _pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
     weights = mask.float()
     if pooling == "weightedmean":
         weights *= torch.arange(1, states.shape[1] + 1, device=states.device)
-    # A unit vector forgets the scale, so the sum serves as well as either mean.
+    # The vectors are normalised afterwards, so a sum serves as well as either mean.
     return (states * weights[:, :, None]).sum(1)
 
 
 def _batches(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ranges of texts, ascending in length, whose padded batch keeps to the budget of tokens."""
+    """Ranges of texts, ascending in length, whose padded batch has at most ``TOKENS`` tokens."""
     start = 0
     for i, length in enumerate(lengths.tolist()):
         if i > start and (i + 1 - start) * length > TOKENS:
@@ -182,13 +197,13 @@ def _batches(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> SentenceEncoder:
-    """Load the encoder of an artifact, to compute in a given precision or in the quickest one here.
+    """Load the encoder of an artifact, to compute in a given precision or in the fastest on this machine.
 
     Raises:
-        CociteError: no such artifact, or files that are missing, damaged or do not fit each other.
+        CociteError: there is no such artifact, or files are missing, damaged or do not fit each other.
     """
     folder = Path(folder)
     manifest = open_verified(folder, kind=KIND)
     settings = SentenceSettings.parse(read_json(folder / SETTINGS), where=str(folder / SETTINGS))
-    found = trunks.load(str(folder))
-    return SentenceEncoder(found.trunk, found.tokenizer, settings, manifest.digest, dtype=dtype)
+    pretrained = trunks.load(str(folder))
+    return SentenceEncoder(pretrained.trunk, pretrained.tokenizer, settings, manifest.digest, dtype=dtype)

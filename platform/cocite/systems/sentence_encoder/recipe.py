@@ -20,10 +20,15 @@ WEIGHTS = "model.safetensors"
 
 
 class SentenceRecipe(Settings):
-    """Which public encoder becomes a member of a model folder. Nothing is trained.
+    """Which public encoder becomes a component of a model folder.
 
-    What is null is as a sentence-transformers folder says; without its ``modules.json``: 256 tokens, the mean, no
-    prompts.
+    A setting that is null is taken from the encoder's ``modules.json``, as sentence-transformers writes it; without
+    that file it is 256 tokens, the mean, no prompts.
+
+    Example:
+        >>> recipe = SentenceRecipe.parse({"kind": "sentence", "pooling": "cls"}, where="recipe.yaml")
+        >>> recipe.pooling, recipe.max_tokens
+        ('cls', None)
     """
 
     kind: Literal["sentence"] = "sentence"
@@ -34,14 +39,13 @@ class SentenceRecipe(Settings):
     pooling: Pooling | None = None
     """How the states of a text's tokens become one vector."""
     query_prompt: TextPart | None = None
-    """What stands before contexts and before manuscripts that ask."""
+    """Text put before contexts, and before manuscripts as queries."""
     document_prompt: TextPart | None = None
-    """What stands before papers, and before manuscripts where they are compared as papers."""
+    """Text put before papers, and before manuscripts where they are compared as papers."""
     separator: TextPart = ". "
-    """What stands between title and abstract; SPECTER reads ``[SEP]``."""
+    """Text put between title and abstract; SPECTER reads ``[SEP]``."""
     normalize: bool = False
-    """Compare vectors by their cosine where the folder says dot product or a distance; else such a folder is refused.
-    Vectors are unit vectors in any case."""
+    """Whether to accept a folder that compares vectors by dot product or a distance; they are compared by cosine."""
 
 
 def save_sentence_encoder(folder: Path, recipe: SentenceRecipe, meta: dict[str, Any]) -> None:
@@ -51,47 +55,47 @@ def save_sentence_encoder(folder: Path, recipe: SentenceRecipe, meta: dict[str, 
         CociteError: as :func:`cocite.nn.pretrained_transformers.load`.
         InputError: the encoder reads fewer tokens than it is to be given.
     """
-    # A name is looked up by its weights first, whose loader explains best what a hub lacks.
-    found = None if Path(recipe.encoder).is_dir() else trunks.load(recipe.encoder)
-    said = read_folder(recipe.encoder)
-    if found is None:
-        found = trunks.load(str(Path(recipe.encoder, said.transformer if said else "")))
-    settings = _settings(recipe, said, found)
+    # The weights of a name on the hub are loaded first: their loader explains best what a hub lacks.
+    pretrained = None if Path(recipe.encoder).is_dir() else trunks.load(recipe.encoder)
+    declared = read_folder(recipe.encoder)
+    if pretrained is None:
+        pretrained = trunks.load(str(Path(recipe.encoder, declared.transformer if declared else "")))
+    settings = _merge_settings(recipe, declared, pretrained)
     with publish(folder, kind=KIND, meta=meta, replace=True) as temporary:
-        found.trunk.config.save_pretrained(temporary)
-        found.tokenizer.save_pretrained(temporary)
-        weights = {name: value.contiguous() for name, value in found.trunk.state_dict().items()}
+        pretrained.trunk.config.save_pretrained(temporary)
+        pretrained.tokenizer.save_pretrained(temporary)
+        weights = {name: value.contiguous() for name, value in pretrained.trunk.state_dict().items()}
         save_file(weights, temporary / WEIGHTS, {"format": "pt"})
         (temporary / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
-def _settings(
-    recipe: SentenceRecipe, said: FolderSettings | None, found: trunks.Pretrained
+def _merge_settings(
+    recipe: SentenceRecipe, declared: FolderSettings | None, pretrained: trunks.Pretrained
 ) -> SentenceSettings:
-    """What the recipe says, else the folder, else the defaults; refuses what would give other vectors."""
-    limit = getattr(found.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    """The settings of the recipe, else of the folder, else the defaults; refuses what would give other vectors."""
+    limit = getattr(pretrained.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
     tokens = recipe.max_tokens
-    if tokens is None and said is not None:
-        tokens = min(said.max_tokens or found.tokenizer.model_max_length, limit, MAX_TOKENS)
+    if tokens is None and declared is not None:
+        tokens = min(declared.max_tokens or pretrained.tokenizer.model_max_length, limit, MAX_TOKENS)
     elif tokens is None:
         tokens = min(SentenceSettings().max_tokens, limit)
     elif tokens > limit:
         raise InputError(f"max_tokens = {tokens}, and the encoder reads {limit}", where=recipe.encoder)
     values: dict[str, Any] = {"max_tokens": tokens, "separator": recipe.separator}
     for name in ("pooling", "query_prompt", "document_prompt"):
-        given = getattr(recipe, name)
-        if given is not None or said is not None:
-            values[name] = getattr(said, name) if given is None else given
-    if said is not None:
-        values["lower_case"] = said.lower_case
-        scaled = said.similarity in ("dot", "euclidean") and not said.normalize
-        if (scaled or said.similarity == "manhattan") and not recipe.normalize:
+        chosen = getattr(recipe, name)
+        if chosen is not None or declared is not None:
+            values[name] = getattr(declared, name) if chosen is None else chosen
+    if declared is not None:
+        values["lower_case"] = declared.lower_case
+        scaled = declared.similarity in ("dot", "euclidean") and not declared.normalize
+        if (scaled or declared.similarity == "manhattan") and not recipe.normalize:
             raise InputError(
-                f"compares vectors by {said.similarity}, and an index compares unit vectors by their cosine",
+                f"compares vectors by {declared.similarity}, and an index compares unit vectors by their cosine",
                 where=recipe.encoder,
                 hint="pass normalize=true to compare them by cosine all the same",
             )
-        if not said.include_prompt and (values["query_prompt"] or values["document_prompt"]):
+        if not declared.include_prompt and (values["query_prompt"] or values["document_prompt"]):
             raise InputError(
                 "its module Pooling leaves out the tokens of prompts, which is not supported",
                 where=recipe.encoder,
