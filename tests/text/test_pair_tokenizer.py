@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from helpers.tiny_bert import tiny_bert
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,18 +164,6 @@ def test_cutting_needs_no_more_than_the_sum(
     assert (right <= pairs.paper_limit).all()
 
 
-def test_padding_shows_the_same_pairs(tokenizer: Any) -> None:
-    pairs = made(tokenizer)
-    batch = pairs.batch(lists(3, 1, 7), lists(2, 2, 1))
-    ids, types, mask = batch.padded(pad=9)
-    assert ids.shape == (3, 11)
-    assert torch.equal(ids[mask], batch.ids)
-    assert torch.equal(types[mask], batch.types)
-    assert (ids[~mask] == 9).all()
-    assert mask.sum(1).tolist() == batch.lengths.tolist() == [8, 6, 11]
-    assert batch.pairs.tolist() == [0] * 8 + [1] * 6 + [2] * 11
-
-
 def test_another_tokenizers_frame(tokenizer: Any) -> None:
     """RoBERTa sets two marks between the texts, and tells the sides by no type."""
     marks = [("[CLS]", tokenizer.cls_token_id), ("[SEP]", tokenizer.sep_token_id)]
@@ -204,13 +191,3 @@ def test_refusals(tokenizer: Any, folder: Path) -> None:
         made(without)
     with pytest.raises(ConfigError, match="query_tokens"):
         PairSettings.parse({"query_tokens": 2})
-
-
-def test_lists_are_joined_and_cut_without_copies_of_what_is_taken_twice() -> None:
-    some = TokenLists.of([[1, 2, 3], [], [4]])
-    assert [some.take(np.array([2, 0, 2]))[i].tolist() for i in range(3)] == [[4], [1, 2, 3], [4]]
-    assert some.take(np.array([0, 0])).ids is some.ids
-    assert some.tail(2)[0].tolist() == [2, 3]
-    joined = TokenLists.joined([some, some.head(1)])
-    assert [joined[i].tolist() for i in range(3)] == [[1, 2, 3, 1], [], [4, 4]]
-    assert len(TokenLists.of([])) == 0

@@ -6,19 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 from transformers import AutoTokenizer
 
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.systems.cross_encoder.paper_tokens import PaperTokens
 from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.text.token_lists import TokenLists
 
 
-class Counting(PairTokenizer):
-    """Remembers how many papers it was given."""
+class CountingTokenizer(PairTokenizer):
+    """Counts the papers that it tokenises."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(AutoTokenizer.from_pretrained(folder), PairSettings(candidate_tokens=40))
@@ -30,13 +29,13 @@ class Counting(PairTokenizer):
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(120, seed=3), tmp_path_factory.mktemp("papers") / "store")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(120, seed=3)
 
 
 @pytest.fixture
-def pairs(tmp_path: Path) -> Counting:
-    return Counting(tiny_bert(tmp_path / "bert", []))
+def pairs(tmp_path: Path) -> CountingTokenizer:
+    return CountingTokenizer(tiny_bert(tmp_path / "bert", []))
 
 
 def wanted(pairs: PairTokenizer, corpus: Corpus, row: int) -> list[int]:
@@ -45,7 +44,7 @@ def wanted(pairs: PairTokenizer, corpus: Corpus, row: int) -> list[int]:
     return found
 
 
-def test_each_paper_is_tokenised_once(pairs: Counting, corpus: Corpus) -> None:
+def test_each_paper_is_tokenised_once(pairs: CountingTokenizer, corpus: Corpus) -> None:
     table = PaperTokens(pairs, corpus)
     rows = np.array([7, 3, 7, 100], np.int32)
     first = table.lists(rows)
@@ -56,17 +55,17 @@ def test_each_paper_is_tokenised_once(pairs: Counting, corpus: Corpus) -> None:
     assert first.counts.max() <= pairs.paper_limit
 
 
-def test_a_full_table_forgets_and_goes_on(pairs: Counting, corpus: Corpus) -> None:
+def test_a_full_cache_is_cleared_and_filled_again(pairs: CountingTokenizer, corpus: Corpus) -> None:
     table = PaperTokens(pairs, corpus, capacity=1500)
     held = table.lists(np.arange(4))
     for start in range(0, 120, 4):
         rows = np.arange(start, start + 4)
         found = table.lists(rows)
         assert found[0].tolist() == wanted(pairs, corpus, start)
-    assert held[0].tolist() == wanted(pairs, corpus, 0)  # what was given stays what it was
+    assert held[0].tolist() == wanted(pairs, corpus, 0)  # an earlier result does not change
 
 
-def test_threads_share_it(pairs: Counting, corpus: Corpus) -> None:
+def test_threads_share_it(pairs: CountingTokenizer, corpus: Corpus) -> None:
     table = PaperTokens(pairs, corpus)
     orders = [np.random.default_rng(seed).permutation(120) for seed in range(8)]
     with ThreadPoolExecutor(4) as pool:

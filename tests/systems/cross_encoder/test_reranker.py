@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker, load_cross_encoder
@@ -20,8 +19,8 @@ ROWS = np.array([[5, 9, 30], [9, NO_ROW, NO_ROW]], np.int32)
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(60, seed=3), tmp_path_factory.mktemp("corpus") / "store")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(60, seed=3)
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def test_what_a_query_may_not_find_is_not_found(citing_corpus, opened, name) -> 
 
 
 def test_a_second_call_trains_nothing_and_finds_the_same(texts, cache, opened, monkeypatch) -> None:
-    monkeypatch.setattr(TrainedBaselines, "_trained", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(TrainedBaselines, "_train", lambda *_: pytest.fail("trained again"))
     monkeypatch.setattr(CitingTexts, "of", lambda *_: pytest.fail("read again"))
     again = TrainedBaselines(texts.history, cache, SMALL)
     text = texts.history.corpus.contexts.take("text", [3])[0]

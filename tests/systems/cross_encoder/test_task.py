@@ -1,4 +1,4 @@
-"""Training a cross-encoder of two layers: groups, losses, dev metric, and a short run of the loop."""
+"""The training task of a cross-encoder of two layers: groups, losses, dev metric, and a short run of the loop."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.cross_encoder_recipes import small_recipe
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 from torch.utils.flop_counter import FlopCounterMode
 
 from cocite.corpus.store import Corpus
-from cocite.errors import ConfigError, NotFoundError
+from cocite.errors import NotFoundError
 from cocite.manifests import read_manifest
 from cocite.pipeline.candidate_files import prepare
 from cocite.protocols import NO_ROW
@@ -24,50 +26,36 @@ from cocite.training.engine.loop import train
 from cocite.training.engine.world import World
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(600, seed=11)
+
+
+@pytest.fixture(scope="module")
 def encoder(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Knows the words of the corpus' titles."""
     titles = corpus.papers.take("title", np.arange(len(corpus)))
     return tiny_bert(tmp_path_factory.mktemp("bert") / "bert", {w for t in titles for w in t.lower().split()})
 
 
-def recipe(encoder: Path, **sections: Any) -> CrossEncoderRecipe:
-    data: dict[str, dict[str, Any]] = {
-        "pairs": {"query_tokens": 30, "candidate_tokens": 24, "context_tokens": 16},
-        "candidates": {
-            "retriever": "bm25",
-            "queries": 80,
-            "depth": 20,
-            "dev_queries": 12,
-            "dev_depth": 8,
-            "period": {"train_until": 2015},
-        },
-        "objective": {"negatives": 5},
-        "training": {"batch": 8, "tokens": 1000, "optimizer": {"learning_rate": 1e-3}},
-    }
-    for name, values in sections.items():
-        data[name] = {**data.get(name, {}), **values}
-    return CrossEncoderRecipe.parse({"kind": "cross-encoder", "encoder": str(encoder), **data})
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def folder(corpus: Corpus, encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with candidates."""
     folder = tmp_path_factory.mktemp("model")
-    prepare(recipe(encoder).candidates, corpus, folder / "candidates")
+    prepare(small_recipe(encoder).candidates, corpus, folder / "candidates")
     return folder
 
 
 @pytest.fixture
 def task(corpus: Corpus, encoder: Path, folder: Path) -> CrossEncoderTask:
-    return build(recipe(encoder), corpus, folder)
+    return build(small_recipe(encoder), corpus, folder)
 
 
 def test_without_candidates_there_is_nothing_to_train_on(
     corpus: Corpus, encoder: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(NotFoundError, match="holds no candidates to train on"):
-        build(recipe(encoder), corpus, tmp_path)
+        build(small_recipe(encoder), corpus, tmp_path)
 
 
 def test_an_example_is_a_query_with_its_group(corpus: Corpus, task: CrossEncoderTask) -> None:
@@ -97,7 +85,7 @@ def test_lengths_are_those_of_the_pairs(task: CrossEncoderTask) -> None:
         assert len(task.collate(np.array([example]), 2).pairs.ids) == lengths[example]
 
 
-def test_the_loss_of_an_example_does_not_hang_on_its_batch(task: CrossEncoderTask) -> None:
+def test_the_loss_of_an_example_does_not_depend_on_its_batch(task: CrossEncoderTask) -> None:
     task.model.eval()
     with torch.no_grad():
         together = task.loss(task.model, task.collate(np.arange(6), 1))
@@ -107,7 +95,7 @@ def test_the_loss_of_an_example_does_not_hang_on_its_batch(task: CrossEncoderTas
 
 
 def test_padding_takes_no_part_in_a_loss(corpus: Corpus, encoder: Path, folder: Path) -> None:
-    task = build(recipe(encoder, objective={"negatives": 40}), corpus, folder)
+    task = build(small_recipe(encoder, objective={"negatives": 40}), corpus, folder)
     batch = task.collate(np.arange(4), 0)
     assert batch.present.shape == (4, 41)
     assert int(batch.present.sum()) == len(batch.pairs) < 4 * 22
@@ -131,12 +119,12 @@ def test_padding_takes_no_part_in_a_loss(corpus: Corpus, encoder: Path, folder: 
     ids=lambda objective: objective["loss"],
 )
 def test_each_loss_falls(corpus: Corpus, encoder: Path, folder: Path, objective: dict[str, Any]) -> None:
-    chosen = recipe(encoder, objective=objective, training={"steps": 24, "log_every": 4})
+    chosen = small_recipe(encoder, objective=objective, training={"steps": 24, "log_every": 4})
     _falls(chosen, corpus, folder)
 
 
 def test_it_falls_where_the_sides_are_compared(corpus: Corpus, encoder: Path, folder: Path) -> None:
-    chosen = recipe(encoder, objective={"loss": "listwise"}, training={"steps": 24})
+    chosen = small_recipe(encoder, objective={"loss": "listwise"}, training={"steps": 24})
     _falls(chosen.model_copy(update={"readout": "similarity"}), corpus, folder)
 
 
@@ -196,8 +184,8 @@ def test_what_is_exported_scores_as_what_was_trained(task: CrossEncoderTask, tmp
 
 
 def test_the_weights_are_those_of_the_seed(corpus: Corpus, encoder: Path, folder: Path) -> None:
-    one, two = (build(recipe(encoder), corpus, folder) for _ in range(2))
-    other = build(recipe(encoder, training={"seed": 1}), corpus, folder)
+    one, two = (build(small_recipe(encoder), corpus, folder) for _ in range(2))
+    other = build(small_recipe(encoder, training={"seed": 1}), corpus, folder)
     assert torch.equal(one.model.head.weight, two.model.head.weight)
     assert not torch.equal(one.model.head.weight, other.model.head.weight)
 
@@ -214,20 +202,11 @@ def test_flops_are_those_of_the_matrix_products(task: CrossEncoderTask) -> None:
     assert task.flops(batch) / 3 == pytest.approx(seen + attention, rel=1e-9)
 
 
-def test_mistakes_in_a_recipe_are_told(encoder: Path) -> None:
-    with pytest.raises(ConfigError, match=r"pairs\.layout: local needs contexts"):
-        recipe(encoder, candidates={"task": "global"})
-    with pytest.raises(ConfigError, match=r"less than objective\.top"):
-        recipe(encoder, objective={"candidates": "top", "top": 30})
-    with pytest.raises(ConfigError, match="unknown key 'objective.negative'"):
-        recipe(encoder, objective={"negative": 3})
-
-
 @pytest.mark.parametrize(("keep", "out"), [("unless_below", ["local", "global"]), ("always", [])])
 def test_one_that_is_below_its_retriever_is_left_out(
     corpus: Corpus, encoder: Path, folder: Path, tmp_path: Path, keep: str, out: list[str]
 ) -> None:
-    chosen = CrossEncoderRecipe.model_validate(recipe(encoder).model_dump() | {"keep": keep})
+    chosen = CrossEncoderRecipe.model_validate(small_recipe(encoder).model_dump() | {"keep": keep})
     task = build(chosen, corpus, folder)
     dev = {
         "F1@20": 0.1,
