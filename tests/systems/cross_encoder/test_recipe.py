@@ -7,7 +7,7 @@ from helpers.cross_encoder_recipes import small_recipe
 
 from cocite.errors import ConfigError
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe, ObjectiveSettings
-from cocite_jobs.training.train import load_recipe
+from cocite_jobs.training.recipes import load_recipe
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from cocite.errors import ConfigError
 from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe
-from cocite_jobs.training.train import load_recipe
+from cocite_jobs.training.recipes import load_recipe
 
 
 def test_the_shipped_recipes_are_of_their_classes() -> None:

@@ -15,7 +15,8 @@ from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 from cocite.text.pair_tokenizer import PairSettings
-from cocite_jobs.training.train import load_recipe, train
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 
 
 @pytest.fixture(scope="session")

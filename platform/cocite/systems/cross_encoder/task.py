@@ -35,8 +35,6 @@ from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.stages import METRICS, metric_means, query_values
 
-__all__ = ["CrossEncoderRecipe", "CrossEncoderTask", "build"]
-
 CANDIDATES = "candidates"
 """Name of the artifact of a model folder with the candidates that are trained on."""
 BLOCK = 4096
