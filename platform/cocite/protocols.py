@@ -1,4 +1,4 @@
-"""The types that all parts of the library share: query, ranking, retriever, encoder, reranker, evidence.
+"""The types that all parts of the library share: query, ranking, retriever, encoder, reranker.
 
 Papers are named by their *row* in the corpus store (int32); ids appear only at the edges.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,9 +264,15 @@ class ManuscriptEncoder(Encoder, Protocol):
     """An encoder for which a local query has a second vector: the manuscript's beside the context's.
 
     Example:
-        >>> from cocite.systems.sentence_encoder.encoder import SentenceEncoder
-        >>> callable(SentenceEncoder.encode_manuscripts)
-        True
+        >>> class Ones:
+        ...     name, id, dimension = "ones", "1f2e", 1
+        ...     def encode_papers(self, corpus, rows):
+        ...         return np.ones((len(rows), 1), np.float32)
+        ...     def encode_queries(self, queries):
+        ...         return np.ones((len(queries), 1), np.float32)
+        ...     encode_manuscripts = encode_queries
+        >>> isinstance(Ones(), ManuscriptEncoder), isinstance(Ones(), BodyReader)
+        (True, False)
     """
 
     def encode_manuscripts(self, queries: Sequence[Query]) -> NDArray[np.float32]:
@@ -279,8 +285,16 @@ class BodyReader(Encoder, Protocol):
     """An encoder that reads the text before the gap of a manuscript in a corpus.
 
     Example:
-        >>> def for_corpus(encoder: Encoder, corpus: Corpus) -> Encoder:
-        ...     return encoder.reading(corpus) if isinstance(encoder, BodyReader) else encoder
+        >>> class Ones:
+        ...     name, id, dimension = "ones", "1f2e", 1
+        ...     def encode_papers(self, corpus, rows):
+        ...         return np.ones((len(rows), 1), np.float32)
+        ...     def encode_queries(self, queries):
+        ...         return np.ones((len(queries), 1), np.float32)
+        ...     def reading(self, corpus):
+        ...         return self
+        >>> isinstance(Ones(), BodyReader)
+        True
     """
 
     def reading(self, corpus: Corpus) -> Encoder:
@@ -310,64 +324,3 @@ class Reranker(Protocol):
     def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
         """Scores (Q, k) of the candidates; the value at padding is ignored."""
         ...
-
-
-class SharedWord(NamedTuple):
-    """A word that query and paper share.
-
-    Example:
-        >>> max([SharedWord("parsing", 4.2), SharedWord("model", 0.7)], key=lambda shared: shared.weight).word
-        'parsing'
-    """
-
-    word: str
-    weight: float
-    """BM25 weight: rare words weigh more."""
-
-
-class CitingPaper(NamedTuple):
-    """A paper of the corpus that cites the recommended one.
-
-    Example:
-        >>> CitingPaper("P18-1001", "A survey of parsing", 2018).year
-        2018
-    """
-
-    id: str
-    title: str
-    year: int | None
-    """None: unknown."""
-
-
-class CitingSentence(NamedTuple):
-    """A sentence that cites the recommended paper, and the paper that contains it.
-
-    Example:
-        >>> quote = CitingSentence("Attention (TARGETCIT) helps.", *CitingPaper("P18-1001", "A survey", 2018))
-        >>> quote.id
-        'P18-1001'
-    """
-
-    sentence: str
-    id: str
-    title: str
-    year: int | None
-    """None: unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The reasons for a recommendation, in terms that an author can check; the endpoint answers with the same fields.
-
-    Example:
-        >>> reasons = Evidence(shared_words=(SharedWord("parsing", 4.2), SharedWord("tree", 2.5)))
-        >>> [word for word, _ in reasons.shared_words], reasons.cited_by
-        (['parsing', 'tree'], ())
-    """
-
-    shared_words: tuple[SharedWord, ...] = ()
-    """Words that query and paper share, heaviest first."""
-    cited_by: tuple[CitingPaper, ...] = ()
-    """The query's neighbours that cite the paper, nearest first."""
-    sentences: tuple[CitingSentence, ...] = ()
-    """Contexts of earlier papers that resemble the query's and cite the paper, nearest first."""

@@ -7,10 +7,11 @@ import pytest
 from helpers.pipeline_queries import queries_of
 
 from cocite.corpus.store import Corpus
+from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.explanations import NEIGHBOURS, SENTENCES, WORDS, Explainer, function_words
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Candidates, Options, Stages
-from cocite.protocols import NO_ROW, Evidence, Query, Ranking
+from cocite.protocols import NO_ROW, Query, Ranking
 
 
 @pytest.fixture

@@ -32,7 +32,9 @@ def test_it_finds_what_is_cited(corpus: Corpus, first: FirstStage, later: list[i
     assert recall(Ranking.best(np.asarray(votes, np.float32), 20)) > 5 * chance
 
 
-def test_the_future_leaves_no_trace(corpus: Corpus, whole: Index, last_year: int, later: list[int]) -> None:
+def test_a_rewound_index_equals_one_built_at_that_time(
+    corpus: Corpus, whole: Index, last_year: int, later: list[int]
+) -> None:
     """A rewound index equals one built from a history that ends there."""
     fresh = FirstStage(Index.build(corpus, History.until(corpus, last_year)))
     rewound = FirstStage(whole.rewind(last_year))
@@ -82,7 +84,7 @@ def test_it_is_a_retriever(first: FirstStage) -> None:
     assert isinstance(first, Retriever)
 
 
-def test_a_weight_of_an_unknown_signal_is_told(whole: Index, corpus: Corpus, later: list[int]) -> None:
+def test_a_weight_of_an_unknown_signal_is_refused(whole: Index, corpus: Corpus, later: list[int]) -> None:
     stage = FirstStage(whole, weights={"global": {"whole>txt": 1.0}, "local": {}})
     with pytest.raises(InputError, match="did you mean 'whole>text'"):
         stage.search(queries_of(corpus, later[:1], context=False), 5)

@@ -76,7 +76,7 @@ def test_a_cross_encoder_reads_the_best_alone(
     np.testing.assert_array_equal(alone.rows, before.top(30).rescored(scores).rows)
 
 
-def test_stages_are_told_for_what_they_looked_at(
+def test_a_paper_has_the_scores_of_the_stages_that_scored_it(
     corpus: Corpus,
     first: FirstStage,
     fusions: dict[str, LearnedFusion],
@@ -92,7 +92,7 @@ def test_stages_are_told_for_what_they_looked_at(
     assert all(paper.stages["final"] == paper.score for paper in papers)
 
 
-def test_a_final_fusion_learns_how_far_to_trust_it(
+def test_a_final_fusion_learns_to_weigh_a_noisy_cross_encoder(
     corpus: Corpus, first: FirstStage, fusions: dict[str, LearnedFusion], later: list[int]
 ) -> None:
     """With a cross-encoder that is often wrong, the final fusion does not do worse than the fusion it stands behind."""

@@ -93,5 +93,5 @@ def test_a_damaged_vocabulary_is_named_with_its_line(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\t1\n")
     with pytest.raises(IntegrityError, match="not valid UTF-8"):
         Vocabulary.load(path)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match=r"none\.txt: no such file"):
         Vocabulary.load(tmp_path / "none.txt")

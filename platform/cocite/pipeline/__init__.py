@@ -1,8 +1,8 @@
 """The pipeline that recommends papers: a first stage finds candidates, a second stage orders them.
 
 Order of reading: ``options`` (what a caller may set, and what the stages exchange), ``signals`` and ``weights``
-(the scores that the first stage blends), ``first_stage``, ``top_candidates`` and ``second_stage``, ``explanations``,
-``components`` (the parts of a model folder), and ``recommender``, which joins them.
+(the scores that the first stage blends), ``first_stage``, ``top_candidates`` and ``second_stage``, ``evidence`` and
+``explanations``, ``components`` (the parts of a model folder), and ``recommender``, which joins them.
 
 Training only: ``candidate_files`` makes the candidates of a cross-encoder's training, ``fusion_candidates`` those of a
 learned fusion's, and ``nnrank_comparison`` decides whether NNRank orders candidates. The other modules import none of

@@ -67,11 +67,11 @@ def prepare(
         return False
     stage("candidates: indexing", 0)
     index = Index.build(corpus, periods.history)
-    save(folder, mine(settings, periods, index, stage=stage, advance=advance), meta)
+    save(folder, mine_candidates(settings, periods, index, stage=stage, advance=advance), meta)
     return True
 
 
-def mine(
+def mine_candidates(
     settings: CandidateSettings,
     periods: Periods,
     index: Index,

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
-from cocite.protocols import NO_ROW, CitingPaper, CitingSentence, Evidence, Query, SharedWord
+from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import manuscript_texts
 from cocite.retrieval.signals.citing_sentences import CitingSentences

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
-from cocite.protocols import Evidence, Query, Ranking
+from cocite.pipeline.evidence import Evidence
+from cocite.protocols import Query, Ranking
 
 QUERY_KINDS = ("local", "global")
 CandidateScope = Literal["older", "all"]

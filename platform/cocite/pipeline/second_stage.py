@@ -109,22 +109,22 @@ class SecondStage:
         options = options or Options()
         shape = candidates.top.rows.shape
         result = Stages({}, np.full(shape, -np.inf, np.float32))
-        for kind, places in by_kind(queries):
+        for kind, positions in by_kind(queries):
             top = candidates.top
             part = Candidates(
-                Ranking(top.rows[places], top.scores[places]),
-                {name: values[places] for name, values in candidates.signals.items()},
+                Ranking(top.rows[positions], top.scores[positions]),
+                {name: values[positions] for name, values in candidates.signals.items()},
             )
-            scores = self._of_kind(kind, [queries[i] for i in places], part, options)
+            scores = self._score_kind(kind, [queries[i] for i in positions], part, options)
             for name, values in scores.items():
-                result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[places] = values
-            result.last[places] = next(reversed(scores.values()))
+                result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[positions] = values
+            result.last[positions] = next(reversed(scores.values()))
         return result
 
-    def _of_kind(
+    def _score_kind(
         self, kind: str, queries: Sequence[Query], candidates: Candidates, options: Options
     ) -> dict[str, Matrix]:
-        """Scores of queries of one kind by stage; the last one decides."""
+        """Scores of queries of one kind by stage; the last one orders the candidates."""
         scores, signals = self.score_all(queries, candidates)
         if not options.rerank or not self.uses_cross_encoder(kind):
             return scores
@@ -154,9 +154,8 @@ class SecondStage:
             signals["nnrank"] = self.nnrank.score(queries, top)
             scores["nnrank"] = signals["nnrank"]
             if kind not in self.nnrank_orders and kind not in self.fusions:
-                scores["first-stage"] = scores.pop(
-                    "first-stage"
-                )  # moved to the end, as the last score orders
+                # Moved to the end, because the last score orders the candidates.
+                scores["first-stage"] = scores.pop("first-stage")
         if kind in self.fusions:
             scores["fusion"] = self.fusions[kind].scores(signals)
         return scores, signals

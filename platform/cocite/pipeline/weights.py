@@ -102,11 +102,11 @@ def weights_for(encoders: Collection[str], blend: Blend | None = None) -> Mappin
     return shipped | {kind: weights.weights for kind, weights in tuned.items()}
 
 
-class Weighing(Settings):
+class KindWeights(Settings):
     """All weights for one kind of query.
 
     Example:
-        >>> Weighing(encoders=("sentence",), weights={"sentence": 0.5, "whole>text": 1.0}).weights["sentence"]
+        >>> KindWeights(encoders=("sentence",), weights={"sentence": 0.5, "whole>text": 1.0}).weights["sentence"]
         0.5
     """
 
@@ -121,15 +121,15 @@ class Blend(Settings):
 
     Example:
         >>> import tempfile
-        >>> blend = Blend(local=Weighing(weights={"whole>text": 1.0}))
+        >>> blend = Blend(local=KindWeights(weights={"whole>text": 1.0}))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     blend.save(Path(folder) / "blend", meta={"tuned": "by hand"})
         ...     list(Blend.read(Path(folder) / "blend").kinds)
         ['local']
     """
 
-    local: Weighing | None = None
-    global_: Weighing | None = Field(None, alias="global")
+    local: KindWeights | None = None
+    global_: KindWeights | None = Field(None, alias="global")
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -138,7 +138,7 @@ class Blend(Settings):
         return self
 
     @property
-    def kinds(self) -> dict[str, Weighing]:
+    def kinds(self) -> dict[str, KindWeights]:
         """The weights by kind of query, without the kinds that have none."""
         by_kind = {"local": self.local, "global": self.global_}
         return {kind: weighing for kind, weighing in by_kind.items() if weighing is not None}

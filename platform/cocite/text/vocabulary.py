@@ -144,15 +144,15 @@ class Vocabulary:
         if len(types) <= SMALL:
             get = self._index.get
             return np.array([get(type_, -1) for type_ in types.to_pylist()], np.int32)
-        found = pc.index_in(types, value_set=self._array)
-        return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+        numbers = pc.index_in(types, value_set=self._array)
+        return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
 
     def encode(self, lists: pa.ListArray, limit: int | None = None) -> CSR:
         """For each list, the set of its known types among the first ``limit`` entries, ascending."""
         owner, flat = _entries(lists, limit)
-        found = self.numbers(flat)
-        known = found >= 0
-        return CSR.build(owner[known], found[known], len(lists))
+        numbers = self.numbers(flat)
+        known = numbers >= 0
+        return CSR.build(owner[known], numbers[known], len(lists))
 
     def inverse_document_frequency(self, documents: int) -> NDArray[np.float32]:
         """(V,) log((documents + 1) / (count + 1)) + 1: the weight of a type before training."""

@@ -21,7 +21,7 @@ def encoder(folder) -> PooledEncoder:
     return pooled_encoder(str(folder))
 
 
-def test_it_is_called_what_was_loaded(encoder, folder) -> None:
+def test_its_name_is_that_of_the_loaded_model(encoder, folder) -> None:
     assert encoder.name == "tiny (local encoder)"
     assert isinstance(encoder, Encoder)
     assert encoder.settings.max_tokens == 128

@@ -27,11 +27,11 @@ from cocite.text.queries import context_queries
         (None, "unknown"),
     ],
 )
-def test_headings_tell_their_kind(heading, kind) -> None:
+def test_each_heading_has_a_kind(heading, kind) -> None:
     assert KINDS[section_kinds(pa.array([heading], pa.string()))[0]][0] == kind
 
 
-def test_a_query_stands_where_its_sentence_does(citing_corpus) -> None:
+def test_a_query_has_the_section_of_its_sentence(citing_corpus) -> None:
     positions = np.flatnonzero(citing_corpus.context_cited.degrees > 0)[:30]
     queries = context_queries(citing_corpus, positions)
     assert all(query.sentence >= 0 for query in queries)

@@ -29,7 +29,7 @@ def of(*tokens: list[int]) -> Paragraphs:
     )
 
 
-def test_citations_stand_where_the_gap_was(texts: CitingTexts) -> None:
+def test_citations_replace_the_gap(texts: CitingTexts) -> None:
     read = lists(with_citations(texts))
     for i, (tokens, context) in enumerate(zip(read, lists(texts.contexts), strict=True)):
         expected: list[int] = []

@@ -60,7 +60,7 @@ def test_papers_never_cited_have_a_vector_from_their_words_alone(texts, opened) 
 
 
 @pytest.mark.parametrize("name", list(NAMES))
-def test_what_a_query_may_not_find_is_not_found(citing_corpus, opened, name) -> None:
+def test_own_and_excluded_papers_are_not_found(citing_corpus, opened, name) -> None:
     text = citing_corpus.contexts.take("text", [0])[0]
     best = int(opened[name].search([Query("a", context=text)], 1).rows[0, 0])
     queries = [

@@ -45,7 +45,7 @@ def test_a_group_is_a_cited_paper_and_candidates_that_are_not_cited() -> None:
         assert not set(negatives.tolist()) & set(cited[query].tolist())
 
 
-def test_every_cited_paper_and_every_candidate_gets_its_turn() -> None:
+def test_every_cited_paper_and_every_candidate_is_drawn_in_some_epoch() -> None:
     rows, cited = candidates()
     groups = CandidateGroups(rows, cited, sampled(), seed=1)
     seen: list[set[int]] = [set() for _ in rows]
@@ -109,7 +109,7 @@ def test_a_draw_does_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch: pyt
     assert np.array_equal(CandidateGroups(rows, cited, sampled(), seed=1).epoch(0)[0], whole)
 
 
-def test_the_top_comes_as_it_is() -> None:
+def test_the_top_candidates_are_taken_in_their_order() -> None:
     rows, cited = candidates()
     settings = GroupSettings.parse({"candidates": "top", "top": 10})
     groups = CandidateGroups(rows, cited, settings, seed=1)

@@ -80,7 +80,7 @@ def test_gradients_are_the_derivatives_and_padding_has_none(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("loss", [case[0] for case in CASES.values()], ids=CASES)
-def test_what_stands_at_padding_does_not_matter(loss: Loss) -> None:
+def test_scores_at_padding_do_not_matter(loss: Loss) -> None:
     logits, relevant, present = lists()
     other = logits.masked_fill(~present, 50.0)
     assert torch.equal(loss(logits, relevant, present), loss(other, relevant, present))

@@ -183,7 +183,7 @@ def test_folders_that_hold_no_model(folder: Path, tmp_path: Path) -> None:
         CrossEncoder.from_pretrained(empty)
 
 
-def test_architectures_that_cannot_serve(folder: Path, tmp_path: Path) -> None:
+def test_unfit_architectures_are_refused(folder: Path, tmp_path: Path) -> None:
     unknown = edited(folder, tmp_path / "unknown", model_type="perceptron-2")
     with pytest.raises(InputError, match="perceptron-2"):
         CrossEncoder.from_pretrained(unknown)

@@ -72,7 +72,7 @@ def test_bf16_is_near(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_score_does_not_depend_on_the_company(
+def test_a_score_does_not_depend_on_the_other_pairs(
     model: CrossEncoder, sides: tuple[TokenLists, TokenLists], precision: str
 ) -> None:
     scorer = PairScorer(model, precision=precision, threads=2, device="cpu", tokens=300)  # type: ignore[arg-type]

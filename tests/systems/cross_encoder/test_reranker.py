@@ -66,7 +66,7 @@ def test_each_pair_is_scored_by_the_model(
             assert scores[i, column] == pytest.approx(float(model(pair)), abs=1e-5)
 
 
-def test_company_and_order_do_not_matter(reranker: CrossEncoderReranker) -> None:
+def test_scores_do_not_depend_on_other_queries_or_order(reranker: CrossEncoderReranker) -> None:
     scores = reranker.score(QUERIES, ranking(ROWS))
     turned = reranker.score(QUERIES[::-1], ranking(np.ascontiguousarray(ROWS[::-1, ::-1])))
     np.testing.assert_allclose(turned[::-1, ::-1], scores, atol=1e-5)

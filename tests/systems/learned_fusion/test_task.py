@@ -36,7 +36,7 @@ def test_fewer_trees_are_kept_where_more_only_learn_noise() -> None:
     assert mrr[0] > mrr[1]
 
 
-def test_the_dev_line_tells_how_many_queries_and_how_sure() -> None:
+def test_the_comparison_says_how_many_queries_and_its_interval() -> None:
     learned = train_measured(
         fusion_examples(100, noise=0.5), small_recipe(trees=20), stage="fusion", kind="local"
     )

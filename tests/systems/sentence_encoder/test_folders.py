@@ -161,7 +161,7 @@ def test_a_default_prompt_of_queries_is_not_for_papers(bert: Path, tmp_path: Pat
     assert (settings.query_prompt, settings.pooling, settings.max_tokens) == ("", "max", 12)
 
 
-def test_an_artifact_that_does_not_say_is_pooled_by_the_mean(bert: Path, tmp_path: Path) -> None:
+def test_an_artifact_without_a_pooling_uses_the_mean(bert: Path, tmp_path: Path) -> None:
     new = encoder(tmp_path / "new", bert)
     assert new.settings.max_tokens == 128
     with publish(tmp_path / "old", kind=KIND, meta={}) as folder:

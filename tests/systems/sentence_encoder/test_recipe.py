@@ -55,7 +55,7 @@ def test_a_recipe_puts_it_into_a_model_folder_that_needs_nothing_else(
     assert json.loads(out)["encoder_ids"] == {"sentence": encoder.id}
 
 
-def test_what_cannot_serve_is_told(source: Path, tmp_path: Path) -> None:
+def test_unfit_encoders_are_refused(source: Path, tmp_path: Path) -> None:
     def save(name: str, tokens: int = 64) -> None:
         recipe = SentenceRecipe(encoder=name, max_tokens=tokens)
         save_sentence_encoder(tmp_path / "out", recipe, {})

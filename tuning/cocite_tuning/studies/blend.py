@@ -25,7 +25,7 @@ from cocite.pipeline.weights import (
     GLOBAL_WEIGHTS,
     LOCAL_WEIGHTS,
     Blend,
-    Weighing,
+    KindWeights,
     weights_for,
 )
 from cocite.protocols import Query, Ranking
@@ -129,7 +129,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
 
     def leave(self, params: Mapping[str, Any], best: Path) -> None:
         """The artifact ``blend``; the weights for the other kind of query are those of the model folder's blend."""
-        found = Weighing(encoders=tuple(self._encoders), weights=self._weights(self.checked(params)))
+        found = KindWeights(encoders=tuple(self._encoders), weights=self._weights(self.checked(params)))
         kinds = {**(self._present.kinds if self._present else {}), self.settings.task: found}
         meta = {"corpus": self._meta["corpus"], "study": self.settings.model_dump(mode="json")}
         Blend.parse(kinds).save(best / "blend", meta)

@@ -149,12 +149,12 @@ class Dacr(nn.Module):
         )
         read = read + self.sections(inputs.sections)[:, None]  # (b, w + s, d)
         # A row of padding alone attends to its padding, as a softmax over nothing is NaN; it is set to 0 below.
-        some = real.any(1, keepdim=True)
-        padding = ~(real | ~some)
+        filled = real.any(1, keepdim=True)
+        padding = ~(real | ~filled)
         related = read + self.related(read, read, read, key_padding_mask=padding, need_weights=False)[0]
         scores = self.weights(torch.tanh(self.keys(related))).squeeze(2)
         share = scores.masked_fill(padding, -torch.inf).softmax(1)
-        return torch.einsum("bt,btd->bd", share, related) * some
+        return torch.einsum("bt,btd->bd", share, related) * filled
 
 
 def train_dacr(

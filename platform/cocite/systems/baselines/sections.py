@@ -50,20 +50,20 @@ def query_sections(corpus: Corpus, queries: Sequence[Query]) -> NDArray[np.int64
     if not known.any():
         return result
     papers = np.array([q.paper for q in queries], np.int64)[known]
-    wanted = np.array([q.sentence for q in queries], np.int64)[known]
+    sentences = np.array([q.sentence for q in queries], np.int64)[known]
     starts, ends = corpus.sentence_indptr[papers], corpus.sentence_indptr[papers + 1]
     positions = corpus.sentences.table.column("position")
     position = np.array(
         [
             start + np.searchsorted(positions.slice(start, end - start).to_numpy(), sentence)
-            for start, end, sentence in zip(starts.tolist(), ends.tolist(), wanted.tolist(), strict=True)
+            for start, end, sentence in zip(starts.tolist(), ends.tolist(), sentences.tolist(), strict=True)
         ],
         np.int64,
     )
     inside = position < ends
     rows = pa.array(position[inside])
-    there = np.asarray(positions.take(rows).to_numpy()) == wanted[inside]
+    exists = np.asarray(positions.take(rows).to_numpy()) == sentences[inside]
     headings = corpus.sentences.table.column("section").take(rows).combine_chunks()
-    kinds = np.where(there, section_kinds(headings), UNKNOWN)
+    kinds = np.where(exists, section_kinds(headings), UNKNOWN)
     result[np.flatnonzero(known)[inside]] = kinds
     return result

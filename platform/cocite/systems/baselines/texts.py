@@ -145,8 +145,8 @@ def with_citations(texts: CitingTexts) -> Paragraphs:
     contexts, cited = texts.contexts, texts.cited
     owner = np.repeat(np.arange(len(contexts)), contexts.lengths)
     is_gap = contexts.tokens == GAP
-    kept = is_gap | (contexts.tokens >= SPECIAL)
-    owner, is_gap, tokens = owner[kept], is_gap[kept], contexts.tokens[kept]
+    read = is_gap | (contexts.tokens >= SPECIAL)
+    owner, is_gap, tokens = owner[read], is_gap[read], contexts.tokens[read]
     counts = np.where(is_gap, cited.degrees[owner], 1).astype(np.int64)
     result = np.repeat(tokens, counts)
     gaps = np.flatnonzero(is_gap)

@@ -126,11 +126,11 @@ class CrossEncoderTask:
 
     def _papers(self, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> TokenLists:
         """The tokens of every paper that is a candidate or cited; the others have no tokens."""
-        wanted = np.zeros(len(corpus), bool)
+        read = np.zeros(len(corpus), bool)
         for part in parts.values():
-            wanted[part.rows[part.rows != NO_ROW]] = True
-            wanted[part.cited.indices] = True
-        rows = np.flatnonzero(wanted)
+            read[part.rows[part.rows != NO_ROW]] = True
+            read[part.cited.indices] = True
+        rows = np.flatnonzero(read)
         tokens = TokenLists.stacked(
             [
                 self.model.pairs.papers(

@@ -139,10 +139,10 @@ def _pooling(config: dict[str, Any], where: str) -> Pooling:
 def _prompts(prompts: dict[str, str], default: str | None) -> tuple[str, str]:
     """The prompts of queries and papers, by the names that sentence-transformers gives them, else the default one."""
     known = [("query",), ("document", "passage", "corpus")]
-    chosen = [next((name for name in names if name in prompts), default) for names in known]
-    if chosen[1] == "query":
-        chosen[1] = None
-    query, document = (prompts.get(name or "") or "" for name in chosen)
+    names = [next((name for name in group if name in prompts), default) for group in known]
+    if names[1] == "query":
+        names[1] = None
+    query, document = (prompts.get(name or "") or "" for name in names)
     return query, document
 
 
