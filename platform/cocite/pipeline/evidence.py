@@ -30,7 +30,7 @@ class CitingPaper(NamedTuple):
     id: str
     title: str
     year: int | None
-    """None: unknown."""
+    """Year of publication; None: unknown."""
 
 
 class CitingSentence(NamedTuple):
@@ -46,7 +46,7 @@ class CitingSentence(NamedTuple):
     id: str
     title: str
     year: int | None
-    """None: unknown."""
+    """Year of publication; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ QUERIES = 500
 
 
 def nnrank_record(task: NNRankTask, encoder: NNSelectEncoder, keep: Keep) -> dict[str, Any]:
-    """What the manifest of a trained NNRank says of its place in the pipeline.
+    """The entries of a trained NNRank's manifest about its use in the pipeline.
 
     ``stages`` and ``notes`` are those of :func:`~cocite.training.stages.stage_record`. ``left_out`` has the key
     ``all`` where NNRank is below NNSelect's order of the same candidates: then nothing reads its score. It has the

@@ -84,7 +84,7 @@ class Recommender:
         exclude: Sequence[str] = (),
         id: str = "query",
     ) -> Query:
-        """Make a query of what an author knows; ids become rows.
+        """Make a query of an author's texts and ids; ids become rows.
 
         Args:
             title: of the manuscript.

@@ -14,7 +14,7 @@ class PairBatch:
 
     Attributes:
         ids: (T,) int64 tokens, the special ones of each pair included.
-        types: (T,) int64 0 for the query, 1 for the candidate (where the model tells them apart).
+        types: (T,) int64 0 for the query, 1 for the candidate (where the model distinguishes them).
         offsets: (b + 1,) int64, pair i is ``ids[offsets[i] : offsets[i + 1]]``.
         longest: tokens of the longest pair.
 

@@ -1,7 +1,7 @@
 """Splits texts into sentences.
 
-syntok splits, which knows initials, numbers and most of the abbreviations of scientific English. Its wrong ends are
-undone here: no sentence ends after *Eq.*, nor without a mark that ends one.
+syntok splits texts; it handles initials, numbers and most of the abbreviations of scientific English. This module
+undoes its wrong ends: no sentence ends after *Eq.*, nor without a mark that ends one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batches of pairs of a context and a paper that it cites, and the loss that tells the cited paper from noise."""
+"""Batches of pairs of a context and a paper that it cites, and the loss that sets the cited paper apart from noise."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ else the manuscript cites) and the section of the gap; self-attention relates wo
 attention weighs them, and the result is trained towards the vector of the cited paper. From MP-BERT4CR (section 5.3):
 citations are ranked by their output vectors.
 
-The rest is the choice of this implementation, as neither text tells it: one layer of self-attention with ``heads``
+Neither text gives the rest, which is the choice of this implementation: one layer of self-attention with ``heads``
 heads; a section's vector is added to each word and structural context; training discriminates the cited paper from
 noise and begins with PV-DM's vectors, both as in HyperDoc2Vec; sections are
 :data:`cocite.systems.baselines.sections.KINDS`. Queries come without the manuscript's other citations, because those

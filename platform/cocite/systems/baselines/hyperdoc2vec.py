@@ -6,7 +6,7 @@ the context cites, and lowers that with papers drawn by how often they are cited
 begin with PV-DM's vectors of the papers' own texts, which the paper calls retrofitting. A manuscript has no vector of
 its own, so a query is the mean of the context's words (MP-BERT4CR, section 5.3).
 
-The rest is the choice of this implementation, as neither text tells it: OUT vectors begin as copies of the IN vectors;
+Neither text gives the rest, which is the choice of this implementation: OUT vectors begin as copies of the IN vectors;
 all are scaled to be shorter than PV-DM's; Adam in place of gensim's plain gradient steps; its rate and epochs.
 """
 

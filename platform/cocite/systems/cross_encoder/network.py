@@ -96,7 +96,7 @@ class CrossEncoder(nn.Module):
         pairs: makes token pairs, with the layout and budgets that the model was trained with.
         pooled: whether the trunk's pooler comes before the head, as in published rerankers of BERT's family.
         similarity: compares the two sides; None: the logit is the head's alone.
-        id: fingerprint of a saved or loaded model; empty for one that only lives in memory.
+        id: fingerprint of a saved or loaded model; empty for one that was not saved.
 
     Raises:
         ConfigError: the budgets exceed what the trunk reads.

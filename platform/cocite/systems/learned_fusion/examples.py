@@ -86,7 +86,7 @@ def collect_examples(
     """Collect the candidates of queries of one kind, with every signal of them.
 
     Args:
-        source: finds the candidates; what it knows ends before the queries.
+        source: finds the candidates, by a history that ends before the queries.
         queries: all local or all global.
         relevant: what each query cites.
         without: beginnings of the names of signals to leave out.

@@ -71,7 +71,7 @@ class RankingRecipe(Settings):
     seed: Seed = 0
     """Seed of the query sample."""
     keep: Keep = "unless_below"
-    """What becomes of a fusion that is below the order before it on dev: it is left out, or kept (``always``)."""
+    """Whether a fusion that is below the order before it on dev is left out of the pipeline, or kept (``always``)."""
 
 
 class FusionRecipe(RankingRecipe):
