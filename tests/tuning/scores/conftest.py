@@ -11,10 +11,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
-from cocite.text.pairs import PairSettings
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
 

@@ -11,7 +11,7 @@ from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
 from cocite.text.queries import context_queries
@@ -48,7 +48,7 @@ def test_a_corpus_alone_is_enough(corpus: Corpus, tmp_path: Path, capsys: pytest
     trained = json.loads(out)
     assert Path(trained["folder"]) == tmp_path / "mp-bert4cr"
     assert set(trained["metrics"]) == {"R@10", "MAP@10", "R@10 of several"}
-    (encoder,) = members.load_encoders(tmp_path)
+    (encoder,) = components.load_encoders(tmp_path)
     vectors = encoder.encode_papers(corpus, np.arange(20, dtype=np.int32))
     assert (vectors @ encoder.encode_queries(context_queries(corpus, np.arange(3))).T).shape == (20, 3)
 
