@@ -13,7 +13,7 @@ from cocite.corpus.synth import Synthetic
 from cocite.manifests import MANIFEST, read_manifest
 from cocite.systems.cross_encoder.task import CrossEncoderRecipe
 from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
-from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
+from cocite.systems.mp_bert4cr.task import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
 from cocite_jobs.storage.location import Place
 from cocite_jobs.training.inputs import NEEDS, prepare

@@ -13,7 +13,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.pipeline import components as members
-from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
+from cocite.systems.mp_bert4cr.task import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
 from cocite.text.queries import context_queries
 from cocite_jobs.training.train import load_recipe
@@ -89,7 +89,7 @@ def test_pretraining_has_the_papers_numbers_and_fits_fine_tuning() -> None:
 
 
 def test_the_papers_variants_are_one_override_each() -> None:
-    assert tuning("mp-bert4cr", "objective.loss=triplet").drawn == 0
+    assert tuning("mp-bert4cr", "objective.loss=triplet").drawn_positives == 0
     assert tuning("mp-bert4cr", "contexts.fixed=true").contexts.fixed
     small = tuning("mp-bert4cr-small")
     assert small.negatives.shared

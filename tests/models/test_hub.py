@@ -27,7 +27,7 @@ from cocite.nn import pretrained_transformers as trunks
 began, said = time.monotonic(), []
 for name in sys.argv[1:]:
     try:
-        said.append(type(trunks.load(name).trunk).__name__)
+        said.append(type(trunks.load(name).backbone).__name__)
     except CociteError as error:
         said.append(f"{type(error).__name__} {error}")
 print(time.monotonic() - began, *said, sep=chr(10))

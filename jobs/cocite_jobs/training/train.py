@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
     ),
     "fusion": ("cocite.pipeline.fusion_training", "FusionRecipe", "cocite_jobs.training.fusion:train_fusion"),
     "final": ("cocite.pipeline.fusion_training", "FinalRecipe", "cocite_jobs.training.fusion:train_final"),
-    "hatten": ("cocite.systems.hatten.build", "HattenRecipe", "cocite_jobs.training.neural:train_neural"),
+    "hatten": ("cocite.systems.hatten.task", "HattenRecipe", "cocite_jobs.training.neural:train_neural"),
     "cross-encoder": (
         "cocite.systems.cross_encoder.task",
         "CrossEncoderRecipe",
@@ -57,7 +57,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "cocite_jobs.training.neural:train_neural",
     ),
     "mp-bert4cr": (
-        "cocite.systems.mp_bert4cr.build",
+        "cocite.systems.mp_bert4cr.task",
         "MpBert4crRecipe",
         "cocite_jobs.training.neural:train_neural",
     ),

@@ -43,9 +43,9 @@ def pooled_encoder(encoder: str) -> PooledEncoder:
     where = encoder if folder.is_dir() else HUB.get(encoder.casefold(), encoder)
     name = f"{folder.resolve().name} (local encoder)" if folder.is_dir() else where
     found = trunks.load(where, with_head=False)
-    limit = getattr(found.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    limit = getattr(found.backbone.config, "max_position_embeddings", None) or MAX_TOKENS
     settings = SentenceSettings(max_tokens=min(MAX_TOKENS, limit))
-    return PooledEncoder(name, found.trunk, found.tokenizer, settings)
+    return PooledEncoder(name, found.backbone, found.tokenizer, settings)
 
 
 def fingerprint(model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> str:

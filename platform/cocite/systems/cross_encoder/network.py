@@ -233,7 +233,7 @@ class CrossEncoder(nn.Module):
             found = trunks.load(str(name_or_folder))
             tokenizer = PairTokenizer(found.tokenizer, pairs or PairSettings())
             pooled = found.head is not None and readout != "similarity"
-            model = cls(found.trunk, tokenizer, pooled=pooled, readout=readout or "first")
+            model = cls(found.backbone, tokenizer, pooled=pooled, readout=readout or "first")
             if found.head is not None and pooled:
                 model.head = found.head
         trunks.keep_layers(model.trunk, layers)
@@ -285,7 +285,7 @@ class CrossEncoder(nn.Module):
         own = CrossEncoderConfig.parse(data[OWN], where=str(where))
         found = trunks.load(str(folder), with_head=False)
         pairs = PairTokenizer(found.tokenizer, own.pairs)
-        model = cls(found.trunk, pairs, pooled=own.pooled, readout=own.readout)
+        model = cls(found.backbone, pairs, pooled=own.pooled, readout=own.readout)
         try:
             with safe_open(folder / WEIGHTS, "pt") as weights:
                 for prefix, module in (("head", model.head), ("similarity", model.similarity)):

@@ -227,18 +227,18 @@ def save_sentence_encoder(folder: Path, recipe: SentenceRecipe, meta: dict[str, 
         found = trunks.load(str(Path(recipe.encoder, said.transformer if said else "")))
     settings = _settings(recipe, said, found)
     with publish(folder, kind=KIND, meta=meta, replace=True) as temporary:
-        found.trunk.config.save_pretrained(temporary)
+        found.backbone.config.save_pretrained(temporary)
         found.tokenizer.save_pretrained(temporary)
-        weights = {name: value.contiguous() for name, value in found.trunk.state_dict().items()}
+        weights = {name: value.contiguous() for name, value in found.backbone.state_dict().items()}
         save_file(weights, temporary / WEIGHTS, {"format": "pt"})
         (temporary / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _settings(
-    recipe: SentenceRecipe, said: FolderSettings | None, found: trunks.Pretrained
+    recipe: SentenceRecipe, said: FolderSettings | None, found: trunks.PretrainedEncoder
 ) -> SentenceSettings:
     """What the recipe says, else the folder, else the defaults; refuses what would give other vectors."""
-    limit = getattr(found.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    limit = getattr(found.backbone.config, "max_position_embeddings", None) or MAX_TOKENS
     tokens = recipe.max_tokens
     if tokens is None and said is not None:
         tokens = min(said.max_tokens or found.tokenizer.model_max_length, limit, MAX_TOKENS)
@@ -279,4 +279,4 @@ def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = Non
     manifest = open_verified(folder, kind=KIND)
     settings = SentenceSettings.parse(read_json(folder / SETTINGS), where=str(folder / SETTINGS))
     found = trunks.load(str(folder))
-    return SentenceEncoder(found.trunk, found.tokenizer, settings, manifest.digest, dtype=dtype)
+    return SentenceEncoder(found.backbone, found.tokenizer, settings, manifest.digest, dtype=dtype)
