@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
-from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.nn import word_vectors
 from cocite.nn.word_vectors import WordVectorSettings, initial_vectors
@@ -20,9 +19,9 @@ D = 8
 
 
 @pytest.fixture(scope="module")
-def bodies(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def bodies(synthetic: SyntheticCorpora) -> Corpus:
     """A corpus whose papers have body sentences."""
-    return build(Synthetic(200, seed=2, sentences=True), tmp_path_factory.mktemp("bodies") / "store")
+    return synthetic(200, seed=2, sentences=True)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,9 @@ def test_vectors_trained_on_the_corpus_are_kept_in_the_model_folder(
     verify(tmp_path / "word-vectors")
     made = []
     monkeypatch.setattr(
-        word_vectors, "word2vec", lambda *a, **k: made.append(a) or np.eye(len(reader.vocabulary), D)
+        word_vectors,
+        "train_word_vectors",
+        lambda *a, **k: made.append(a) or np.eye(len(reader.vocabulary), D),
     )
     assert np.array_equal(start(reader, history, tmp_path, epochs=1), found)
     assert not made
@@ -87,9 +88,9 @@ def test_only_papers_of_the_training_period_are_read(bodies: Corpus) -> None:
     assert early.vocabulary.counts.sum() < late.vocabulary.counts.sum()
 
 
-def test_a_corpus_without_bodies_is_told(tmp_path: Path) -> None:
+def test_a_corpus_without_bodies_is_refused(synthetic: SyntheticCorpora, tmp_path: Path) -> None:
     pytest.importorskip("gensim")
-    corpus = build(Synthetic(60, seed=2), tmp_path / "store")
+    corpus = synthetic(60, seed=2)
     history = History.all(corpus)
     reader = ParagraphReader.build(history, ParagraphSettings(), bodies=True)
     with pytest.raises(InputError, match="body sentences"):

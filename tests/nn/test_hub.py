@@ -17,17 +17,16 @@ from helpers.tiny_bert import tiny_bert
 from huggingface_hub import constants
 
 from cocite.errors import NotFoundError
-from cocite.nn import hub
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import hub, pretrained_transformers
 
 LOAD = """
 import sys, time
 from cocite.errors import CociteError
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import pretrained_transformers
 began, said = time.monotonic(), []
 for name in sys.argv[1:]:
     try:
-        said.append(type(trunks.load(name).backbone).__name__)
+        said.append(type(pretrained_transformers.load(name).backbone).__name__)
     except CociteError as error:
         said.append(f"{type(error).__name__} {error}")
 print(time.monotonic() - began, *said, sep=chr(10))
@@ -85,7 +84,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
 def test_a_path_is_no_name_of_a_model(name: str) -> None:
     began = time.monotonic()
     with pytest.raises(NotFoundError, match=rf"^{name}: no such folder \(name a Hugging Face model folder"):
-        trunks.load(name)
+        pretrained_transformers.load(name)
     assert time.monotonic() - began < 1
 
 
@@ -123,7 +122,7 @@ def test_without_leave_to_ask_the_hub_the_cache_is_looked_into(
     with pytest.raises(
         NotFoundError, match=r"HF_HUB_OFFLINE forbids to ask the hub \(unset HF_HUB_OFFLINE, copy the"
     ):
-        trunks.load(NAME)
+        pretrained_transformers.load(NAME)
     fill(cache, tiny_bert(tmp_path / "bert", ["word"]))
     assert hub.must_be_cached(NAME)
 
@@ -144,4 +143,4 @@ def test_no_network_costs_seconds_and_what_is_cached_is_loaded(tmp_path: Path) -
         "NotFoundError someone/another: is neither a folder here nor a model in the cache"
     )
     assert f"{closed} cannot be reached (" in said[1]
-    assert float(seconds) < 10
+    assert float(seconds) < 30  # without the check, the client tries each file for half a minute

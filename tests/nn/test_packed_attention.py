@@ -7,14 +7,21 @@ import pytest
 import torch
 from torch.nn import functional
 
-from cocite.nn.packed_attention import HANDLING, UNEVEN, Packed, attention, rectangles, sorted_by_length
+from cocite.nn.packed_attention import (
+    HANDLING,
+    UNEVEN,
+    PackedSequences,
+    attention,
+    pack_by_length,
+    rectangles,
+)
 
 
-def packed(lengths: list[int]) -> Packed:
-    return sorted_by_length(torch.tensor(lengths))[0]
+def packed(lengths: list[int]) -> PackedSequences:
+    return pack_by_length(torch.tensor(lengths))[0]
 
 
-def plain(projected: torch.Tensor, sequences: Packed, heads: int, *, causal: bool) -> torch.Tensor:
+def plain(projected: torch.Tensor, sequences: PackedSequences, heads: int, *, causal: bool) -> torch.Tensor:
     """Sequence by sequence."""
     found = []
     for part in projected.split(sequences.lengths.tolist()):
