@@ -37,20 +37,20 @@ def read_vectors(
         >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         ...     _ = file.write("rank 0.5 -1\\nother 1 1\\n")
         ...     file.flush()
-        ...     found, vectors = read_vectors(file.name, vocabulary, 2)
-        >>> found, vectors[1]
+        ...     has_vector, vectors = read_vectors(file.name, vocabulary, 2)
+        >>> has_vector, vectors[1]
         (array([False,  True]), array([ 0.5, -1. ], dtype=float32))
     """
     path = Path(path)
     numbers = {word: i for i, word in enumerate(vocabulary.types)}
-    found = np.zeros(len(vocabulary), bool)
+    has_vector = np.zeros(len(vocabulary), bool)
     vectors = np.zeros((len(vocabulary), dimension), np.float32)
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 word, _, rest = line.rstrip("\n").partition(" ")
                 i = numbers.get(word)
-                if (number == 1 and len(rest.split()) == 1) or i is None or found[i]:
+                if (number == 1 and len(rest.split()) == 1) or i is None or has_vector[i]:
                     continue
                 try:
                     vector = np.array(rest.split(), np.float32)
@@ -62,9 +62,9 @@ def read_vectors(
                         where=f"{path}:{number}",
                         hint=f"set model.dimension to {len(vector)} if all lines are alike",
                     )
-                vectors[i], found[i] = vector, True
+                vectors[i], has_vector[i] = vector, True
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
-    if not found.any():
+    if not has_vector.any():
         raise InputError("holds none of the vocabulary's words", where=str(path))
-    return found, vectors
+    return has_vector, vectors

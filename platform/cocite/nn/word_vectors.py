@@ -88,12 +88,12 @@ def initial_vectors(
     if settings.source == "random":
         return drawn
     if settings.source == "file":
-        found, vectors = read_vectors(str(settings.path), reader.vocabulary, dimension)
+        has_vector, vectors = read_vectors(str(settings.path), reader.vocabulary, dimension)
     else:
         vectors = _trained(settings, history, reader, dimension, folder, seed)
-        found = np.asarray(vectors.any(axis=1))
-    numbers = SPECIAL + np.flatnonzero(found)
-    drawn[numbers] = vectors[found] / vectors[found].std()
+        has_vector = np.asarray(vectors.any(axis=1))
+    numbers = SPECIAL + np.flatnonzero(has_vector)
+    drawn[numbers] = vectors[has_vector] / vectors[has_vector].std()
     return drawn
 
 

@@ -69,7 +69,7 @@ class InBatchTask(HattenTask):
             queries.append(np.arange(start, middle))
             papers.append(np.arange(middle, end))
             start = end
-        # A paper of several pieces was embedded in each of them: the first vector stands for it.
+        # A paper of several pieces was embedded in each of them: its first vector is used.
         rows, first = np.unique(np.concatenate([piece.papers for piece in samples]), return_index=True)
         citing = np.concatenate([self.gaps.citing[piece.contexts] for piece in samples])
         before = np.cumsum([0, *(len(piece.contexts) for piece in samples)])

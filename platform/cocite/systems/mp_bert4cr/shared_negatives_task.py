@@ -58,7 +58,7 @@ class SharedNegativesTask(MpBert4crTask):
         """(b,) losses of a step, given the (R, d) vectors of its pieces one below the other."""
         counts = [count for piece in samples for count in (len(piece.contexts), len(piece.papers))]
         parts: tuple[Tensor, ...] = vectors.split(counts)  # type: ignore[no-untyped-call]
-        # A paper of several pieces was embedded in each of them: the first vector stands for it.
+        # A paper of several pieces was embedded in each of them: its first vector is used.
         rows, first = np.unique(np.concatenate([piece.papers for piece in samples]), return_index=True)
         papers = torch.cat(parts[1::2])[torch.from_numpy(first).to(vectors.device)]
         contexts, targets, positives = (
