@@ -42,9 +42,9 @@ def model(encoders, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("x") / "model"
     shutil.copytree(encoders, folder)
-    trunk = tiny_bert(tmp_path_factory.mktemp("b") / "bert", [])
+    backbone = tiny_bert(tmp_path_factory.mktemp("b") / "bert", [])
     pairs = PairSettings(query_tokens=32, candidate_tokens=32, context_tokens=16)
-    CrossEncoder.from_pretrained(trunk, pairs=pairs).save(folder / "cross-encoder")
+    CrossEncoder.from_pretrained(backbone, pairs=pairs).save(folder / "cross-encoder")
     return folder
 
 

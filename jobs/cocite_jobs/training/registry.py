@@ -114,8 +114,8 @@ KINDS: dict[str, RecipeKind] = {
         trainer="cocite_jobs.training.fusion:train_final",
     ),
     "hatten": RecipeKind(
-        "cocite.systems.hatten.build:HattenRecipe",
-        task="cocite.systems.hatten.build:build",
+        "cocite.systems.hatten.recipe:HattenRecipe",
+        task="cocite.systems.hatten.task:build",
     ),
     "cross-encoder": RecipeKind(
         "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
@@ -123,18 +123,18 @@ KINDS: dict[str, RecipeKind] = {
         inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
     ),
     "masked-lm": RecipeKind(
-        "cocite.systems.masked_lm.task:MaskedLanguageModelRecipe",
+        "cocite.systems.masked_lm.recipe:MaskedLanguageModelRecipe",
         task="cocite.systems.masked_lm.task:build",
         inputs=PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
     ),
     "mp-bert4cr-pretraining": RecipeKind(
-        "cocite.systems.mp_bert4cr.pretraining.task:HierarchicalPretrainingRecipe",
+        "cocite.systems.mp_bert4cr.pretraining.recipe:HierarchicalPretrainingRecipe",
         task="cocite.systems.mp_bert4cr.pretraining.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     ),
     "mp-bert4cr": RecipeKind(
-        "cocite.systems.mp_bert4cr.build:MpBert4crRecipe",
-        task="cocite.systems.mp_bert4cr.build:build",
+        "cocite.systems.mp_bert4cr.recipe:MpBert4crRecipe",
+        task="cocite.systems.mp_bert4cr.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     ),
 }

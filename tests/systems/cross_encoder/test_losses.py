@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cocite.nn.softmax_losses import listwise_loss, listwise_losses
+from cocite.nn.softmax_losses import listwise_losses
 from cocite.systems.cross_encoder.losses import pairwise_triplet_loss, pointwise_loss
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -92,9 +92,3 @@ def test_the_margin_is_a_setting() -> None:
     assert pairwise_triplet_loss(logits, relevant, present).item() == 0
     apart = sigmoid(2) - sigmoid(-2)
     assert pairwise_triplet_loss(logits, relevant, present, margin=0.9).item() == pytest.approx(0.9 - apart)
-
-
-def test_the_mean_over_lists_leaves_out_queries_without_an_answer() -> None:
-    logits, relevant, present = lists()
-    each = listwise_losses(logits, relevant, present)
-    assert listwise_loss(logits, relevant, present).item() == pytest.approx(each[:3].mean().item())

@@ -39,7 +39,7 @@ QUERY = Query("1", "trees that grow TARGETCIT tall", "green trees", "")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(
-        tmp_path_factory.mktemp("trunk") / "bert", ["trees", "that", "grow", "tall", "green", "the"]
+        tmp_path_factory.mktemp("backbone") / "bert", ["trees", "that", "grow", "tall", "green", "the"]
     )
 
 
@@ -82,15 +82,17 @@ def test_saved_and_loaded(model: CrossEncoder, tmp_path: Path) -> None:
         assert loaded.pairs.settings == PAIRS
         assert loaded.id == id_ == model.id
     assert not list(tmp_path.rglob("*.bin"))
-    trunk = AutoModel.from_pretrained(tmp_path / "model" / "cross-encoder")
-    assert torch.equal(trunk.embeddings.word_embeddings.weight, model.trunk.embeddings.word_embeddings.weight)
+    backbone = AutoModel.from_pretrained(tmp_path / "model" / "cross-encoder")
+    assert torch.equal(
+        backbone.embeddings.word_embeddings.weight, model.backbone.embeddings.word_embeddings.weight
+    )
     model.head.bias.data += 1
     assert model.save(tmp_path / "model" / "cross-encoder") != id_
 
 
 def test_a_gap_token_of_its_own_survives(folder: Path, tmp_path: Path) -> None:
     model = CrossEncoder.from_pretrained(folder, PAIRS.model_copy(update={"gap": "[CIT]"})).eval()
-    assert model.trunk.config.vocab_size == model.pairs.vocabulary_size
+    assert model.backbone.config.vocab_size == model.pairs.vocabulary_size
     model.save(tmp_path / "model")
     loaded = CrossEncoder.load(tmp_path / "model")
     assert loaded.pairs.gap == model.pairs.gap
@@ -134,7 +136,7 @@ def test_an_encoder_of_another_family(tmp_path: Path, folder: Path) -> None:
     tokenizer.save_pretrained(tmp_path / "distil")
     model = CrossEncoder.from_pretrained(tmp_path / "distil", PAIRS, layers="alternate", dropout=0.0)
     assert torch.equal(scores(model.train()), scores(model.eval()))
-    assert len(layer_list(model.trunk)) == 2
+    assert len(layer_list(model.backbone)) == 2
     model.save(tmp_path / "model")
     assert torch.equal(scores(CrossEncoder.load(tmp_path / "model")), scores(model))
 
@@ -143,9 +145,9 @@ def test_an_encoder_of_another_family(tmp_path: Path, folder: Path) -> None:
 def test_layers(folder: Path, layers: Any, kept: list[int]) -> None:
     whole = CrossEncoder.from_pretrained(folder, PAIRS)
     some = CrossEncoder.from_pretrained(folder, PAIRS, layers=layers)
-    assert some.trunk.config.num_hidden_layers == len(kept)
-    for mine, place in zip(layer_list(some.trunk), kept, strict=True):
-        theirs = layer_list(whole.trunk)[place]
+    assert some.backbone.config.num_hidden_layers == len(kept)
+    for mine, place in zip(layer_list(some.backbone), kept, strict=True):
+        theirs = layer_list(whole.backbone)[place]
         assert all(map(torch.equal, mine.state_dict().values(), theirs.state_dict().values()))
 
 
@@ -154,12 +156,14 @@ def test_dropout(folder: Path) -> None:
     assert {part.p for part in model.modules() if isinstance(part, nn.Dropout)} == {0.1}
     model = CrossEncoder.from_pretrained(folder, PAIRS, dropout=0.0)
     assert {part.p for part in model.modules() if isinstance(part, nn.Dropout)} == {0.0}
-    assert model.trunk.config.attention_probs_dropout_prob == model.trunk.config.hidden_dropout_prob == 0
+    assert (
+        model.backbone.config.attention_probs_dropout_prob == model.backbone.config.hidden_dropout_prob == 0
+    )
 
 
 def test_gradient_checkpointing_passes_through(model: CrossEncoder) -> None:
     model.gradient_checkpointing_enable()
-    assert all(layer.gradient_checkpointing for layer in layer_list(model.trunk))
+    assert all(layer.gradient_checkpointing for layer in layer_list(model.backbone))
 
 
 # -- refusals -------------------------------------------------------------------------------------------------

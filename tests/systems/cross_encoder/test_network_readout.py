@@ -55,7 +55,7 @@ def test_the_logit_is_the_scaled_cosine_of_the_two_sides_means(model: CrossEncod
         for i in range(len(some)):
             start, end = some.offsets[i : i + 2].tolist()
             ids, types = some.ids[None, start:end], some.types[start:end]
-            states = model.trunk(input_ids=ids, token_type_ids=types[None]).last_hidden_state[0]
+            states = model.backbone(input_ids=ids, token_type_ids=types[None]).last_hidden_state[0]
             left, right = states[types == 0].mean(0), states[types == 1].mean(0)
             cosine = left @ right / left.norm() / right.norm()
             wanted = SCALE * cosine + model.head(states[0])[0]
@@ -76,7 +76,7 @@ def test_packed_and_padded_states_agree(model: CrossEncoder) -> None:
 
     some = batch(model)
     with torch.no_grad():
-        torch.testing.assert_close(packed_bert.all_states(model.trunk, some), model.all_padded(some))
+        torch.testing.assert_close(packed_bert.all_states(model.backbone, some), model.all_padded(some))
 
 
 def test_gradients_reach_everything_that_is_trained(model: CrossEncoder) -> None:
@@ -118,4 +118,4 @@ def test_a_tokenizer_that_does_not_tell_the_sides_apart_is_refused(model: CrossE
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:0 [SEP]", special_tokens=marks
     )
     with pytest.raises(InputError, match="does not tell query and candidate apart"):
-        CrossEncoder(model.trunk, PairTokenizer(tokenizer, SETTINGS), readout="similarity")
+        CrossEncoder(model.backbone, PairTokenizer(tokenizer, SETTINGS), readout="similarity")

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from cocite.errors import ConfigError
-from cocite.nn import cpu_kernels
-from cocite.nn.cpu_kernels import Dense, Speed
+from cocite.nn.cpu_kernels import Speed
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.pair_tokenizer import PairSettings
@@ -130,25 +129,6 @@ def test_the_precision_is_what_the_probe_found(model: CrossEncoder, monkeypatch:
             lambda *_, bf16=bf16: Speed(plain=10, packed=50, bf16=bf16),
         )
         assert PairScorer(model, threads=1, device="cpu").precision == wanted
-
-
-def test_the_probe_measures_something() -> None:
-    speed = cpu_kernels.measure(32, 64)
-    assert speed.plain > 0
-    assert (speed.packed > 0) == cpu_kernels.has_onednn()
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_dense_layer_is_the_modules(packed: bool) -> None:
-    torch.manual_seed(0)
-    linear = torch.nn.Linear(24, 40)
-    inputs, residual = torch.randn(7, 24), torch.randn(7, 40)
-    with torch.inference_mode():
-        dense = Dense.of(linear, torch.float32, packed=packed)
-        torch.testing.assert_close(dense(inputs), linear(inputs))
-        torch.testing.assert_close(dense.added(inputs, residual), linear(inputs) + residual)
-        gelu = torch.nn.functional.gelu
-        torch.testing.assert_close(dense.activated(inputs, "gelu", gelu), gelu(linear(inputs)))
 
 
 def test_no_threads(model: CrossEncoder) -> None:

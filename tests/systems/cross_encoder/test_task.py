@@ -196,7 +196,7 @@ def test_flops_are_those_of_the_matrix_products(task: CrossEncoderTask) -> None:
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         task.model(batch.pairs)
     # The counter sees the head, and does not see attention.
-    lengths, hidden = batch.pairs.lengths, task.model.trunk.config.hidden_size
+    lengths, hidden = batch.pairs.lengths, task.model.backbone.config.hidden_size
     attention = 4 * hidden * int(lengths.square().sum() + lengths.sum())
     seen = counter.get_total_flops() - 2 * hidden * len(lengths)
     assert task.flops(batch) / 3 == pytest.approx(seen + attention, rel=1e-9)

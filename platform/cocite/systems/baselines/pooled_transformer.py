@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import pretrained_transformers as backbones
 from cocite.systems.sentence_encoder.encoder import SentenceEncoder, SentenceSettings
 
 HUB = {"scibert": "allenai/scibert_scivocab_uncased", "specter": "allenai/specter"}
@@ -53,10 +53,10 @@ def pooled_encoder(encoder: str) -> PooledEncoder:
     folder = Path(encoder)
     where = encoder if folder.is_dir() else HUB.get(encoder.casefold(), encoder)
     name = f"{folder.resolve().name} (local encoder)" if folder.is_dir() else where
-    pretrained = trunks.load(where, with_head=False)
-    limit = getattr(pretrained.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    pretrained = backbones.load(where, with_head=False)
+    limit = getattr(pretrained.backbone.config, "max_position_embeddings", None) or MAX_TOKENS
     settings = SentenceSettings(max_tokens=min(MAX_TOKENS, limit))
-    return PooledEncoder(name, pretrained.trunk, pretrained.tokenizer, settings)
+    return PooledEncoder(name, pretrained.backbone, pretrained.tokenizer, settings)
 
 
 def fingerprint(model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> str:

@@ -1,7 +1,7 @@
 """The network of the cross-encoder: a pretrained encoder over query and candidate, and a head on its first token.
 
 HAtten + SciBERT (section 4.2) and Nogueira et al. (section 3): a linear layer maps the state of ``[CLS]`` to a logit,
-whose sigmoid is the relevance in [0, 1]. Any Hugging Face encoder serves as the trunk.
+whose sigmoid is the relevance in [0, 1]. Any Hugging Face encoder serves as the backbone.
 
 The other readout adds the cosine of the two sides' mean states (:class:`Similarity`), by which the weights of a
 sentence encoder order candidates before any training.
@@ -26,7 +26,7 @@ from cocite.config import Settings
 from cocite.errors import ConfigError, InputError, IntegrityError
 from cocite.manifests import MANIFEST, read_json, read_manifest
 from cocite.nn import packed_bert
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import pretrained_transformers as backbones
 from cocite.text.pair_batch import PairBatch
 from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.verification import open_verified
@@ -47,7 +47,7 @@ about the median of retrieved candidates with all-MiniLM-L6-v2, whose cosines li
 
 
 class CrossEncoderConfig(Settings):
-    """The part of an artifact's ``config.json`` beside the trunk's own configuration.
+    """The part of an artifact's ``config.json`` beside the backbone's own configuration.
 
     Example:
         >>> config = CrossEncoderConfig(pairs=PairSettings(layout="global"))
@@ -57,14 +57,14 @@ class CrossEncoderConfig(Settings):
 
     pairs: PairSettings
     pooled: bool = False
-    """Whether the state of [CLS] goes through the trunk's pooler (a dense layer and tanh) before the linear layer."""
+    """Whether [CLS]'s state goes through the backbone's pooler (a dense layer and tanh) before the linear layer."""
     readout: Readout = "first"
 
 
 class Similarity(nn.Module):
     """Compares the two sides of a pair after attention between them: scale * cosine of the means of their states.
 
-    With a sentence encoder (mean pooling, cosines) as the trunk, this logit orders candidates before any training.
+    With a sentence encoder (mean pooling, cosines) as the backbone, this logit orders candidates before any training.
 
     Example:
         >>> ids, types = torch.tensor([7, 8, 9]), torch.tensor([0, 0, 1])  # a query of two tokens, a candidate of one
@@ -91,16 +91,16 @@ class CrossEncoder(nn.Module):
     """Scores pairs of a query and a candidate.
 
     Attributes:
-        trunk: the Hugging Face encoder.
+        backbone: the Hugging Face encoder.
         head: (d -> 1).
         pairs: makes token pairs, with the layout and budgets that the model was trained with.
-        pooled: whether the trunk's pooler comes before the head, as in published rerankers of BERT's family.
+        pooled: whether the backbone's pooler comes before the head, as in published rerankers of BERT's family.
         similarity: compares the two sides; None: the logit is the head's alone.
         id: fingerprint of a saved or loaded model; empty for one that was not saved.
 
     Raises:
-        ConfigError: the budgets exceed what the trunk reads.
-        InputError: the tokenizer sets no token before a pair, ``pooled`` with a trunk that has no pooler, or
+        ConfigError: the budgets exceed what the backbone reads.
+        InputError: the tokenizer sets no token before a pair, ``pooled`` with a backbone that has no pooler, or
             ``similarity`` with a tokenizer that gives both sides one token type.
 
     Example:
@@ -117,15 +117,15 @@ class CrossEncoder(nn.Module):
     """
 
     def __init__(
-        self, trunk: Any, pairs: PairTokenizer, *, pooled: bool = False, readout: Readout = "first"
+        self, backbone: Any, pairs: PairTokenizer, *, pooled: bool = False, readout: Readout = "first"
     ) -> None:
         super().__init__()
-        config = trunk.config
-        if pooled and getattr(trunk, "pooler", None) is None:
+        config = backbone.config
+        if pooled and getattr(backbone, "pooler", None) is None:
             raise InputError(f"a {config.model_type} has no pooler to read [CLS] through")
-        if not pooled and getattr(trunk, "pooler", None) is not None:
-            trunk.pooler = None  # an unused pooler would be saved, and DDP would wait for its gradients
-        self.trunk, self.pooled = trunk, pooled
+        if not pooled and getattr(backbone, "pooler", None) is not None:
+            backbone.pooler = None  # an unused pooler would be saved, and DDP would wait for its gradients
+        self.backbone, self.pooled = backbone, pooled
         self.set_pairs(pairs)
         self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", None) or 0.0)
         self.head = nn.Linear(config.hidden_size, 1)
@@ -147,10 +147,10 @@ class CrossEncoder(nn.Module):
         """Change the layout or the budgets of the pairs; a new gap token gets an embedding.
 
         Raises:
-            ConfigError: the budgets exceed what the trunk reads.
+            ConfigError: the budgets exceed what the backbone reads.
             InputError: the tokenizer sets no token before a pair.
         """
-        config: Any = self.trunk.config
+        config: Any = self.backbone.config
         if not pairs.has_first_token:
             raise InputError(f"the tokenizer of this {config.model_type} sets no [CLS] before a pair")
         limit = getattr(config, "max_position_embeddings", None)
@@ -162,7 +162,7 @@ class CrossEncoder(nn.Module):
                 hint="lower one of the two",
             )
         if pairs.vocabulary_size > config.vocab_size:
-            self.trunk.resize_token_embeddings(pairs.vocabulary_size)
+            self.backbone.resize_token_embeddings(pairs.vocabulary_size)
         self.pairs = pairs
 
     @property
@@ -177,20 +177,20 @@ class CrossEncoder(nn.Module):
 
         Trunks of BERT's family are run packed, others over pairs padded to the longest.
         """
-        packed = packed_bert.supports(self.trunk)
+        packed = packed_bert.supports(self.backbone)
         if self.similarity is not None:
-            states = packed_bert.all_states(self.trunk, batch) if packed else self.all_padded(batch)
+            states = packed_bert.all_states(self.backbone, batch) if packed else self.all_padded(batch)
             return self.compared(states, batch)
         return self.logits(
-            packed_bert.first_states(self.trunk, batch) if packed else self.first_padded(batch)
+            packed_bert.first_states(self.backbone, batch) if packed else self.first_padded(batch)
         )
 
     def first_padded(self, batch: PairBatch) -> Tensor:
-        """(b, d) last state of each pair's first token, by the trunk's own forward over padded pairs."""
+        """(b, d) last state of each pair's first token, by the backbone's own forward over padded pairs."""
         return self._padded(batch)[0][:, 0]
 
     def all_padded(self, batch: PairBatch) -> Tensor:
-        """(T, d) last state of every token, by the trunk's own forward over padded pairs."""
+        """(T, d) last state of every token, by the backbone's own forward over padded pairs."""
         states, mask = self._padded(batch)
         return states[mask]
 
@@ -198,9 +198,9 @@ class CrossEncoder(nn.Module):
         """(b, longest, d) last states, and where there are tokens."""
         ids, types, mask = batch.padded(self.pairs.pad)
         inputs = {"input_ids": ids, "attention_mask": mask.long()}
-        if (getattr(self.trunk.config, "type_vocab_size", None) or 0) > 1:
+        if (getattr(self.backbone.config, "type_vocab_size", None) or 0) > 1:
             inputs["token_type_ids"] = types
-        return self.trunk(**inputs).last_hidden_state, mask
+        return self.backbone(**inputs).last_hidden_state, mask
 
     def compared(self, states: Tensor, batch: PairBatch) -> Tensor:
         """(b,) logits from the (T, d) last states of all tokens, where the readout is ``similarity``."""
@@ -211,15 +211,15 @@ class CrossEncoder(nn.Module):
     def logits(self, first: Tensor) -> Tensor:
         """(b,) logits from the (b, d) last states of first tokens."""
         if self.pooled:
-            first = self.trunk.pooler(first[:, None])
-        # The head may have a higher precision than the trunk.
+            first = self.backbone.pooler(first[:, None])
+        # The head may have a higher precision than the backbone.
         first = self.dropout(first).to(self.head.weight.dtype)
         logits: Tensor = self.head(first).squeeze(-1)
         return logits
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Let the trunk recompute states in the backward pass instead of storing them; ``options`` are the trunk's."""
-        self.trunk.gradient_checkpointing_enable(**options)
+        """Let the backbone recompute states in the backward pass, not store them; ``options`` are the backbone's."""
+        self.backbone.gradient_checkpointing_enable(**options)
 
     # -- loading and saving -------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class CrossEncoder(nn.Module):
         name_or_folder: str | Path = SCIBERT,
         pairs: PairSettings | None = None,
         *,
-        layers: trunks.Layers = None,
+        layers: backbones.Layers = None,
         dropout: float | None = None,
         readout: Readout | None = None,
     ) -> CrossEncoder:
@@ -242,13 +242,13 @@ class CrossEncoder(nn.Module):
             name_or_folder: a name on the Hugging Face hub, or a folder with config, tokenizer and safetensors.
             pairs: layout and budgets; None: those of a cocite cross-encoder, else the defaults.
             layers: layers to keep.
-            dropout: of states and of attention weights, instead of the trunk's own; 0 lets training use the fast
+            dropout: of states and of attention weights, instead of the backbone's own; 0 lets training use the fast
                 attention kernel.
             readout: see :data:`Readout`; None: that of a cocite cross-encoder, else ``first``.
 
         Raises:
             NotFoundError: there is no such folder, and no reachable hub has the name.
-            InputError: the weights are not safetensors, or the model does not fit as a trunk.
+            InputError: the weights are not safetensors, or the model does not fit as a backbone.
         """
         folder = Path(name_or_folder)
         if (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND:
@@ -259,23 +259,23 @@ class CrossEncoder(nn.Module):
             if pairs is not None:
                 model.set_pairs(PairTokenizer(model.pairs.tokenizer, pairs))
         else:
-            pretrained = trunks.load(str(name_or_folder))
+            pretrained = backbones.load(str(name_or_folder))
             tokenizer = PairTokenizer(pretrained.tokenizer, pairs or PairSettings())
             pooled = pretrained.head is not None and readout != "similarity"
-            model = cls(pretrained.trunk, tokenizer, pooled=pooled, readout=readout or "first")
+            model = cls(pretrained.backbone, tokenizer, pooled=pooled, readout=readout or "first")
             if pretrained.head is not None and pooled:
                 model.head = pretrained.head
-        trunks.keep_layers(model.trunk, layers)
+        backbones.keep_layers(model.backbone, layers)
         if dropout is not None:
-            trunks.set_dropout(model.trunk, dropout)
+            backbones.set_dropout(model.backbone, dropout)
             model.dropout.p = dropout
         return model
 
     def save(self, folder: str | Path, meta: Mapping[str, Any] | None = None) -> str:
         """Write the artifact; an existing one is replaced once this one is complete.
 
-        ``config.json`` is the trunk's, and the trunk's weights keep their names, so that ``AutoModel.from_pretrained``
-        can load the trunk from it.
+        ``config.json`` is the backbone's, and the backbone's weights keep their names, so that
+        ``AutoModel.from_pretrained`` can load the backbone from it.
 
         Returns:
             The model's id.
@@ -283,12 +283,12 @@ class CrossEncoder(nn.Module):
         folder = Path(folder)
         with publish(folder, kind=KIND, meta=dict(meta or {}), replace=True) as temporary:
             own = CrossEncoderConfig(pairs=self.pairs.settings, pooled=self.pooled, readout=self.readout)
-            config = {**self.trunk.config.to_dict(), "architectures": [type(self.trunk).__name__]}
+            config = {**self.backbone.config.to_dict(), "architectures": [type(self.backbone).__name__]}
             config[OWN] = own.model_dump(mode="json")
             text = json.dumps(config, indent=1, sort_keys=True)
             (temporary / "config.json").write_text(text + "\n", encoding="utf-8")
             self.pairs.tokenizer.save_pretrained(temporary)
-            weights = {**self.trunk.state_dict(), **self.head.state_dict(prefix="head.")}
+            weights = {**self.backbone.state_dict(), **self.head.state_dict(prefix="head.")}
             if self.similarity is not None:
                 weights |= self.similarity.state_dict(prefix="similarity.")
             weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
@@ -312,9 +312,9 @@ class CrossEncoder(nn.Module):
         if not isinstance(data, dict) or OWN not in data:
             raise IntegrityError(f"says nothing under {OWN!r}", where=str(where))
         own = CrossEncoderConfig.parse(data[OWN], where=str(where))
-        pretrained = trunks.load(str(folder), with_head=False)
+        pretrained = backbones.load(str(folder), with_head=False)
         pairs = PairTokenizer(pretrained.tokenizer, own.pairs)
-        model = cls(pretrained.trunk, pairs, pooled=own.pooled, readout=own.readout)
+        model = cls(pretrained.backbone, pairs, pooled=own.pooled, readout=own.readout)
         try:
             with safe_open(folder / WEIGHTS, "pt") as weights:
                 for prefix, module in (("head", model.head), ("similarity", model.similarity)):

@@ -4,7 +4,7 @@ On a CPU each thread has one core and batches of its own, so that no core waits 
 its batches from one thread. Trunks of BERT's family run without padding; others by their own forward, padded to the
 longest pair of batches of similar length.
 
-Scores do not depend on which pairs are scored together, up to rounding: in fp32 they are those of the padded trunk
+Scores do not depend on which pairs are scored together, up to rounding: in fp32 they are those of the padded backbone
 within 1e-4 and rank alike; bf16 keeps 8 binary digits, see :attr:`PairScorer.precision`.
 """
 
@@ -85,20 +85,20 @@ class PairScorer:
         self._pool = _one_core_threads(threads)
         self.speed: Speed | None = None
         if on_cpu:
-            config = model.trunk.config
+            config = model.backbone.config
             inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
             self.speed = self._pool.submit(measure, config.hidden_size, inner).result()
         self.precision: Precision = (
             precision if precision != "auto" else self.speed.best if self.speed else "bf16"
         )
         self._model, self._frozen = model.eval(), None
-        if self.speed is not None and packed_bert.supports(model.trunk):
+        if self.speed is not None and packed_bert.supports(model.backbone):
             packed = max(self.speed.packed, self.speed.bf16) > self.speed.plain
-            self._frozen = FrozenBert(model.trunk, self.precision, packed=packed)
+            self._frozen = FrozenBert(model.backbone, self.precision, packed=packed)
         elif not on_cpu or self.precision != "fp32":
             # The head stays in fp32: logits that differ little keep their order.
             self._model = copy.deepcopy(model).to(self.device)
-            self._model.trunk.to(DTYPES[self.precision])
+            self._model.backbone.to(DTYPES[self.precision])
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
         """(b,) logits of the pairs (query i, candidate i), from the lists of a :class:`PairTokenizer`."""

@@ -227,7 +227,7 @@ class CrossEncoderTask:
 
     def flops(self, batch: Groups) -> float:
         """Floating-point operations of a step: the last layer computes the first token of each pair alone."""
-        config: Any = self.model.trunk.config
+        config: Any = self.model.backbone.config
         lengths = batch.pairs.lengths.double()
         tokens, squares = float(lengths.sum()), float(lengths.square().sum())
         hidden, inner = config.hidden_size, getattr(config, "intermediate_size", 4 * config.hidden_size)

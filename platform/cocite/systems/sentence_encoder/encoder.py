@@ -24,7 +24,7 @@ from cocite.bounds import TextPart
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_json
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import pretrained_transformers as backbones
 from cocite.nn.precision import inference_dtype
 from cocite.protocols import Query
 from cocite.systems.sentence_encoder.folders import Pooling
@@ -205,5 +205,5 @@ def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = Non
     folder = Path(folder)
     manifest = open_verified(folder, kind=KIND)
     settings = SentenceSettings.parse(read_json(folder / SETTINGS), where=str(folder / SETTINGS))
-    pretrained = trunks.load(str(folder))
-    return SentenceEncoder(pretrained.trunk, pretrained.tokenizer, settings, manifest.digest, dtype=dtype)
+    pretrained = backbones.load(str(folder))
+    return SentenceEncoder(pretrained.backbone, pretrained.tokenizer, settings, manifest.digest, dtype=dtype)

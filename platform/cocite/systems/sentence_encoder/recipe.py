@@ -12,7 +12,7 @@ from cocite.artifacts import publish
 from cocite.bounds import Location, TextPart
 from cocite.config import Settings
 from cocite.errors import InputError
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import pretrained_transformers as backbones
 from cocite.systems.sentence_encoder.encoder import KIND, MAX_TOKENS, SETTINGS, SentenceSettings
 from cocite.systems.sentence_encoder.folders import FolderSettings, Pooling, read_folder
 
@@ -56,24 +56,24 @@ def save_sentence_encoder(folder: Path, recipe: SentenceRecipe, meta: dict[str, 
         InputError: the encoder reads fewer tokens than it is to be given.
     """
     # The weights of a name on the hub are loaded first: their loader explains best what a hub lacks.
-    pretrained = None if Path(recipe.encoder).is_dir() else trunks.load(recipe.encoder)
+    pretrained = None if Path(recipe.encoder).is_dir() else backbones.load(recipe.encoder)
     declared = read_folder(recipe.encoder)
     if pretrained is None:
-        pretrained = trunks.load(str(Path(recipe.encoder, declared.transformer if declared else "")))
+        pretrained = backbones.load(str(Path(recipe.encoder, declared.transformer if declared else "")))
     settings = _merge_settings(recipe, declared, pretrained)
     with publish(folder, kind=KIND, meta=meta, replace=True) as temporary:
-        pretrained.trunk.config.save_pretrained(temporary)
+        pretrained.backbone.config.save_pretrained(temporary)
         pretrained.tokenizer.save_pretrained(temporary)
-        weights = {name: value.contiguous() for name, value in pretrained.trunk.state_dict().items()}
+        weights = {name: value.contiguous() for name, value in pretrained.backbone.state_dict().items()}
         save_file(weights, temporary / WEIGHTS, {"format": "pt"})
         (temporary / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _merge_settings(
-    recipe: SentenceRecipe, declared: FolderSettings | None, pretrained: trunks.Pretrained
+    recipe: SentenceRecipe, declared: FolderSettings | None, pretrained: backbones.PretrainedEncoder
 ) -> SentenceSettings:
     """The settings of the recipe, else of the folder, else the defaults; refuses what would give other vectors."""
-    limit = getattr(pretrained.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    limit = getattr(pretrained.backbone.config, "max_position_embeddings", None) or MAX_TOKENS
     tokens = recipe.max_tokens
     if tokens is None and declared is not None:
         tokens = min(declared.max_tokens or pretrained.tokenizer.model_max_length, limit, MAX_TOKENS)

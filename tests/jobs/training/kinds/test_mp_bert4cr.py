@@ -12,8 +12,8 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
 from cocite.pipeline import components
-from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
-from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite.text.queries import context_queries
 from cocite_jobs.training.recipes import load_recipe
 
@@ -86,7 +86,7 @@ def test_pretraining_has_the_papers_numbers_and_fits_fine_tuning() -> None:
 
 
 def test_the_papers_variants_are_one_override_each() -> None:
-    assert tuning("mp-bert4cr", "objective.loss=triplet").drawn == 0
+    assert tuning("mp-bert4cr", "objective.loss=triplet").drawn_positives == 0
     assert tuning("mp-bert4cr", "contexts.fixed=true").contexts.fixed
     small = tuning("mp-bert4cr-small")
     assert small.negatives.shared
