@@ -46,7 +46,7 @@ class Scorer(nn.Module):
 
 
 class RandomPairs:
-    """A :class:`~cocite.training.engine.task.Task` over random pairs; an example is a pair."""
+    """A :class:`~cocite.training.engine.task.TrainTask` over random pairs; an example is a pair."""
 
     metric = "fit"
 

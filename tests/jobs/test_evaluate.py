@@ -17,8 +17,8 @@ from cocite.evaluation.trec import DocumentNumbers, read_run
 from cocite.pipeline.components import load_encoders
 from cocite.protocols import NO_ROW
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite_jobs.evaluate import evaluate_pipeline
 from cocite_jobs.tables import citeomatic as tables
 from cocite_jobs.training.train import train
@@ -34,9 +34,9 @@ def corpus(tmp_path_factory) -> Corpus:
 @pytest.fixture(scope="module")
 def model(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("m") / "model"
-    loop = {"epochs": 1}
-    train(NNSelectRecipe.parse({"model": {"dimension": 8}, "loop": loop}), corpus, folder)
-    small = {"model": {"dimension": 8, "metadata_dimension": 4, "hidden": [4, 4]}, "loop": loop}
+    training = {"epochs": 1}
+    train(NNSelectRecipe.parse({"model": {"dimension": 8}, "training": training}), corpus, folder)
+    small = {"model": {"dimension": 8, "metadata_dimension": 4, "hidden": [4, 4]}, "training": training}
     small |= {"candidates": {"neighbours": 10}, "keep": "always"}
     train(NNRankRecipe.parse(small), corpus, folder)
     return folder

@@ -21,8 +21,8 @@ from cocite.manifests import read_manifest
 from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import train
@@ -30,14 +30,14 @@ from cocite_jobs.training.train import train
 METRICS = ("F1@20", "MRR", "R@10")
 SELECT: dict[str, Any] = {
     "model": {"dimension": 48},
-    "objective": {"batch": 256, "word_dropout": 0.3},
-    "loop": {"epochs": 3, "patience": 1},
+    "objective": {"word_dropout": 0.3},
+    "training": {"epochs": 3, "batch": 256, "patience": 1},
 }
 RANK: dict[str, Any] = {
     "model": {"dimension": 16},
-    "objective": {"batch": 32, "folds": 2, "word_dropout": 0.3, "table_rate": 0.001},
+    "objective": {"folds": 2, "word_dropout": 0.3, "table_rate": 0.001},
     "candidates": {"neighbours": 50},
-    "loop": {"epochs": 4, "patience": 2, "learning_rate": 0.01},
+    "training": {"epochs": 4, "batch": 32, "patience": 2, "optimizer": {"learning_rate": 0.01}},
 }
 FUSION: dict[str, Any] = {"queries": 300, "local_depth": 60, "global_depth": 80}
 FUSION["trees"] = {"trees": 60, "leaves": 15, "threads": 1}
@@ -103,7 +103,7 @@ def test_the_manifest_says_what_each_stage_was_compared_with(model: Path) -> Non
     assert compared["first-stage", "local"]["below"], "it reads no context"
     assert "local" in nnrank["left_out"]
     assert "all" not in nnrank["left_out"]
-    assert any(note.startswith("epoch ") for note in nnrank["notes"])
+    assert any(note.startswith("step ") for note in nnrank["notes"])
     assert {stage["kind"] for stage in fusion["stages"]} == {"local", "global"}
     for stage in fusion["stages"]:
         low, high = stage["intervals"]["MRR"]
@@ -218,7 +218,11 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
     folder.mkdir()
     shutil.copytree(model / "nnselect", folder / "nnselect")
     recipe = tmp_path / "nnrank.yaml"
-    ruined = {**RANK, "kind": "nnrank", "loop": {"epochs": 1, "learning_rate": 1e-12}}
+    ruined = {
+        **RANK,
+        "kind": "nnrank",
+        "training": {"epochs": 1, "batch": 32, "optimizer": {"learning_rate": 1e-12}},
+    }
     ruined["objective"] = {**RANK["objective"], "folds": 0, "table_rate": 1e-12}
     recipe.write_text(json.dumps(ruined))
     given = ["train", recipe, "--corpus", one_year.path, "--to", folder, "--no-track", "--json"]
@@ -226,7 +230,7 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
     assert code == 0, err
     notes = json.loads(out)["notes"]
     assert notes == read_manifest(folder / "nnrank").meta["notes"]
-    assert "no epoch was better than the start (F1@20 0." in notes[0]
+    assert "no step was better than the start (F1@20 0." in notes[0]
     assert notes[0] in err
     assert any(
         "nnrank is below nnselect" in note and "it is left out of the pipeline" in note for note in notes
@@ -242,13 +246,19 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
 def test_folds_of_an_untrained_nnselect_are_not_trained(one_year: Corpus, tmp_path: Path) -> None:
     stages: list[str] = []
     report = ProgressFunctions(stage=lambda name, _: stages.append(name))
-    train(NNSelectRecipe.parse({**SELECT, "loop": {"epochs": 1, "learning_rate": 1e-12}}), one_year, tmp_path)
+    train(
+        NNSelectRecipe.parse(
+            {**SELECT, "training": {"epochs": 1, "batch": 256, "optimizer": {"learning_rate": 1e-12}}}
+        ),
+        one_year,
+        tmp_path,
+    )
     manifest = read_manifest(tmp_path / "nnselect")
     with publish(
         tmp_path / "nnselect", kind="nnselect", meta={**manifest.meta, "epoch": 0}, replace=True
     ) as new:
         for file in manifest.files:
             shutil.copyfile(tmp_path / "nnselect" / file, new / file)
-    train(NNRankRecipe.parse({**RANK, "loop": {"epochs": 1}}), one_year, tmp_path, report)
-    assert "NNRank" in stages
-    assert "NNSelect for each fold" not in stages
+    train(NNRankRecipe.parse({**RANK, "training": {"epochs": 1, "batch": 32}}), one_year, tmp_path, report)
+    assert "comparing with the stages before" in stages
+    assert not [stage for stage in stages if "fold" in stage]

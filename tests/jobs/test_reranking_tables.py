@@ -12,7 +12,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.tables.reranking import TABLES
@@ -30,7 +30,7 @@ def corpus(tmp_path_factory) -> Corpus:
 def encoders(corpus, tmp_path_factory):
     """A model folder with NNSelect alone."""
     folder = tmp_path_factory.mktemp("m") / "model"
-    recipe = {"model": {"dimension": 8}, "loop": {"epochs": 1}}
+    recipe = {"model": {"dimension": 8}, "training": {"epochs": 1}}
     train(NNSelectRecipe.parse(recipe), corpus, folder)
     return folder
 

@@ -15,7 +15,7 @@ def vectors(count: int, seed: int = 0) -> np.ndarray:
     return values / np.linalg.norm(values, axis=1, keepdims=True)
 
 
-def test_nearest_is_exhaustive_search(history: History) -> None:
+def test_nearest_is_exhaustive_search() -> None:
     space = vectors(60)
     own = np.arange(10, dtype=np.int32)
     years = np.arange(60, dtype=np.int16)

@@ -28,7 +28,7 @@ def open_in_process_session(
         raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
     location, folder = Location.of(to), fetch_local(to)
     check_output_replaceable(location / kind)
-    if options.start == "resume" and not (folder / f".{kind}.checkpoint").is_dir():
+    if options.start == "resume":  # these kinds leave no checkpoints
         raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
     with training_lock(location, kind):
         yield InProcessSession(recipe, corpus, location, folder, fresh=options.start == "fresh")

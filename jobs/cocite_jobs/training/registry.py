@@ -58,6 +58,7 @@ class RecipeKind:
         trainer: ``module:function`` that trains in this process, without the engine: an
             :class:`~cocite_jobs.training.types.InProcessTrainer`.
         inputs: what must be made before workers start.
+        trained_on: artifacts that must be in the model folder before a training starts.
         after: ``module:function`` that the driver calls when a ``task`` has been trained, before the artifact is
             published: ``(recipe, corpus, model folder, artifact folder, progress)``. It returns the entries to add to
             ``meta`` of the artifact's manifest.
@@ -76,6 +77,7 @@ class RecipeKind:
     task: str | None = None
     trainer: str | None = None
     inputs: PreparedInput | None = None
+    trained_on: tuple[str, ...] = ()
     after: str | None = None
 
     def __post_init__(self) -> None:
@@ -94,12 +96,14 @@ class RecipeKind:
 
 KINDS: dict[str, RecipeKind] = {
     "nnselect": RecipeKind(
-        "cocite.systems.citeomatic.nnselect_task:NNSelectRecipe",
-        trainer="cocite_jobs.training.citeomatic:train_nnselect",
+        "cocite.systems.citeomatic.nnselect_recipe:NNSelectRecipe",
+        task="cocite.systems.citeomatic.nnselect_task:build",
     ),
     "nnrank": RecipeKind(
-        "cocite.systems.citeomatic.nnrank_task:NNRankRecipe",
-        trainer="cocite_jobs.training.citeomatic:train_nnrank",
+        "cocite.systems.citeomatic.nnrank_recipe:NNRankRecipe",
+        task="cocite.systems.citeomatic.nnrank_task:build",
+        trained_on=("nnselect",),
+        after="cocite.pipeline.nnrank_comparison:nnrank_record",
     ),
     "sentence": RecipeKind(
         "cocite.systems.sentence_encoder.recipe:SentenceRecipe",

@@ -6,10 +6,10 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def sampled_softmax_loss(
+def sampled_softmax_losses(
     similarities: Tensor, target: Tensor, forbidden: Tensor, *, scale: float, offset: Tensor | None = None
 ) -> Tensor:
-    """Mean of -log softmax(scale * s)[target] over the candidates that are no citations of the query themselves.
+    """-log softmax(scale * s)[target] over the candidates that are no citations of the query themselves.
 
     Args:
         similarities: (B, C) cosines of each query to each candidate: the positives of all queries of the batch,
@@ -17,37 +17,24 @@ def sampled_softmax_loss(
         target: (B,) int64, the column of each query's positive.
         forbidden: (B, C) bool, columns left out: the query itself, and its other citations (false negatives).
         scale: inverse temperature.
-        offset: (C,) added to each column's logit: minus the log of how often the column is drawn, so that much-cited
-            papers, which are drawn more often, do not get lower scores (sampled softmax's correction).
+        offset: (C,) added to each column's logit, minus the log of how often it is drawn, so that drawing much-cited
+            papers more often does not push them down (sampled softmax's correction).
+
+    Returns:
+        (B,) loss of each query.
 
     Example:
         >>> import torch
-        >>> similarities = torch.tensor([[0.9, 0.1, 0.8]])
-        >>> forbidden = torch.tensor([[False, False, True]])  # the third paper is cited too
-        >>> sampled_softmax_loss(similarities, torch.tensor([0]), forbidden, scale=10.0)
-        tensor(0.0003)
+        >>> similarities = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.5]])
+        >>> forbidden = torch.tensor([[False, False, True], [False, False, False]])  # the first query cites both
+        >>> losses = sampled_softmax_losses(similarities, torch.tensor([0, 1]), forbidden, scale=10.0)
+        >>> [round(loss, 4) for loss in losses.tolist()]
+        [0.0, 0.0068]
     """
     logits = scale * similarities  # (B, C)
     if offset is not None:
         logits = logits + offset
-    return functional.cross_entropy(logits.masked_fill(forbidden, float("-inf")), target)
-
-
-def listwise_loss(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
-    """Mean over queries of :func:`listwise_losses`; a query without a relevant candidate does not count.
-
-    Args:
-        logits: (Q, k) scores before any squashing.
-        relevant: (Q, k) bool; a query without a relevant candidate adds nothing.
-        present: (Q, k) bool, false at padding.
-
-    Example:
-        >>> import torch
-        >>> relevant = torch.tensor([[True, False], [False, False]])
-        >>> listwise_loss(torch.zeros(2, 2), relevant, torch.ones(2, 2, dtype=torch.bool))  # log 2
-        tensor(0.6931)
-    """
-    return listwise_losses(logits, relevant, present).sum() / relevant.any(1).sum().clamp(min=1)
+    return functional.cross_entropy(logits.masked_fill(forbidden, float("-inf")), target, reduction="none")
 
 
 def listwise_losses(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:

@@ -23,6 +23,13 @@ def ranking_metrics(
         ranking: (Q, depth).
         queries: (Q,) paper rows, each with at least one relevant paper.
         relevant: for each paper of the corpus, the relevant ones.
+
+    Example:
+        >>> ranking = Ranking(np.array([[5, 1, 8]], np.int32), np.array([[0.9, 0.5, 0.1]], np.float32))
+        >>> relevant = CSR.build([0, 0], [1, 9], 1)
+        >>> metrics = ranking_metrics(ranking, np.array([0], np.int32), relevant, k=2)
+        >>> metrics["P@2"], metrics["R@2"], metrics["MRR"]
+        (0.5, 0.5, 0.5)
     """
     hits = relevant.contains(queries[:, None], ranking.rows) & (ranking.rows != NO_ROW)
     counts = relevant.degrees[queries]

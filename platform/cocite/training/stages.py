@@ -73,6 +73,13 @@ class StageComparison:
         values: metric -> (of the stage, of the one before).
         intervals: metric -> 95 % interval of the stage's value.
         differences: metric -> 95 % interval of the difference; ``mean`` is that of the mean of the three metrics.
+
+    Example:
+        >>> hits = np.array([[True, False], [False, True]])
+        >>> new, old = query_values(hits, np.array([1, 1])), query_values(hits[:, ::-1], np.array([1, 1]))
+        >>> comparison = compare_stages("nnrank", "nnselect", "global", new[:1], old[:1], np.array([0]))
+        >>> comparison.below, comparison.values["MRR"]
+        (False, (1.0, 0.5))
     """
 
     stage: str

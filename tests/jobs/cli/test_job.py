@@ -13,14 +13,14 @@ PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nnselect", "loop.epoch=3", *PLACES], "unknown key 'loop.epoch' (did you mean 'epochs'?)"),
+        (["nnselect", "training.epoch=3", *PLACES], "unknown key 'training.epoch' (did you mean 'epochs'?)"),
         (["nnselct", *PLACES], "no recipe 'nnselct'"),
         (["nnselect", "--to", "/model"], "--corpus: is needed: a path on the cluster, or a URI"),
         (["nnselect", "--corpus", "corpus", "--to", "/m"], "--corpus: 'corpus' is relative"),
         (["nnselect", "--corpus", "/c", "--to", "./m"], "--to: './m' is relative"),
         (
-            ["nnselect", "space.loop.epoch={choice: [1]}", "--sweep", "--corpus", "/c", "--to", "/sweep"],
-            "space: unknown key 'loop.epoch' (did you mean 'loop.epochs'?)",
+            ["nnselect", "space.training.epoch={choice: [1]}", "--sweep", "--corpus", "/c", "--to", "/sweep"],
+            "space: unknown key 'training.epoch' (did you mean 'training.epochs'?)",
         ),
         (["nnselect", "--sweep", *PLACES], "--to: 's3://models/ours' is no folder"),
         (

@@ -37,8 +37,8 @@ def model(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = {word for title in corpus.papers.table["title"].to_pylist() for word in title.lower().split()}
     bert = tiny_bert(root / "bert", words)
     save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
-    train(load_recipe("nnselect", ["loop.epochs=1"]), corpus, folder)
-    train(load_recipe("nnrank", ["loop.epochs=1", "keep=always"]), corpus, folder)
+    train(load_recipe("nnselect", ["training.epochs=1"]), corpus, folder)
+    train(load_recipe("nnrank", ["training.epochs=1", "keep=always"]), corpus, folder)
     trees = {"trees": 10, "leaves": 7, "threads": 1}
     small = {
         "queries": 60,

@@ -71,7 +71,7 @@ class _Side:
 
 
 class CrossEncoderTask:
-    """See :class:`~cocite.training.engine.task.Task`; an example is a query with its group of candidates.
+    """See :class:`~cocite.training.engine.task.TrainTask`; an example is a query with its group of candidates.
 
     Args:
         recipe: settings.

@@ -28,7 +28,7 @@ DEV_EPOCH = 1 << 31
 
 
 class MaskedLanguageModelTask:
-    """A :class:`~cocite.training.engine.task.Task`; an example is a piece of text.
+    """A :class:`~cocite.training.engine.task.TrainTask`; an example is a piece of text.
 
     Args:
         recipe: settings.

@@ -45,7 +45,7 @@ DEV_EPOCH = 1 << 31
 
 
 class HierarchicalPretrainingTask:
-    """A :class:`~cocite.training.engine.task.Task`; an example is a document.
+    """A :class:`~cocite.training.engine.task.TrainTask`; an example is a document.
 
     Args:
         recipe: settings.

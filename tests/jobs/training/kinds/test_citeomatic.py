@@ -4,24 +4,38 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
 from cocite.cli import main
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citeomatic.artifacts import load_encoder, load_reranker
+from cocite.systems.citeomatic.nnrank_reranker import load_reranker
+from cocite.systems.citeomatic.nnselect_encoder import load_encoder
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
-from cocite_jobs.training.train import train
+from cocite_jobs.training.train import open_session, train
+from cocite_jobs.training.types import LaunchOptions
 
-SMALL_SELECT = ["model.dimension=8", "objective.batch=256", "loop.epochs=2", "loop.learning_rate=0.02"]
+
+@pytest.fixture
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(600, seed=11)
+
+
+SMALL_SELECT = [
+    "model.dimension=8",
+    "training.batch=256",
+    "training.epochs=2",
+    "training.optimizer.learning_rate=0.02",
+]
 SMALL_RANK = [
     "model.dimension=8",
-    "objective.batch=64",
+    "training.batch=64",
     "objective.listed=10",
     "objective.folds=2",
-    "loop.epochs=1",
+    "training.epochs=1",
 ]
 
 
@@ -32,7 +46,7 @@ def test_the_papers_recipes_have_the_papers_numbers() -> None:
     for recipe in (select, rank):
         negatives = recipe["negatives"]
         assert negatives["random"] + negatives["neighbour"] + negatives["cited_by_cited"] == 6
-        assert (negatives["neighbours"], recipe["objective"]["triplets"], recipe["objective"]["batch"]) == (
+        assert (negatives["neighbours"], recipe["objective"]["triplets"], recipe["training"]["batch"]) == (
             10,
             500_000,
             256,
@@ -60,7 +74,7 @@ def test_the_command_trains_both_and_what_it_writes_can_be_used(
         )
         told.append(json.loads(capsys.readouterr().out))
     assert [Path(t["folder"]).name for t in told] == ["nnselect", "nnrank"]
-    assert told[0]["metrics"]["R@20"] > told[0]["epochs"][0]["R@20"]
+    assert told[0]["metrics"]["R@20"] > told[0]["steps"][0]["R@20"]
     assert told[1]["metrics"]["F1@20"] > 0
     assert sorted(path.name for path in model.iterdir()) == ["nnrank", "nnselect"]  # no checkpoint is left
     manifest = verify(model / "nnselect", kind="nnselect")
@@ -76,19 +90,53 @@ def test_nnrank_needs_nnselect(corpus: Corpus, tmp_path: Path) -> None:
         train(load_recipe("nnrank"), corpus, tmp_path / "model")
 
 
-def test_a_stopped_training_is_taken_up_again(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_stopped_training_is_resumed(corpus: Corpus, tmp_path: Path) -> None:
     class Stop(Exception):
         pass
 
     def stop(metrics: dict[str, float], step: int) -> None:
-        if step == 2:
+        if "R@20" in metrics and step and len(evaluated) == 2:
             raise Stop
+        if "R@20" in metrics:
+            evaluated.append(step)
 
-    recipe = load_recipe("nnselect", [*SMALL_SELECT, "loop.epochs=3"])
+    recipe, evaluated = load_recipe("nnselect", [*SMALL_SELECT, "training.epochs=3"]), []
     with pytest.raises(Stop):
         train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=stop))
-    epochs: list[int] = []
-    train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=lambda _, step: epochs.append(step)))
-    assert epochs == [2, 3]
+    with pytest.raises(InputError, match=r"unfinished training, up to step .*--resume"):
+        train(recipe, corpus, tmp_path / "a")
+    steps: list[int] = []
+    resume = LaunchOptions(start="resume")
+    with open_session(recipe, corpus, tmp_path / "a", resume) as session:
+        session.train(ProgressFunctions(log=lambda _, step: steps.append(step)))
     train(recipe, corpus, tmp_path / "b")
     assert load_encoder(tmp_path / "a").id == load_encoder(tmp_path / "b").id
+    epoch = evaluated[1]
+    assert evaluated == [0, epoch]
+    assert {0, epoch, 2 * epoch, 3 * epoch} <= set(steps)
+
+
+def test_nnrank_is_resumed_on_the_nnselect_it_began_with(corpus: Corpus, tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(metrics: dict[str, float], step: int) -> None:
+        if "F1@20" in metrics and step > 25:
+            raise Stop
+
+    select = load_recipe("nnselect", SMALL_SELECT)
+    train(select, corpus, tmp_path)
+    recipe = load_recipe(
+        "nnrank", [*SMALL_RANK, "training.epochs=8", "training.evaluate_every=10", "objective.folds=0"]
+    )
+    with pytest.raises(Stop):
+        train(recipe, corpus, tmp_path, ProgressFunctions(log=stop))
+    train(load_recipe("nnselect", [*SMALL_SELECT, "training.seed=9"]), corpus, tmp_path)
+    with (
+        pytest.raises(InputError, match="another than the one that this training began with .*--fresh"),
+        open_session(recipe, corpus, tmp_path, LaunchOptions(start="resume")) as session,
+    ):
+        session.train(ProgressFunctions())
+    train(select, corpus, tmp_path)
+    with open_session(recipe, corpus, tmp_path, LaunchOptions(start="resume")) as session:
+        assert session.train(ProgressFunctions()).details["steps"] > 25

@@ -5,48 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from helpers.citeomatic import queries_of as queries
+from helpers.citeomatic import untrained_nnrank as nnrank
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
-from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
-from cocite.systems.citeomatic import artifacts as citeomatic
-from cocite.systems.citeomatic.artifacts import (
-    NNRankReranker,
-    NNSelectEncoder,
-    load_encoder,
-    load_reranker,
-    save_nnrank,
-    save_nnselect,
-)
-from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
+from cocite.protocols import NO_ROW, Encoder, Ranking, Reranker
+from cocite.systems.citeomatic import nnrank_reranker
+from cocite.systems.citeomatic.nnrank_reranker import NNRankReranker, load_reranker, save_nnrank
+from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder, save_nnselect
 from cocite.systems.citeomatic.nnselect_network import NNSelect
 from cocite.text.fields import FieldEncoder
-
-
-def nnrank(fields: FieldEncoder, **settings: object) -> NNRank:
-    torch.manual_seed(1)
-    switches = {"dimension": 6, "authors": True, "venue": True, "keyphrases": True, **settings}
-    made = NNRank({n: len(v) for n, v in fields.vocabularies.items()}, NNRankModelSettings.parse(switches))
-    made.shared_weight.data.uniform_(-1, 1)
-    return made
-
-
-def queries(corpus: Corpus, rows: list[int]) -> list[Query]:
-    return [
-        Query(
-            r.id,
-            title=r.title,
-            abstract=r.abstract,
-            year=r.year,
-            authors=r.authors,
-            venue=r.venue,
-            keyphrases=r.keyphrases,
-            paper=row,
-        )
-        for row, r in zip(rows, corpus.papers_at(rows), strict=True)
-    ]
 
 
 def candidates(rows: list[list[int]]) -> Ranking:
@@ -98,15 +68,6 @@ def test_what_is_loaded_gives_what_was_saved(
     )
 
 
-def test_the_id_follows_the_weights(tmp_path: Path, nnselect: NNSelect, fields: FieldEncoder) -> None:
-    ids = []
-    for name, shift in (("a", 0.0), ("b", 0.0), ("c", 0.1)):
-        nnselect.lambda_title.data += shift
-        save_nnselect(tmp_path / name, nnselect, fields, {"name": name})
-        ids.append(load_encoder(tmp_path / name).id)
-    assert ids[0] == ids[1] != ids[2]
-
-
 def test_nnrank_refuses_another_nnselect(
     folder: Path, corpus: Corpus, history: History, nnselect: NNSelect, fields: FieldEncoder
 ) -> None:
@@ -114,12 +75,6 @@ def test_nnrank_refuses_another_nnselect(
     save_nnselect(folder / "nnselect", nnselect, fields, {})
     with pytest.raises(IntegrityError, match=r"was trained with NNSelect .*train nnrank again"):
         load_reranker(folder, corpus, history)
-
-
-def test_damaged_weights_are_named(folder: Path, corpus: Corpus, history: History) -> None:
-    (folder / "nnselect" / "model.safetensors").write_bytes(b"broken")
-    with pytest.raises(IntegrityError, match=r"nnselect/model\.safetensors"):
-        load_encoder(folder)
 
 
 def test_vectors_and_encoder_must_fit(
@@ -142,12 +97,11 @@ def test_a_large_corpus_is_scored_alike(
 ) -> None:
     asked, found = queries(corpus, [10, 200, 299]), candidates([[1, 2, 3], [5, 4, NO_ROW], [9, 8, 7]])
     small = load_reranker(folder, corpus, history)
-    monkeypatch.setattr(citeomatic, "CACHED", 0)
-    monkeypatch.setattr(citeomatic, "PAIRS", 3)
+    monkeypatch.setattr(nnrank_reranker, "CACHED", 0)
+    monkeypatch.setattr(nnrank_reranker, "PAIRS", 3)
     large = load_reranker(folder, corpus, history)
     assert large.bags is None
     assert large.score(asked, found) == pytest.approx(small.score(asked, found), abs=1e-6)
-    assert large.explain(asked[0], found.rows[0]) == small.explain(asked[0], found.rows[0])
 
 
 def test_a_papers_own_links_do_not_count(folder: Path, corpus: Corpus, history: History) -> None:
@@ -160,35 +114,3 @@ def test_a_papers_own_links_do_not_count(folder: Path, corpus: Corpus, history: 
     without = History(corpus, history.citing & (np.arange(len(corpus)) != query))
     again = load_reranker(folder, corpus, without).score([asked], candidates([[paper]]))
     assert again[0] == pytest.approx(inside, abs=1e-6)
-
-
-def test_explanations_are_the_shared_words_and_their_weights(
-    folder: Path, corpus: Corpus, history: History
-) -> None:
-    reranker = load_reranker(folder, corpus, history)
-    query, rows = queries(corpus, [100])[0], np.array([3, 50, 7], np.int32)
-    found = reranker.explain(query, rows, limit=5)
-    vocabulary = reranker.fields.vocabularies["words"]
-    weight = reranker.model.shared_weight.detach().numpy()
-    for row, words in zip(rows, found, strict=True):
-        shared = {
-            t
-            for f in ("title", "abstract")
-            for t in set(reranker.bags[f][100]) & set(reranker.bags[f][row])  # type: ignore[index]
-        }
-        expected = sorted((float(-weight[t]), vocabulary.types[t]) for t in shared)[:5]
-        assert words == [(word, -w) for w, word in expected]
-    assert any(found)
-    plain = replace_model(reranker, nnrank(reranker.fields, intersection=False))
-    assert plain.explain(query, rows) == [[], [], []]
-
-
-def replace_model(reranker: NNRankReranker, model: NNRank) -> NNRankReranker:
-    return NNRankReranker(
-        model,
-        reranker.fields,
-        reranker.corpus,
-        reranker.history,
-        encoder=reranker.encoder,
-        vectors=reranker.vectors,
-    )

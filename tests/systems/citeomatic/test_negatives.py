@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,27 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
 from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
-from cocite.systems.citeomatic.negatives import CiteomaticNegatives, NegativeSettings, grouped_percentile
+from cocite.systems.citeomatic.negatives import (
+    CiteomaticNegatives,
+    NegativeSettings,
+    grouped_percentile,
+    title_and_abstract,
+)
+from cocite.text.fields import FieldEncoder, FieldSettings
+
+
+@pytest.fixture(scope="module")
+def history(synthetic: SyntheticCorpora) -> History:
+    corpus = synthetic(500, seed=3)
+    years = np.sort(np.asarray(corpus.years))
+    return History.until(corpus, int(years[int(0.7 * len(years))]))
+
+
+@pytest.fixture(scope="module")
+def words(history: History) -> tuple[CSR, int]:
+    """Words of title and abstract, and the size of the vocabulary."""
+    fields = FieldEncoder.build(history, FieldSettings())
+    return title_and_abstract(fields.papers(history.corpus)), len(fields.vocabularies["words"])
 
 
 def vectors(count: int, seed: int = 0) -> np.ndarray:
@@ -32,7 +53,7 @@ def test_negatives_are_never_forbidden_and_are_of_the_kind_they_claim(
 ) -> None:
     # A high percentile, so that neighbours pass the filter in a corpus this small.
     made = sampler(history, words, no_later=no_later, percentile=90.0)
-    drawn = made.epoch(np.random.default_rng(0), 3000)
+    drawn = made.triplets(np.random.default_rng(0), 3000)
     cites = [set(history.cites[row].tolist()) for row in range(len(history.corpus))]
     years = history.corpus.years
     assert set(drawn.kind.tolist()) == {RANDOM, NEIGHBOUR, CITED_BY_CITED}
@@ -56,14 +77,14 @@ def test_negatives_are_never_forbidden_and_are_of_the_kind_they_claim(
 def test_every_query_takes_its_turn(history: History, words: tuple[CSR, int]) -> None:
     made = sampler(history, words)
     assert made.settings.per_query == 6
-    drawn = made.epoch(np.random.default_rng(0), 6 * len(made.queries))
+    drawn = made.triplets(np.random.default_rng(0), 6 * len(made.queries))
     assert np.bincount(drawn.query, minlength=len(history.corpus))[made.queries].max() == 6
     assert len(np.unique(drawn.query)) == len(made.queries)
 
 
 def test_the_seed_decides(history: History, words: tuple[CSR, int]) -> None:
     made = sampler(history, words)
-    one, two, three = (made.epoch(np.random.default_rng(seed), 600) for seed in (5, 5, 6))
+    one, two, three = (made.triplets(np.random.default_rng(seed), 600) for seed in (5, 5, 6))
     assert np.array_equal(one.negative, two.negative)
     assert np.array_equal(one.positive, two.positive)
     assert not np.array_equal(one.negative[:300], three.negative[:300])
@@ -114,7 +135,7 @@ def test_neighbours_are_less_alike_than_the_percentile_of_the_citations(
     st.lists(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=7), min_size=1, max_size=5),
     st.floats(0, 100),
 )
-def test_percentiles_of_runs(runs: list[list[float]], percentile: float) -> None:
+def test_percentiles_of_groups(runs: list[list[float]], percentile: float) -> None:
     values = np.array([v for run in runs for v in run], np.float32)
     found = grouped_percentile(values, np.array([len(run) for run in runs], np.int32), percentile)
     assert found == pytest.approx([np.percentile(run, percentile) for run in runs], abs=1e-6)

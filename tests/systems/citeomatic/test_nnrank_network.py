@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
 from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings, Pairs, shared_words
-from cocite.systems.citeomatic.nnselect_network import TokenBags
+from cocite.systems.citeomatic.word_bags import TokenBags
 
 TYPES = {"words": 10, "authors": 6, "venue": 3, "keyphrases": 5}
 ALL = {"authors": True, "venue": True, "keyphrases": True}

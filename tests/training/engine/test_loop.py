@@ -12,7 +12,6 @@ from helpers.engine_runs import UNEVEN, run
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.training.engine.loop import train
 from cocite.training.engine.schedule import rate_factor
-from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World
 
@@ -304,14 +303,73 @@ def test_a_loss_for_each_example_is_asked_for() -> None:
         train(Mean(settings()), settings(), world=WORLD)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"offload": True}, "offload needs backend: deepspeed"),
-        ({"offload": True, "backend": "deepspeed", "zero": 0}, "offload needs zero: 1, 2 or 3"),
-        ({"schedule": {"warmup": -1}}, "schedule.warmup"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused_at_the_start(wrong: dict, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
-        TrainingSettings.parse(wrong)
+def test_the_rate_falls_when_the_metric_stands_still() -> None:
+    chosen = settings(
+        epochs=2, evaluate_every=2, schedule={"shape": "constant", "warmup": 0, "plateau": 0.5}, batch=8
+    )
+    task, rates = BagTask(chosen), {}
+    task.values = [0.0, 0.9, 0.8, 0.95, 0.7, 0.6, 0.5, 0.4]
+
+    def log(metrics: dict[str, float], step: int) -> None:
+        if "learning_rate" in metrics:
+            rates[step] = metrics["learning_rate"] / 0.02
+
+    train(task, chosen, world=WORLD, log=log)
+    assert [rates[step] for step in range(1, 15)] == [
+        1,
+        1,
+        1,
+        1,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.25,
+        0.25,
+        0.125,
+        0.125,
+        0.0625,
+        0.0625,
+    ]
+
+
+def test_a_fallen_rate_is_resumed(tmp_path: Path) -> None:
+    changes = UNEVEN | {"schedule": {"shape": "constant", "warmup": 0, "plateau": 0.1}}
+    straight = run(WORLD, changes, sparse=True)
+    run(WORLD, changes, tmp_path, kill=9, sparse=True)
+    resumed = run(WORLD, changes, tmp_path, sparse=True)
+    assert resumed.losses == {step: straight.losses[step] for step in resumed.losses}
+    assert all(np.array_equal(straight.weights[name], resumed.weights[name]) for name in straight.weights)
+
+
+def test_a_task_that_orders_its_examples_is_not_shuffled() -> None:
+    class Ordered(BagTask):
+        is_ordered = True
+
+    chosen = settings(epochs=1, tokens=1000)
+    task = Ordered(chosen)
+    train(task, chosen, world=WORLD)
+    steps = [task.seen[start : start + 8] for start in range(0, 50, 8)]
+    assert [sorted(step) for step in steps] == [
+        list(range(start, min(start + 8, 50))) for start in range(0, 50, 8)
+    ]
+
+
+def test_a_task_is_prepared_before_the_first_step_and_again_when_resumed(tmp_path: Path) -> None:
+    class Prepared(BagTask):
+        prepared = 0
+
+        def prepare(self, world, stage):
+            assert not self.seen
+            self.prepared += 1
+            stage("preparing it")
+
+    stages: list[str] = []
+    for _ in range(2):
+        chosen = settings(epochs=1)
+        task = Prepared(chosen)
+        train(
+            task, chosen, world=WORLD, store=FolderStore(tmp_path, WORLD, metric="fit"), stage=stages.append
+        )
+        assert task.prepared == 1
+    assert stages == ["preparing it"] * 2

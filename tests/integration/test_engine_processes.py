@@ -52,6 +52,9 @@ def everywhere(world: World, folder: Path) -> dict[str, Run]:
     found["zero3 to zero1"] = run(world, UNEVEN | BACKENDS["zero1"], folder / "zero3 to zero1")
     for name in ("ddp", "zero1"):
         found[f"rare {name}"] = run(world, UNEVEN | BACKENDS[name], rare=True)
+    found["sparse"] = run(world, UNEVEN | BACKENDS["ddp"], sparse=True)
+    run(world, UNEVEN | BACKENDS["ddp"], folder / "sparse", kill=KILL, sparse=True)
+    found["sparse resumed"] = run(world, UNEVEN | BACKENDS["ddp"], folder / "sparse", sparse=True)
     for name in ("ddp", "zero1", "zero2", "zero3"):
         found[f"bf16 {name}"] = run(
             world, UNEVEN | BACKENDS[name] | {"precision": "bf16"}, folder / f"bf16 {name}", kill=0
@@ -145,6 +148,11 @@ def test_a_weight_that_only_some_batches_use_is_exchanged_rightly(
     assert far(run(World(), UNEVEN, rare=True), ranks[0][f"rare {name}"]) < 1e-5
 
 
+@pytest.mark.parametrize("name", ["sparse", "sparse resumed"])
+def test_sparse_gradients_of_two_processes_are_those_of_one(ranks: list[dict[str, Run]], name: str) -> None:
+    assert far(run(World(), UNEVEN, sparse=True), ranks[0][name]) < 1e-5
+
+
 def test_zero_2_refuses_a_weight_that_only_some_batches_use() -> None:
     with pytest.raises(ConfigError, match="uses other weights .* ZeRO 2 needs the same .*set it to 1"):
         run(World(), UNEVEN | BACKENDS["zero2"], rare=True)
@@ -170,7 +178,7 @@ def test_two_processes_are_refused_together(stores: Path, ranks: list[dict[str, 
 def test_it_runs_under_torchrun(tmp_path: Path, straight: Run, root: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from training.engine.runs import UNEVEN, run\n"
+        "from helpers.engine_runs import UNEVEN, run\n"
         "from cocite.training.engine.world import World\n"
         "world = World.join(timeout=200)\n"
         "done = run(world, UNEVEN | {'backend': 'ddp'})\n"
