@@ -1,4 +1,4 @@
-"""The trials of a sweep, as one JSON file: what the driver writes and what the report and the champion read."""
+"""The trials of a sweep as one JSON file, ``trials.json``: a running sweep writes it, the report reads it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,29 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cocite.atomic_files import write_atomic
 from cocite.errors import IntegrityError, NotFoundError
 
+TRIALS_FILE = "trials.json"
+"""Name of the file within a sweep's folder."""
 LATENCY = "latency_ms"
-"""Milliseconds of a query: the metric by which a trial says what its choice costs."""
+"""The metric that holds milliseconds per query."""
 State = Literal["finished", "stopped", "failed"]
+Phase = Literal["", "short", "full"]
+Curve = tuple[tuple[int, dict[str, float]], ...]
+"""(step, metrics) pairs, steps increasing."""
 
 
 class Trial(BaseModel):
-    """One choice of parameters, and what came of it."""
+    """One choice of parameters and its metrics.
+
+    Example:
+        >>> trial = Trial(number=3, params={"k1": 1.4, "b": 0.6}, metrics={"MRR": 0.31})
+        >>> trial.state, trial.metrics["MRR"]
+        ('finished', 0.31)
+    """
 
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        ser_json_inf_nan="constants",  # a metric may be NaN, and comes back as such
+        ser_json_inf_nan="constants",  # a metric may be NaN, which plain JSON has no word for
     )
 
     number: int
@@ -32,35 +43,43 @@ class Trial(BaseModel):
     """Dotted name -> value. A conditional parameter is absent where its condition did not hold."""
     metrics: dict[str, float] = Field(default_factory=dict)
     """The final metrics; of a stopped trial the last that it reported; of a failed one perhaps none."""
-    curve: tuple[tuple[int, dict[str, float]], ...] = ()
-    """The learning curve: (step, metrics), steps increasing."""
+    curve: Curve = ()
+    """The learning curve."""
     state: State = "finished"
-    """``stopped``: by the scheduler, for others did better at the same step. ``failed``: after all retries."""
-    phase: Literal["", "short", "full"] = ""
-    """Of a sweep in two phases, the one it belongs to: short trials choose which are trained in full."""
+    """``stopped``: the scheduler ended it, for others did better at the same step. ``failed``: after all retries."""
+    phase: Phase = ""
+    """Its phase, in a sweep of two: the short trials decide which are trained in full."""
     seconds: float = 0.0
     """Wall-clock time, retries and resumed parts included."""
     run_id: str = ""
-    """Its MLflow run; empty where none was kept."""
+    """Id of its MLflow run; empty without tracking."""
     error: str = ""
-    """One sentence, for a failed trial."""
+    """Why a failed trial failed, in one sentence."""
 
 
 class Trials(BaseModel):
-    """All trials of a sweep."""
+    """All trials of a sweep.
+
+    Example:
+        >>> fast = Trial(number=0, params={"depth": 20}, metrics={"R@10": 0.41, "latency_ms": 8.0})
+        >>> deep = Trial(number=1, params={"depth": 500}, metrics={"R@10": 0.44, "latency_ms": 95.0})
+        >>> trials = Trials(sweep="depths", metric="R@10", trials=(fast, deep))
+        >>> trials.best().params, trials.best(at_most={"latency_ms": 50}).params
+        ({'depth': 500}, {'depth': 20})
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sweep: str
     """The sweep's name."""
     metric: str
-    """What is optimised, a name in each trial's ``metrics``."""
+    """The metric that is optimised, a key of each trial's ``metrics``."""
     mode: Literal["max", "min"] = "max"
     trials: tuple[Trial, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read what :meth:`write` wrote.
+        """Read a file that :meth:`write` wrote.
 
         Raises:
             NotFoundError: there is no such file.
@@ -73,13 +92,13 @@ class Trials(BaseModel):
             raise NotFoundError("no such file of trials", where=str(path)) from error
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, first["loc"]))
+            key = ".".join(map(str, first["loc"]))
             raise IntegrityError(
-                f"not a file of trials: {place + ': ' if place else ''}{first['msg']}", where=str(path)
+                f"not a file of trials: {key + ': ' if key else ''}{first['msg']}", where=str(path)
             ) from error
 
     def write(self, path: str | Path) -> None:
-        """Write all trials; a reader sees the old file or the new one, whole."""
+        """Write all trials, atomically: a reader finds the old file or the new one."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, self.model_dump_json(indent=1) + "\n")
@@ -90,28 +109,28 @@ class Trials(BaseModel):
 
     @property
     def ranked(self) -> list[Trial]:
-        """The finished trials whose metric is a number, best first; among equals the quicker first, then the earlier.
+        """The finished trials whose metric is a number, best first; among equals the faster first, then the earlier.
 
-        Of a sweep in two phases, the fully trained ones alone as soon as there is one: a short training's metric does
-        not compare with a full one's.
+        In a sweep of two phases only the fully trained ones count as soon as there is one: a short training's metric
+        does not compare with a full one's.
         """
         sign = -1 if self.mode == "max" else 1
-        done = [t for t in self.trials if t.state == "finished" and math.isfinite(self.value(t))]
-        full = [trial for trial in done if trial.phase == "full"]
+        finished = [t for t in self.trials if t.state == "finished" and math.isfinite(self.value(t))]
+        full = [trial for trial in finished if trial.phase == "full"]
 
         def order(trial: Trial) -> tuple[float, float, int]:
             return sign * self.value(trial), trial.metrics.get(LATENCY, math.inf), trial.number
 
-        return sorted(full or done, key=order)
+        return sorted(full or finished, key=order)
 
     def best(self, *, at_most: Mapping[str, float] | None = None) -> Trial:
-        """The best finished trial, among those whose other metrics keep within their limits.
+        """The best finished trial among those whose other metrics are within their limits.
 
         Args:
-            at_most: metric -> greatest allowed value, such as ``{"latency_ms": 50}``; a trial that lacks it is out.
+            at_most: metric -> greatest allowed value, such as ``{"latency_ms": 50}``; a trial must have that metric.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: no trial finished, or none is within the limits.
         """
         limits = dict(at_most or {})
         ranked = self.ranked
@@ -128,18 +147,15 @@ class Trials(BaseModel):
             hint=f"the least that a trial needed is {least:.4g}",
         )
 
-    def table(self) -> dict[str, list[Any]]:
-        """All trials as columns of equal length; None where a trial has no value.
 
-        ``number``, ``state``, ``phase``, ``seconds``, ``run_id``, then ``params.NAME`` and ``metrics.NAME``, each in
-        the order in which trials first name it.
-        """
-        params = dict.fromkeys(name for trial in self.trials for name in trial.params)
-        metrics = dict.fromkeys(name for trial in self.trials for name in trial.metrics)
-        columns: dict[str, list[Any]] = {
-            name: [getattr(trial, name) for trial in self.trials]
-            for name in ("number", "state", "phase", "seconds", "run_id")
-        }
-        columns |= {f"params.{name}": [trial.params.get(name) for trial in self.trials] for name in params}
-        columns |= {f"metrics.{name}": [trial.metrics.get(name) for trial in self.trials] for name in metrics}
-        return columns
+def read_trials(path: str | Path) -> Trials:
+    """Read the trials of a sweep, given their file or the sweep's folder.
+
+    Raises:
+        NotFoundError: neither is there.
+        IntegrityError: the file holds something else.
+    """
+    path = Path(path)
+    if path.is_dir() and not (path / TRIALS_FILE).is_file():
+        raise NotFoundError(f"holds no {TRIALS_FILE}", where=str(path), hint="name the folder of a sweep")
+    return Trials.read(path / TRIALS_FILE if path.is_dir() else path)

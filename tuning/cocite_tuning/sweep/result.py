@@ -1,4 +1,4 @@
-"""What came of a sweep: its best trial, what that is worth on queries that no trial saw, and how it is used."""
+"""The result of a sweep, ``best.json``: its best trial, how that compares with the default, and how it is used."""
 
 from __future__ import annotations
 
@@ -10,35 +10,49 @@ from pydantic import ValidationError
 from cocite.atomic_files import write_atomic
 from cocite.errors import IntegrityError
 from cocite.evaluation.significance import Comparison
-from cocite_tuning.run.trials import Trial
+from cocite_tuning.sweep.trials import Trial
 
-FILE = "best.json"
+RESULT_FILE = "best.json"
 LEVEL = 0.05
-"""Greatest p of a difference that is called one; a champion's is the same unless its sweep says otherwise."""
+"""Greatest p at which a difference is called significant, of the held-out comparison and by default of a champion's."""
 Mode = Literal["max", "min"]
 """Whether the greater or the smaller value of a metric is better."""
 
 
-class Outcome(Trial):
-    """The best trial, with what was made of it after the last one had ended."""
+class SweepResult(Trial):
+    """The best trial of a finished sweep, with its comparison on held-out queries and the commands that use it.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from cocite.evaluation.significance import compare
+        >>> chance = compare(np.array([0.2, 0.5, 0.3]), np.array([0.3, 0.5, 0.1]))
+        >>> result = SweepResult(number=7, params={"k1": 2.0}, metrics={"MRR": 0.3}, confirmation=chance)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.write(Path(folder))
+        ...     SweepResult.read(Path(folder)) == result
+        True
+        >>> result.default_stays("max")
+        True
+    """
 
     confirmation: Comparison | None = None
-    """The best trial against the default on queries that no trial saw, by the sweep's metric; None: see ``why_not``."""
+    """The best trial against the default on held-out queries, by the sweep's metric; None: see ``why_not``."""
     why_not: str = ""
-    """Why there is no confirmation, in a sentence; empty where nothing is kept from the trials by design."""
+    """Why there is no comparison, in a sentence; empty where the study holds no queries out by design."""
     commands: tuple[str, ...] = ()
-    """What uses the trial's settings, in this order; recommended unless the default stays."""
+    """Commands that use the trial's parameters, in this order; recommended unless the default stays."""
     notes: tuple[str, ...] = ()
     """What the commands do not say."""
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
-        """The outcome of a sweep's folder; None where the sweep has not ended yet.
+        """Read the result from a sweep's folder; None where the sweep has not ended yet.
 
         Raises:
             IntegrityError: the file holds something else.
         """
-        path = folder / FILE
+        path = folder / RESULT_FILE
         if not path.is_file():
             return None
         try:
@@ -51,30 +65,30 @@ class Outcome(Trial):
             ) from error
 
     def write(self, folder: Path) -> None:
-        """Write it into a sweep's folder; a reader sees the old one or the new one, whole."""
-        write_atomic(folder / FILE, self.text())
+        """Write the result into a sweep's folder, atomically: a reader finds the old file or the new one."""
+        write_atomic(folder / RESULT_FILE, self.to_json())
 
-    def text(self) -> str:
-        """As the file holds it."""
+    def to_json(self) -> str:
+        """The result as the file holds it."""
         return self.model_dump_json(indent=1) + "\n"
 
     def default_stays(self, mode: Mode) -> bool | None:
         """Whether the trial was not shown to be better than the default; None where the two were not compared."""
         return None if self.confirmation is None else not is_better(self.confirmation, mode)
 
-    def of(self, best: Trial | None) -> bool:
-        """Whether a trial is the one that this was made of."""
-        return best is not None and (best.number, best.params) == (self.number, self.params)
+    def belongs_to(self, trial: Trial | None) -> bool:
+        """Whether this result was made of a trial, by its number and parameters."""
+        return trial is not None and (trial.number, trial.params) == (self.number, self.params)
 
 
 def is_better(comparison: Comparison, mode: Mode = "max", level: float = LEVEL) -> bool:
-    """Whether the first of two is better than the second, significantly so: p is at most ``level``."""
+    """Whether the first run of a comparison is significantly better than the second: p is at most ``level``."""
     gain = comparison.difference if mode == "max" else -comparison.difference
     return gain > 0 and comparison.p <= level
 
 
-def confirmed(comparison: Comparison, metric: str, mode: Mode) -> str:
-    """A confirmation in words, and whether the default stays."""
+def confirmation_sentence(comparison: Comparison, metric: str, mode: Mode) -> str:
+    """Say how the best trial compares with the default on held-out queries, and whether the default stays."""
     c, better = comparison, is_better(comparison, mode)
     verdict = (
         "better, and not by chance" if better else "worse" if c.p <= LEVEL else "no difference to speak of"
@@ -86,8 +100,8 @@ def confirmed(comparison: Comparison, metric: str, mode: Mode) -> str:
     )
 
 
-def use_heading(recommended: bool) -> str:
-    """What stands above the commands that use a trial's settings."""
+def usage_heading(recommended: bool) -> str:
+    """The heading above the commands that use a trial's parameters."""
     return "To use it" if recommended else "To use the trial all the same"
 
 
