@@ -16,7 +16,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.write_errors import writing_to
 from cocite_jobs import tracking
-from cocite_jobs.storage.location import at_hand
+from cocite_jobs.storage.cache import fetch_local
 from cocite_tuning.run.best_trial import link_model, make_result, write_sweep_report
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.champion import promote_if_better
@@ -40,7 +40,7 @@ class SweepOptions:
     Attributes:
         start: ``new``: only where there is no sweep; ``resume``: continue the sweep that is there; ``fresh``: replace
             it.
-        address: of a running Ray cluster; None: see :func:`cocite_jobs.cluster.session.connected`.
+        address: of a running Ray cluster; None: see :func:`cocite_jobs.cluster.connection.ray_connection`.
         wait: wait for resources that the cluster does not have yet.
         verbose: show Ray's own log.
         max_latency_ms: the best trial is the best of those within so many milliseconds per query.
@@ -121,7 +121,7 @@ def run_sweep(
     """
     options, callback = options or SweepOptions(), callback or SweepCallback()
     sweep, study = plan.sweep, plan.study
-    corpus = Corpus.open(at_hand(plan.corpus))
+    corpus = Corpus.open(fetch_local(plan.corpus))
     with ExitStack() as stack:
         stack.enter_context(writing_to(plan.to))
         flush_interval = IN_PROCESS_FLUSH_S if study.in_process else 0.0
@@ -168,9 +168,9 @@ def run_sweep(
 
 @contextmanager
 def _connected_to_ray(options: SweepOptions) -> Iterator[None]:
-    from cocite_jobs.cluster.session import connected  # Ray takes seconds to import
+    from cocite_jobs.cluster.connection import ray_connection  # Ray takes seconds to import
 
-    with connected(options.address, verbose=options.verbose):
+    with ray_connection(options.address, verbose=options.verbose):
         yield
 
 

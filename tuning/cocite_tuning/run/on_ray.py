@@ -16,8 +16,8 @@ from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.cluster.session import check_resources, room
-from cocite_jobs.training.on_ray import guarded
+from cocite_jobs.cluster.resources import check_resources, worker_capacity
+from cocite_jobs.training.on_ray import reap_placement_groups
 from cocite_tuning.run.trial_runner import TrialRunner
 from cocite_tuning.studies.study import Study
 from cocite_tuning.sweep.sweep import MetricSettings, SchedulerSettings, Sweep
@@ -71,9 +71,11 @@ def run_on_ray(
         check_resources(trial_workers, nodes)
     if not runner.remaining:
         return
-    concurrency = sweep.budget.concurrency or max(1, room(trial_workers, nodes) // sweep.resources.workers)
+    concurrency = sweep.budget.concurrency or max(
+        1, worker_capacity(trial_workers, nodes) // sweep.resources.workers
+    )
     single_worker = sweep.resources.workers == 1
-    with _environment(VARIABLES), nullcontext() if single_worker else guarded():
+    with _environment(VARIABLES), nullcontext() if single_worker else reap_placement_groups():
         from ray import tune
 
         # The callback below reports how each trial ends.

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from cocite.destinations import check_folder_destination
 from cocite.errors import ConfigError, nearest
-from cocite_jobs.storage.location import at_hand
+from cocite_jobs.storage.cache import fetch_local
 from cocite_tuning.studies.study import Study
 from cocite_tuning.studies.training import TrainingStudy
 from cocite_tuning.sweep.sampler import draw_random
@@ -78,7 +78,7 @@ def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Swe
         InputError: parts of the sweep do not fit one another.
     """
     check_folder_destination(to)
-    store = at_hand(corpus) if here else Path(corpus)
+    store = fetch_local(corpus) if here else Path(corpus)
     study: Study = open_study(sweep.study, store, to / "shared")
     if isinstance(study, TrainingStudy):
         resources = sweep.resources

@@ -6,12 +6,12 @@ it: sweeps are read and listed without torch or LightGBM.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cocite.config import Settings
+from cocite_jobs.training.registry import load_object
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class StudyKind:
 
     def settings_class(self) -> type[Settings]:
         """Import the settings class of this kind."""
-        imported: type[Settings] = _import(self.settings)
-        return imported
+        settings_class: type[Settings] = load_object(self.settings)
+        return settings_class
 
 
 _STUDIES = "cocite_tuning.studies"
@@ -73,9 +73,4 @@ def open_study(settings: Settings, corpus: Path, shared: Path) -> Any:
         ('Bm25Study', ['b', 'field', 'form', 'k1'])
     """
     kind = str(settings.kind)  # type: ignore[attr-defined]
-    return _import(STUDY_KINDS[kind].study)(settings, corpus, shared)
-
-
-def _import(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return load_object(STUDY_KINDS[kind].study)(settings, corpus, shared)

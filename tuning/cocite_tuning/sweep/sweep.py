@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, mod
 
 from cocite.bounds import Cores, Minutes, Name, PositiveCores, PositiveSmallCount, Seed, SmallCount, Total
 from cocite.config import Settings, Source
-from cocite.errors import ConfigError, NotFoundError, nearest
+from cocite.errors import ConfigError, nearest
+from cocite.shipped_files import shipped_file, shipped_names
 from cocite_tuning.sweep.result import LEVEL
 from cocite_tuning.sweep.sampler import Search
 from cocite_tuning.sweep.study_kinds import STUDY_KINDS
@@ -216,24 +217,19 @@ class Sweep(Settings):
         return self.model_dump(mode="json", by_alias=True, exclude=free)
 
 
-def shipped() -> list[str]:
+def shipped_sweeps() -> list[str]:
     """The names of the sweeps that ship with cocite.
 
     Example:
-        >>> "nnselect" in shipped()
+        >>> "nnselect" in shipped_sweeps()
         True
     """
-    return sorted(path.stem for path in SWEEPS.glob("*.yaml"))
+    return shipped_names(SWEEPS)
 
 
 def sweep_path(name: str) -> Path:
     """The file of a sweep, given the name of a shipped one or a path."""
-    path = Path(name)
-    if not path.suffix and (SWEEPS / f"{name}.yaml").is_file():
-        path = SWEEPS / f"{name}.yaml"
-    if not path.is_file():
-        raise NotFoundError(f"no sweep {name!r}", where="SWEEP", hint=nearest(name, shipped()))
-    return path
+    return shipped_file(name, SWEEPS, what="sweep")
 
 
 def load_sweep(name: str, overrides: Sequence[str] = ()) -> Sweep:
