@@ -1,4 +1,4 @@
-"""A study whose trials take no time, for tests of sweeps: its metric rises step by step to a value that ``x`` determines.
+"""A study whose trials take no time, for tests of sweeps: its metric rises step by step to a value that ``x`` sets.
 
 A parameter may also make a trial fail, or end its process once or always.
 """

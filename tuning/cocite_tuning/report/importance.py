@@ -28,13 +28,11 @@ class Importance:
             forest.
 
     Example:
-        >>> rng = np.random.default_rng(0)
-        >>> from cocite_tuning.sweep.trials import Trial, Trials
-        >>> points = rng.uniform(0, 1, (40, 2)).tolist()
-        >>> trials = [Trial(number=i, params={"x": x, "y": y}, metrics={"m": x}) for i, (x, y) in enumerate(points)]
-        >>> result = measure_importance(View(Trials(sweep="s", metric="m", trials=tuple(trials))))
-        >>> [name for name, _, _ in result.parameters], result.trusted
-        (['x', 'y'], True)
+        >>> importance = Importance(60, 0.84, (("learning_rate", 1.1, 0.2), ("dimension", 0.3, 0.1)))
+        >>> importance.trusted, importance.parameters[0][0]
+        (True, 'learning_rate')
+        >>> Importance(60, 0.04, importance.parameters).trusted  # the forest cannot predict the metric
+        False
     """
 
     trials: int

@@ -74,25 +74,15 @@ class FinishedSweep:
         run_id: MLflow's id of the sweep's run; empty without tracking.
 
     Example:
-        >>> import tempfile
-        >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite_tuning.run.plan import plan_sweep
-        >>> from cocite_tuning.sweep.sweep import Sweep
-        >>> sweep = Sweep.parse({
-        ...     "name": "words",
-        ...     "study": {"kind": "bm25", "task": "global", "queries": 20, "fields": ["text"], "pool": 100},
-        ...     "space": {"k1": {"uniform": [0.5, 3]}},
-        ...     "metric": {"name": "MRR"},
-        ...     "budget": {"trials": 4},
-        ... })
-        >>> options = SweepOptions(tracking=tracking.Tracking(enabled=False))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plan = plan_sweep(sweep, str(starter_corpus().path), Path(folder, "words"))
-        ...     finished = run_sweep(plan, options)
-        ...     sorted(path.name for path in finished.folder.glob("*.*"))
-        ['best.json', 'report.html', 'sweep.json', 'trials.json', 'under_way.json']
-        >>> len(finished.trials.trials), finished.best.confirmation is not None or finished.best.params == {}
-        (4, True)
+        What ``cocite tune run`` prints at the end of a sweep:
+
+        >>> best = SweepResult(number=7, params={"k1": 2.1}, metrics={"MRR": 0.31}, commands=("cocite index build",))
+        >>> trials = Trials(sweep="words", metric="MRR", trials=(best,))
+        >>> finished = FinishedSweep(
+        ...     Path("sweeps/words"), trials, best, None, None, Path("sweeps/words/report.html"), run_id=""
+        ... )
+        >>> finished.trials.value(finished.best), finished.best.commands[0]
+        (0.31, 'cocite index build')
     """
 
     folder: Path

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cocite.errors import ConfigError
-from cocite_tuning.sweep.sampler import draws
+from cocite_tuning.sweep.sampler import draw_random
 from cocite_tuning.sweep.spaces import Space
 
 CONDITIONAL = {
@@ -40,7 +43,7 @@ def space() -> Space:
 
 @pytest.fixture(scope="module")
 def drawn(space: Space) -> list[dict[str, Any]]:
-    return draws(space, 300, seed=1)
+    return draw_random(space, 300, seed=1)
 
 
 def test_a_key_in_several_branches_is_one_key_and_several_terms(space: Space) -> None:
@@ -76,11 +79,11 @@ def test_a_parameter_is_drawn_only_where_its_condition_holds(drawn: list[dict[st
     assert {params["objective.kind"] for params in drawn} == {"paper", "in_batch", "none"}
 
 
-def test_what_was_drawn_is_told_by_its_values(space: Space, drawn: list[dict[str, Any]]) -> None:
+def test_the_point_of_drawn_parameters_gives_them_back(space: Space, drawn: list[dict[str, Any]]) -> None:
     for params in drawn:
-        point = space.point(params)
+        point = space.to_point(params)
         assert point is not None
-        assert space.params(point) == params
+        assert space.to_params(point) == params
 
 
 @pytest.mark.parametrize(
@@ -99,14 +102,14 @@ def test_values_from_elsewhere_are_not_taken_for_drawn_ones(
     space: Space, drawn: list[dict[str, Any]], changed: dict[str, Any]
 ) -> None:
     paper = next(params for params in drawn if params["objective.kind"] == "paper")
-    assert space.point({**paper, **changed}) is None
-    assert space.point({}) is None
+    assert space.to_point({**paper, **changed}) is None
+    assert space.to_point({}) is None
 
 
 def test_true_is_no_one() -> None:
     space = Space.parse({"flag": {"choice": [1, True, 0, False]}})
     for value, place in ((1, 0), (True, 1), (0, 2), (False, 3)):
-        assert space.point({"flag": value}) == {"flag": place}
+        assert space.to_point({"flag": value}) == {"flag": place}
 
 
 @pytest.mark.parametrize(
@@ -139,6 +142,37 @@ def test_true_is_no_one() -> None:
     ],
 )
 def test_what_is_no_space_is_refused_with_its_place(data: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
         Space.parse(data)
-    assert sentence in str(refused.value)
+
+
+def test_extremes_stand_for_all_values(space: Space) -> None:
+    extremes = {term.key: term.extremes() for term in space.all_terms() if term.key != "objective.gamma"}
+    assert extremes == {
+        "objective.kind": ("paper", "in_batch", "none"),
+        "scale": (5, 40),
+        "rate": (1e-4, 1e-1),
+        "dropout": (0.0, 0.75),
+        "layers": (1, 4),
+        "heads": (1, 3),  # randint excludes the upper bound
+        "size": (8, 64),
+        "shift": (0.0,),  # a normal has no bounds: its mean
+        "sizes": ([20, 20], [50, 50]),
+    }
+
+
+@given(
+    low=st.integers(-50, 50),
+    steps=st.integers(1, 20),
+    step=st.sampled_from([1, 2, 5, 0.5, 0.25]),
+    data=st.data(),
+)
+def test_values_of_steps_come_back(low: int, steps: int, step: float, data: st.DataObject) -> None:
+    bounds = [low * step, (low + steps) * step]
+    (term,) = Space.parse({"k": {"quniform": [*bounds, step]}}).terms
+    drawn = data.draw(st.floats(*bounds))
+    value = term.to_value(round(drawn / step) * step)
+    assert bounds[0] <= value <= bounds[1]
+    assert value / step == round(value / step)
+    assert term.to_drawn(value) == value
+    assert isinstance(value, int) == float(step).is_integer()

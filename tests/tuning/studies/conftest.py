@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
-from cocite.corpus.builder import build
-from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
@@ -20,18 +18,14 @@ from cocite_jobs.training.train import train
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """300 papers with contexts; the last year is test, the two before it are dev."""
-    synthetic = Synthetic(300, seed=3, context_rate=3.0)
-    last = int(synthetic.year([299])[0])
-    folder = tmp_path_factory.mktemp("tuning") / "store"
-    build(synthetic, folder, split=by_year_name(last - 3, last - 1))
-    return folder
+def store(synthetic: SyntheticCorpora) -> Path:
+    """The folder of 300 papers with contexts; the last year is test, the two before it are dev."""
+    return synthetic(300, seed=3, context_rate=3.0, split=(3, 1)).path
 
 
 @pytest.fixture(scope="session")
 def model(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """NNSelect, NNRank, a learned fusion and a cross-encoder, each trained for a moment or not at all."""
+    """NNSelect, NNRank, a learned fusion and a cross-encoder, trained for an epoch or not at all."""
     corpus, root = Corpus.open(store), tmp_path_factory.mktemp("model")
     folder = root / "model"
     words = {word for title in corpus.papers.table["title"].to_pylist() for word in title.lower().split()}
@@ -52,3 +46,9 @@ def model(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pairs = PairSettings(query_tokens=48, candidate_tokens=48, context_tokens=24)
     CrossEncoder.from_pretrained(bert, pairs).save(folder / "cross-encoder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the caches of all studies of this process."""
+    return tmp_path_factory.mktemp("scores")

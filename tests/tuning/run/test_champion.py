@@ -1,21 +1,20 @@
-"""The alias goes to who beats its holder on dev, and to nobody else."""
+"""A model takes the alias only if it is significantly better on dev than the holder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
-from cocite.corpus.builder import build
-from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite_jobs import tracking
 from cocite_jobs.tracking import Tracking
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
-from cocite_tuning.run.champion import Verdict, contend
+from cocite_tuning.run.champion import promote_if_better
+from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.sweep import ChampionSettings
 
 SETTINGS = ChampionSettings.parse(
@@ -24,11 +23,8 @@ SETTINGS = ChampionSettings.parse(
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    synthetic = Synthetic(300, seed=3)
-    last = int(synthetic.year([299])[0])
-    folder = tmp_path_factory.mktemp("champion") / "store"
-    return build(synthetic, folder, split=by_year_name(last - 3, last - 1))
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=3, split=(3, 1))
 
 
 def model(corpus: Corpus, folder: Path, *values: str) -> Path:
@@ -46,11 +42,11 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
     strong = model(corpus, tmp_path / "strong")
     store = Tracking(folder=tmp_path)
 
-    def challenge(contender: Path) -> Verdict:
+    def challenge(contender: Path) -> PromotionResult:
         with tracking.run("sweep", experiment="tune", tracking=store) as run:
-            verdict = contend(SETTINGS, contender, corpus, store, run)
-        assert verdict is not None
-        return verdict
+            result = promote_if_better(SETTINGS, contender, corpus, store, run)
+        assert result is not None
+        return result
 
     first = challenge(weak)
     assert (first.won, first.version, first.comparison) == (True, 1, None)
@@ -61,12 +57,12 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
     assert second.comparison.p < 0.05
     assert second.sentence().startswith("ours@champion is version 2 now: ")
     for contender in (weak, strong):  # a worse one, and one that is as good
-        verdict = challenge(contender)
-        assert (verdict.won, verdict.version) == (False, 2)
-        assert verdict.sentence().startswith("ours@champion stays version 2: ")
+        result = challenge(contender)
+        assert (result.won, result.version) == (False, 2)
+        assert result.sentence().startswith("ours@champion stays version 2: ")
     holder = tracking.fetch("ours", "champion", tmp_path / "back", tracking=store)
     assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
 
 
 def test_without_tracking_nothing_is_registered(corpus: Corpus, tmp_path: Path) -> None:
-    assert contend(SETTINGS, tmp_path, corpus, Tracking(enabled=False), tracking.Run()) is None
+    assert promote_if_better(SETTINGS, tmp_path, corpus, Tracking(enabled=False), tracking.Run()) is None

@@ -1,4 +1,4 @@
-"""The sampler: told of trials drawn elsewhere, it goes on as if it had drawn them itself."""
+"""The sampler: given trials drawn elsewhere, it continues as if it had drawn them itself."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def value(params: dict[str, Any]) -> float:
 
 
 @pytest.mark.parametrize("search", ["tpe", "random"])
-def test_a_new_sampler_that_is_told_of_the_trials_goes_on_alike(search: Search) -> None:
+def test_a_new_sampler_that_observes_the_trials_continues_alike(search: Search) -> None:
     first = Sampler(SPACE, search, seed=4, startup=5)
     trials = {}
     for number in range(12):
         trials[number] = first.draw(number)
         if number != 9:  # still under way when the driver dies
-            first.tell(number, trials[number], math.nan if number == 3 else value(trials[number]))
+            first.observe(number, trials[number], math.nan if number == 3 else value(trials[number]))
     second = Sampler(SPACE, search, seed=4, startup=5)
     for number, params in trials.items():
         if number != 9:
-            second.tell(number, params, math.nan if number == 3 else value(params))
-    second.expect(9, trials[9])
+            second.observe(number, params, math.nan if number == 3 else value(params))
+    second.add_running(9, trials[9])
     assert [second.draw(number) for number in range(12, 16)] == [first.draw(n) for n in range(12, 16)]
 
 
-def test_chance_does_not_look_at_what_was_told() -> None:
-    told, untold = Sampler(SPACE, "random", seed=2), Sampler(SPACE, "random", seed=2)
+def test_random_search_ignores_the_values() -> None:
+    observing, fresh = Sampler(SPACE, "random", seed=2), Sampler(SPACE, "random", seed=2)
     for number in range(5):
-        told.tell(number, told.draw(number), 1.0)
-    assert told.draw(7) == untold.draw(7)
-    assert told.draw(8) != Sampler(SPACE, "random", seed=3).draw(8)
+        observing.observe(number, observing.draw(number), 1.0)
+    assert observing.draw(7) == fresh.draw(7)
+    assert observing.draw(8) != Sampler(SPACE, "random", seed=3).draw(8)
 
 
-def test_parameters_that_are_none_of_the_space_are_passed_over() -> None:
+def test_parameters_that_the_space_cannot_draw_are_ignored() -> None:
     sampler = Sampler(SPACE, startup=2)
-    sampler.tell(0, {}, 100.0)
-    sampler.tell(1, {"x": 99.0, "size": 20, "kind": "b"}, 100.0)
+    sampler.observe(0, {}, 100.0)
+    sampler.observe(1, {"x": 99.0, "size": 20, "kind": "b"}, 100.0)
     for number in range(2, 10):
         params = sampler.draw(number)
         assert -3 <= params["x"] <= 3
-        sampler.tell(number, params, value(params))
+        sampler.observe(number, params, value(params))
 
 
 @pytest.mark.parametrize(("mode", "wanted"), [("max", 4), ("min", 0)])
@@ -65,7 +65,7 @@ def test_tpe_draws_what_was_good(mode: Any, wanted: int) -> None:
     for number in range(40):
         params = sampler.draw(number)
         drawn.append(params["option"])
-        sampler.tell(number, params, float(params["option"]))
+        sampler.observe(number, params, float(params["option"]))
     assert sum(option == wanted for option in drawn[10:]) >= 12  # by chance 6
 
 
@@ -76,5 +76,5 @@ def test_tpe_leaves_what_fails() -> None:
     for number in range(40):
         params = sampler.draw(number)
         drawn.append(params["option"])
-        sampler.tell(number, params, math.nan if params["option"] else 0.1)
+        sampler.observe(number, params, math.nan if params["option"] else 0.1)
     assert sum(option == 0 for option in drawn[10:]) >= 12

@@ -1,4 +1,4 @@
-"""Trials on a real Ray: taken up when their process dies, ended by ASHA, and gone on with when all of it is killed."""
+"""Trials on a real Ray: restarted after a death, ended by ASHA, and resumed when driver and Ray were killed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.sweeps import run_sweep, runs_of
+from helpers.sweeps import run_tracked, trial_runs
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_tuning.run.driver import Swept
-from cocite_tuning.run.trial_runner import Listener
-from cocite_tuning.run.trials import Trials
+from cocite_tuning.run.callback import SweepCallback
+from cocite_tuning.run.driver import FinishedSweep
+from cocite_tuning.sweep.trials import Trials
 
 pytestmark = pytest.mark.integration
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 SWEEP: dict[str, Any] = {
     "name": "toy",
     "study": {"kind": "toy", "light": False, "steps": 3},
@@ -33,7 +33,7 @@ SWEEP: dict[str, Any] = {
     "metric": {"name": "height"},
     "retries": 1,
 }
-DRIVER = "from helpers import toy_study; toy_study.enter(); from cocite.cli import main; main()"
+DRIVER = "from helpers import toy_study; toy_study.register(); from cocite.cli import main; main()"
 WAIT_S = 300
 
 
@@ -47,26 +47,26 @@ def _ray() -> Iterator[None]:
 
 
 def sweep(
-    small: Corpus, to: Path, how: str = "new", listener: Listener | None = None, **changed: Any
-) -> Swept:
-    return run_sweep(SWEEP | changed, small, to, how, listener)
+    small: Corpus, to: Path, how: str = "new", callback: SweepCallback | None = None, **changed: Any
+) -> FinishedSweep:
+    return run_tracked(SWEEP | changed, small, to, how, callback)
 
 
-def test_what_fails_is_taken_up_or_recorded_and_the_sweep_goes_on(small: Corpus, empty: Path) -> None:
+def test_failed_trials_are_restarted_or_recorded_and_the_sweep_continues(small: Corpus, empty: Path) -> None:
     troubles = ["none", "input", "defect", "death", "deaths"]
-    again: list[int] = []
-    swept = sweep(
+    restarted: list[int] = []
+    finished = sweep(
         small,
         empty,
-        listener=Listener(again=again.append),
+        callback=SweepCallback(on_trial_restart=restarted.append),
         start=[{"trouble": trouble} for trouble in troubles],
         budget={"trials": 6},
         keep=6,
     )
-    by_trouble = {trial.params.get("trouble", "drawn"): trial for trial in swept.trials.trials}
+    by_trouble = {trial.params.get("trouble", "drawn"): trial for trial in finished.trials.trials}
     assert {name: trial.state for name, trial in by_trouble.items()} == {
         "none": "finished",
-        "input": "failed",  # at once: it would only come again
+        "input": "failed",  # at once: a retry would fail alike
         "defect": "failed",
         "death": "finished",
         "deaths": "failed",
@@ -76,16 +76,16 @@ def test_what_fails_is_taken_up_or_recorded_and_the_sweep_goes_on(small: Corpus,
     assert by_trouble["defect"].error == "ZeroDivisionError: a defect"
     assert by_trouble["deaths"].error == "its process died once more, after all retries"
     death, deaths = by_trouble["death"].number, by_trouble["deaths"].number
-    assert sorted(again) == sorted([by_trouble["defect"].number, death, deaths])
+    assert sorted(restarted) == sorted([by_trouble["defect"].number, death, deaths])
     assert len((empty / "trials" / f"{death:04d}" / "log").read_text().splitlines()) == 2
     assert [step for step, _ in by_trouble["death"].curve] == [1, 2, 3]  # each step once
-    runs = runs_of(empty.parent, swept.run_id)
+    runs = trial_runs(empty.parent, finished.run_id)
     assert len(runs) == 6
     assert not (empty / ".tune").exists()
 
 
 def test_asha_ends_what_is_behind(small: Corpus, empty: Path) -> None:
-    swept = sweep(
+    finished = sweep(
         small,
         empty,
         study={"kind": "toy", "light": False, "steps": 9},
@@ -93,15 +93,15 @@ def test_asha_ends_what_is_behind(small: Corpus, empty: Path) -> None:
         budget={"trials": 3, "concurrency": 1},
         scheduler={"kind": "asha", "grace": 2, "reduction": 2, "longest": 8},
     )
-    assert [trial.state for trial in swept.trials.trials] == ["finished", "stopped", "stopped"]
-    stopped = swept.trials.trials[2]
+    assert [trial.state for trial in finished.trials.trials] == ["finished", "stopped", "stopped"]
+    stopped = finished.trials.trials[2]
     assert [step for step, _ in stopped.curve] == [1, 2]
     assert stopped.metrics["height"] == pytest.approx(-9 * 1.5)
-    assert swept.best.number == 0
-    assert runs_of(empty.parent, swept.run_id)["trial 0002"].data.tags["state"] == "stopped"
+    assert finished.best.number == 0
+    assert trial_runs(empty.parent, finished.run_id)["trial 0002"].data.tags["state"] == "stopped"
 
 
-def test_a_sweep_goes_on_after_driver_and_ray_were_killed(small: Corpus, empty: Path) -> None:
+def test_a_sweep_continues_after_driver_and_ray_were_killed(small: Corpus, empty: Path) -> None:
     ours = SWEEP | {"study": SWEEP["study"] | {"seconds": 0.2}, "budget": {"trials": 6}}
     file = empty.parent / "toy.yaml"
     file.write_text(json.dumps(ours))
@@ -131,12 +131,12 @@ def test_a_sweep_goes_on_after_driver_and_ray_were_killed(small: Corpus, empty: 
         driver.wait(WAIT_S)
     before = Trials.read(empty / "trials.json").trials
     assert 2 <= len(before) < 6
-    swept = sweep(small, empty, "resume", **{key: ours[key] for key in ("study", "budget")})
-    assert len(swept.trials.trials) == 6
-    kept = {trial.number: trial for trial in swept.trials.trials}
+    finished = sweep(small, empty, "resume", **{key: ours[key] for key in ("study", "budget")})
+    assert len(finished.trials.trials) == 6
+    kept = {trial.number: trial for trial in finished.trials.trials}
     assert all(kept[trial.number] == trial for trial in before)
-    assert all(trial.state == "finished" for trial in swept.trials.trials)
-    runs = runs_of(empty.parent, swept.run_id)
+    assert all(trial.state == "finished" for trial in finished.trials.trials)
+    runs = trial_runs(empty.parent, finished.run_id)
     assert sorted(runs) == [f"trial {number:04d}" for number in range(6)]
     assert {run.info.status for run in runs.values()} == {"FINISHED"}
 
@@ -151,7 +151,7 @@ def test_a_trial_may_be_a_training_of_several_workers(small: Corpus, empty: Path
         "objective.bag_epochs": 0,
         "training": {"epochs": 6, "batch": 32, "precision": "fp32", "evaluate_every": 2},
     }
-    swept = sweep(
+    finished = sweep(
         small,
         empty,
         study={"kind": "training", "recipe": "hatten", "set": recipe},
@@ -162,10 +162,10 @@ def test_a_trial_may_be_a_training_of_several_workers(small: Corpus, empty: Path
         resources={"workers": 2, "cpus": 0.5},
         scheduler={"kind": "asha", "grace": 4, "reduction": 2, "longest": 8},
     )
-    # The third had room, so the second, ended from outside, had let its workers' go.
-    assert [trial.state for trial in swept.trials.trials] == ["finished", "stopped", "stopped"]
-    assert swept.model is not None
-    assert (swept.model / "hatten" / "model.safetensors").is_file()
+    # The third had room, so the second, ended from outside, had released its workers' resources.
+    assert [trial.state for trial in finished.trials.trials] == ["finished", "stopped", "stopped"]
+    assert finished.model is not None
+    assert (finished.model / "hatten" / "model.safetensors").is_file()
     deadline = time.monotonic() + 60
     while ray.available_resources().get("CPU") != ray.cluster_resources()["CPU"]:
         assert time.monotonic() < deadline

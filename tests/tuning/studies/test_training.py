@@ -1,4 +1,4 @@
-"""Trials that train: what they share, what they begin with, and how one that died is gone on with."""
+"""Trials that train: what they share, what they begin with, and how one that died is continued."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 from helpers.command_line import call
+from helpers.usage_commands import parsed_usage
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.manifests import read_manifest
-from cocite_tuning.studies.settings import TrainingStudySettings
-from cocite_tuning.studies.training import OUTCOME, TrainingStudy
-from cocite_tuning.studies.usage import Locations
+from cocite_tuning.studies.study import ignore_metrics
+from cocite_tuning.studies.training import METRICS_FILE, TrainingStudy
+from cocite_tuning.studies.training_settings import TrainingStudySettings
 
 SMALL = {"model.dimension": 8, "objective.batch": 64, "loop.epochs": 2, "loop.patience": 9}
 HATTEN: dict[str, Any] = {
@@ -30,18 +31,18 @@ HATTEN: dict[str, Any] = {
 
 def study(corpus: Corpus, shared: Path, recipe: str = "nnselect", **more: Any) -> TrainingStudy:
     settings = {"kind": "training", "recipe": recipe, "set": SMALL} | more
-    return TrainingStudySettings.parse(settings).open(corpus.path, shared)
+    return TrainingStudy(TrainingStudySettings.parse(settings), corpus.path, shared)
 
 
-def test_a_trial_trains_with_its_parameters_and_tells_its_curve(small: Corpus, tmp_path: Path) -> None:
-    told: list[tuple[int, dict[str, float]]] = []
+def test_a_trial_trains_with_its_parameters_and_reports_its_curve(small: Corpus, tmp_path: Path) -> None:
+    curve: list[tuple[int, dict[str, float]]] = []
     metrics = study(small, tmp_path / "shared").run(
         {"model.dimension": 12, "objective.extra": [0, 1, 0]},
-        lambda metrics, step: told.append((step, metrics)),
+        lambda metrics, step: curve.append((step, metrics)),
         tmp_path / "trial",
     )
-    assert [step for step, _ in told] == [0, 1, 2]
-    assert metrics["R@20"] == pytest.approx(max(found["R@20"] for _, found in told[1:]))
+    assert [step for step, _ in curve] == [0, 1, 2]
+    assert metrics["R@20"] == pytest.approx(max(values["R@20"] for _, values in curve[1:]))
     recipe = read_manifest(tmp_path / "trial" / "nnselect").meta["recipe"]
     assert recipe["model"]["dimension"] == 12
     assert recipe["objective"]["extra"] == [0, 1, 0]
@@ -49,18 +50,18 @@ def test_a_trial_trains_with_its_parameters_and_tells_its_curve(small: Corpus, t
 
 
 def test_a_trial_that_ended_is_not_trained_again(small: Corpus, tmp_path: Path) -> None:
-    ours, told = study(small, tmp_path / "shared"), []
-    first = ours.run({}, lambda *_: None, tmp_path / "trial")
+    ours, reported = study(small, tmp_path / "shared"), []
+    first = ours.run({}, ignore_metrics, tmp_path / "trial")
     before = (tmp_path / "trial" / "nnselect" / "manifest.json").stat().st_mtime_ns
-    again = ours.run({}, lambda metrics, step: told.append(step), tmp_path / "trial")
+    again = ours.run({}, lambda metrics, step: reported.append(step), tmp_path / "trial")
     assert again == first
-    assert not told
+    assert not reported
     assert (tmp_path / "trial" / "nnselect" / "manifest.json").stat().st_mtime_ns == before
 
 
-def test_a_trial_that_died_goes_on_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:
+def test_a_trial_that_died_continues_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:
     ours = study(small, tmp_path / "shared")
-    whole = ours.run({}, lambda *_: None, tmp_path / "whole")
+    whole = ours.run({}, ignore_metrics, tmp_path / "whole")
     seen: list[int] = []
 
     def die(metrics: dict[str, float], step: int) -> None:
@@ -76,7 +77,7 @@ def test_a_trial_that_died_goes_on_from_its_checkpoint(small: Corpus, tmp_path: 
     assert metrics["R@20"] == whole["R@20"]
 
 
-def test_what_comes_before_is_trained_once_and_every_trial_begins_with_it(
+def test_earlier_recipes_are_trained_once_and_every_trial_begins_with_them(
     small: Corpus, tmp_path: Path
 ) -> None:
     shared = tmp_path / "shared"
@@ -89,7 +90,7 @@ def test_what_comes_before_is_trained_once_and_every_trial_begins_with_it(
     before = (shared / "nnselect" / "manifest.json").stat().st_mtime_ns
     ours.prepare()
     assert (shared / "nnselect" / "manifest.json").stat().st_mtime_ns == before
-    metrics = ours.run({}, lambda *_: None, tmp_path / "trial")
+    metrics = ours.run({}, ignore_metrics, tmp_path / "trial")
     assert "F1@20" in metrics
     assert verify(tmp_path / "trial" / "nnselect").digest == made
     shutil.rmtree(tmp_path / "trial")  # links: what is shared stays
@@ -104,7 +105,7 @@ def test_members_that_build_on_what_is_trained_are_left_out(small: Corpus, tmp_p
             (folder / "weights").write_text(name)
     ours = study(small, tmp_path / "shared", model=str(tmp_path / "model"))
     ours.prepare()
-    ours.run({}, lambda *_: None, tmp_path / "trial")
+    ours.run({}, ignore_metrics, tmp_path / "trial")
     trial = sorted(path.name for path in (tmp_path / "trial").iterdir() if not path.name.startswith("."))
     assert trial == ["cross-encoder", "hatten", "nnselect"]
 
@@ -113,16 +114,16 @@ def test_word_vectors_are_made_once_for_all_trials(small: Corpus, tmp_path: Path
     ours = study(small, tmp_path / "shared", "hatten", set=HATTEN)
     ours.prepare()
     made = verify(tmp_path / "shared" / "word-vectors").digest
-    metrics = ours.run({"training.optimizer.learning_rate": 0.01}, lambda *_: None, tmp_path / "trial")
+    metrics = ours.run({"training.optimizer.learning_rate": 0.01}, ignore_metrics, tmp_path / "trial")
     assert {"MRR", "R@100", "seconds"} <= metrics.keys()
     file = next((tmp_path / "trial" / "word-vectors").glob("*.safetensors"))
     assert file.stat().st_nlink > 1
     # A trial of another size makes its own, and leaves the shared ones alone.
-    ours.run({"model.dimension": 16}, lambda *_: None, tmp_path / "other")
+    ours.run({"model.dimension": 16}, ignore_metrics, tmp_path / "other")
     assert verify(tmp_path / "shared" / "word-vectors").digest == made
 
 
-def test_a_neural_trial_that_died_goes_on_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:
+def test_a_neural_trial_that_died_continues_from_its_checkpoint(small: Corpus, tmp_path: Path) -> None:
     ours = study(small, tmp_path / "shared", "hatten", set=HATTEN)
 
     def die(metrics: dict[str, float], step: int) -> None:
@@ -131,9 +132,9 @@ def test_a_neural_trial_that_died_goes_on_from_its_checkpoint(small: Corpus, tmp
 
     with pytest.raises(KeyboardInterrupt):
         ours.run({}, die, tmp_path / "trial")
-    assert not (tmp_path / "trial" / OUTCOME).is_file()
-    metrics = ours.run({}, lambda *_: None, tmp_path / "trial")
-    whole = ours.run({}, lambda *_: None, tmp_path / "whole")
+    assert not (tmp_path / "trial" / METRICS_FILE).is_file()
+    metrics = ours.run({}, ignore_metrics, tmp_path / "trial")
+    whole = ours.run({}, ignore_metrics, tmp_path / "whole")
     assert {**metrics, "seconds": 0} == {**whole, "seconds": 0}
 
 
@@ -147,10 +148,10 @@ def test_each_trial_has_a_storage_of_its_own(small: Corpus, tmp_path: Path) -> N
 def test_a_training_that_cannot_be_says_why(small: Corpus, tmp_path: Path) -> None:
     ours = study(small, tmp_path / "shared", "nnrank", set={})
     with pytest.raises(CociteError, match="holds no nnselect, which nnrank is trained on"):
-        ours.run({}, lambda *_: None, tmp_path / "trial")
+        ours.run({}, ignore_metrics, tmp_path / "trial")
 
 
-def test_the_commands_that_are_told_train_the_same_model_again(
+def test_the_commands_train_the_same_model_again(
     small: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -158,13 +159,26 @@ def test_the_commands_that_are_told_train_the_same_model_again(
     ours = study(small, Path("sweep/shared"), "nnrank", before=["nnselect"], set=fast)
     ours.prepare()
     params = {"loop.learning_rate": 1e-05}
-    ours.run(params, lambda *_: None, Path("trial"))
+    ours.run(params, ignore_metrics, Path("trial"))
     shutil.copytree("trial/nnrank", "sweep/best/nnrank")
-    place = Locations(str(small.path), Path("sweep"), Path("sweep/best"))
-    serve, copy, train = ours.usage(params, place).commands
+    usage = ours.usage(params, str(small.path), Path("sweep/best"))
+    serve, copy, train = usage.commands
     assert serve == "cocite serve --index index --model sweep/best"
     subprocess.run(shlex.split(copy), check=True)
     code, _, err = call(capsys, *shlex.split(train)[1:], "--no-track")
     assert code == 0, err
     digests = [verify(Path(folder) / "nnrank").digest for folder in ("model", "trial")]
     assert digests[0] == digests[1]
+
+
+def test_the_commands_have_the_recipe_of_the_trial(small: Corpus, tmp_path: Path) -> None:
+    settings = {"recipe": "nnselect", "set": {"loop.epochs": 3}}
+    training = TrainingStudy(TrainingStudySettings.parse(settings), small.path, tmp_path / "none")
+    [line], _ = parsed_usage(training, {"loop.learning_rate": 1e-05}, small.path, tmp_path)
+    assert line["recipe"] == training.recipe({"loop.learning_rate": 1e-05})
+    settings = {"recipe": "hatten", "set": {"training.steps": 7}}
+    neural = TrainingStudy(TrainingStudySettings.parse(settings), small.path, tmp_path / "none")
+    (tmp_path / "best" / "nnselect").mkdir(parents=True)
+    (build, serve, train), _ = parsed_usage(neural, {"objective.margin": 0.25}, small.path, tmp_path)
+    assert train["recipe"] == neural.recipe({"objective.margin": 0.25})
+    assert str(build["model"]) == str(serve["settings"].model) == str(tmp_path / "best")
