@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,7 @@ def same_ranks(study: ScoreStudy[Any], params: dict[str, Any], ranking: Ranking,
     return min(
         same_to(100, study.hits(params), tuning), same_to(100, study.hits(params, held_out=True), held_out)
     )
+
+
+def ignore_metrics(metrics: Mapping[str, float], step: int) -> None:
+    """A report of a trial's metrics that does nothing."""

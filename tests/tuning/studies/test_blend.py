@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.study_hits import dev_of, hits_of, same_to
+from helpers.study_hits import dev_of, hits_of, ignore_metrics, same_to
 from helpers.usage_commands import parsed, parsed_usage, run_command, run_sweep_command
 
 from cocite.errors import InputError
@@ -20,7 +20,6 @@ from cocite.pipeline.weights import LOCAL_WEIGHTS
 from cocite_tuning.studies.blend import BlendStudy, weighed_signals
 from cocite_tuning.studies.blend_settings import FusionStudySettings
 from cocite_tuning.studies.dev_queries import DevQueries
-from cocite_tuning.studies.study import ignore_metrics
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.study_hits import dev_of, hits_of, same_ranks, same_to
+from helpers.study_hits import dev_of, hits_of, ignore_metrics, same_ranks, same_to
 from helpers.usage_commands import lines_of, parsed_usage, read_run, run_command, run_sweep_command
 
 from cocite.corpus.csr import CSR
@@ -21,7 +21,6 @@ from cocite.retrieval.query_forms import QueryForm, query_texts
 from cocite_tuning.studies.bm25 import Bm25Study, shared_words, with_parameters
 from cocite_tuning.studies.bm25_settings import Bm25StudySettings
 from cocite_tuning.studies.dev_queries import DevQueries
-from cocite_tuning.studies.study import ignore_metrics
 from cocite_tuning.sweep.result import SweepResult
 
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.study_hits import dev_of, hits_of, same_to
+from helpers.study_hits import dev_of, hits_of, ignore_metrics, same_to
 from helpers.usage_commands import parsed_usage
 
 from cocite.artifacts import seal
@@ -17,7 +17,6 @@ from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite_tuning.studies.depths import DepthsStudy
 from cocite_tuning.studies.depths_settings import DepthsStudySettings
-from cocite_tuning.studies.study import ignore_metrics
 
 
 @pytest.fixture(scope="module")

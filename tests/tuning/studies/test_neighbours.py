@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.study_hits import dev_of, hits_of, same_to
+from helpers.study_hits import dev_of, hits_of, ignore_metrics, same_to
 from helpers.usage_commands import parsed_usage
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,6 @@ from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.pipeline import components as members
 from cocite_tuning.studies.neighbours import NEVER, NeighboursStudy, _least_k
 from cocite_tuning.studies.neighbours_settings import NeighboursStudySettings
-from cocite_tuning.studies.study import ignore_metrics
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.study_hits import dev_of
+from helpers.study_hits import dev_of, ignore_metrics
 
 from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite.manifests import read_manifest
 from cocite_tuning.studies.bm25 import Bm25Study
 from cocite_tuning.studies.bm25_settings import Bm25StudySettings
 from cocite_tuning.studies.score_study import literal_of
-from cocite_tuning.studies.study import ignore_metrics
 
 
 @pytest.fixture(scope="module")

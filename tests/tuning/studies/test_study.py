@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from cocite_tuning.studies.study import Study, ignore_metrics
+from cocite_tuning.studies.study import Study
 from cocite_tuning.sweep.study_kinds import STUDY_KINDS, open_study
 
 KINDS = [kind for kind in STUDY_KINDS if kind != "toy"]
@@ -43,7 +43,3 @@ def test_each_can_be_sent_to_another_process(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_trials_that_train_get_a_process_of_their_own(kind: str, tmp_path: Path) -> None:
     assert study_of(kind, tmp_path).in_process == (kind not in ("training", "trees"))
-
-
-def test_metrics_can_be_ignored() -> None:
-    ignore_metrics({"MRR": 0.5}, 1)

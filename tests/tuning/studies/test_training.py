@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from helpers.command_line import call
+from helpers.study_hits import ignore_metrics
 from helpers.usage_commands import parsed_usage
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.manifests import read_manifest
-from cocite_tuning.studies.study import ignore_metrics
 from cocite_tuning.studies.training import METRICS_FILE, TrainingStudy
 from cocite_tuning.studies.training_settings import TrainingStudySettings
 

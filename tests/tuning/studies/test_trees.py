@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.study_hits import dev_of
+from helpers.study_hits import dev_of, ignore_metrics
 from helpers.usage_commands import parsed_usage
 
 from cocite.errors import InputError
@@ -16,7 +16,6 @@ from cocite.pipeline.options import Options
 from cocite.protocols import Ranking
 from cocite.systems.learned_fusion.reranker import FusionSettings, labels
 from cocite.systems.learned_fusion.reranker import train as grow
-from cocite_tuning.studies.study import ignore_metrics
 from cocite_tuning.studies.trees import TUNED, TreesStudy
 from cocite_tuning.studies.trees_settings import TreesStudySettings
 

@@ -46,12 +46,11 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
     Example:
         >>> import tempfile
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite_tuning.studies.study import ignore_metrics
         >>> settings = Bm25StudySettings(task="global", queries=30, fields=("text",), forms=("title",), pool=100)
         >>> with tempfile.TemporaryDirectory() as shared:
         ...     study = Bm25Study(settings, starter_corpus().path, Path(shared))
         ...     study.prepare()
-        ...     long_papers_first, usual = (study.run(p, ignore_metrics, Path()) for p in ({"b": 0.0}, {}))
+        ...     long_papers_first, usual = (study.run(p, print, Path()) for p in ({"b": 0.0}, {}))
         >>> long_papers_first["MRR"] != usual["MRR"]
         True
     """

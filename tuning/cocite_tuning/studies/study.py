@@ -27,7 +27,7 @@ class Study(Protocol):
         ...     def run(self, params, report, folder):
         ...         return {"height": -((params.get("x", 0.0) - 1) ** 2)}
         >>> study: Study = Parabola()
-        >>> study.run({"x": 3.0}, ignore_metrics, Path())
+        >>> study.run({"x": 3.0}, print, Path())
         {'height': -4.0}
     """
 
@@ -64,7 +64,3 @@ class Study(Protocol):
             The final metrics, the sweep's among them.
         """
         ...
-
-
-def ignore_metrics(metrics: Mapping[str, float], step: int) -> None:
-    """A :data:`ReportMetrics` that does nothing."""
