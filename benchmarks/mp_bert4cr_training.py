@@ -27,7 +27,7 @@ from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
 from cocite.systems.mp_bert4cr.hierarchical import Embedding, HierarchicalEncoder, HierarchicalSettings, Layer
 from cocite.systems.mp_bert4cr.reading import Reading
 from cocite.text.documents import Documents, bounds
-from cocite.text.pairs import paper_text
+from cocite.text.paper_text import paper_text
 from cocite.text.sentence_texts import SentenceReader
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece

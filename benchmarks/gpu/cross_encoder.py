@@ -20,7 +20,7 @@ from transformers import BertConfig, BertModel
 
 from benchmarks.gpu import bench
 from cocite.nn import packed_bert
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 from cocite.training.engine.flops import layer_flops
 
 AIM_MS = 40.0

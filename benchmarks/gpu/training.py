@@ -21,7 +21,7 @@ from transformers import BertConfig, BertModel
 from benchmarks.gpu import bench
 from benchmarks.gpu.cross_encoder import flops, random_pairs
 from cocite.nn import packed_bert
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 from cocite.training.engine.loop import train
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World

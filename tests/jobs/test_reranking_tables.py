@@ -14,7 +14,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.text.pairs import PairSettings
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.tables.reranking import TABLES
 from cocite_jobs.training.train import train
 

@@ -26,7 +26,8 @@ from cocite.systems.hatten.network import (
     pack,
     sinusoids,
 )
-from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import Paragraphs
 from cocite.text.queries import manuscript_queries
 
 SMALL = {"dimension": 12, "heads": 3, "feed_forward": 20, "positions": 64}

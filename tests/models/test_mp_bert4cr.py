@@ -14,7 +14,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import IntegrityError
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.protocols import BodyReader, Encoder, Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.vector_retriever import VectorRetriever
@@ -73,7 +73,7 @@ def encoder(folder: Path) -> MpBert4crEncoder:
 
 
 def test_it_is_an_encoder_of_the_model_folder(folder: Path, corpus: Corpus) -> None:
-    (encoder,) = members.load_encoders(folder)
+    (encoder,) = components.load_encoders(folder)
     assert isinstance(encoder, Encoder)
     assert isinstance(encoder, BodyReader)
     assert (encoder.name, encoder.dimension, len(encoder.id)) == ("mp-bert4cr", 16, 16)

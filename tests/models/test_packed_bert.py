@@ -23,7 +23,7 @@ from transformers import (
 
 from cocite.nn import packed_bert
 from cocite.nn.frozen_bert import FrozenBert
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 
 SIZE = {
     "vocab_size": 80,

@@ -14,7 +14,8 @@ from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.nn import word_vectors
 from cocite.nn.word_vectors import WordVectorSettings, initial_vectors
-from cocite.text.paragraphs import SPECIAL, ParagraphReader, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import SPECIAL
 
 D = 8
 

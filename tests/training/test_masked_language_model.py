@@ -23,7 +23,7 @@ from cocite.systems.masked_lm.task import (
     build,
 )
 from cocite.systems.masked_lm.texts import TextSettings, load, pieces, prepare, texts_of
-from cocite.text.pairs import PairSettings
+from cocite.text.pair_tokenizer import PairSettings
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.engine.loop import train

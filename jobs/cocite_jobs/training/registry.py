@@ -102,15 +102,15 @@ KINDS: dict[str, RecipeKind] = {
         trainer="cocite_jobs.training.citeomatic:train_nnrank",
     ),
     "sentence": RecipeKind(
-        "cocite.systems.sentence_encoder.encoder:SentenceRecipe",
+        "cocite.systems.sentence_encoder.recipe:SentenceRecipe",
         trainer="cocite_jobs.training.sentence:train_sentence",
     ),
     "fusion": RecipeKind(
-        "cocite.pipeline.fusion_training:FusionRecipe",
+        "cocite.systems.learned_fusion.recipe:FusionRecipe",
         trainer="cocite_jobs.training.fusion:train_fusion",
     ),
     "final": RecipeKind(
-        "cocite.pipeline.fusion_training:FinalRecipe",
+        "cocite.systems.learned_fusion.recipe:FinalRecipe",
         trainer="cocite_jobs.training.fusion:train_final",
     ),
     "hatten": RecipeKind(
@@ -118,7 +118,7 @@ KINDS: dict[str, RecipeKind] = {
         task="cocite.systems.hatten.build:build",
     ),
     "cross-encoder": RecipeKind(
-        "cocite.systems.cross_encoder.task:CrossEncoderRecipe",
+        "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
         task="cocite.systems.cross_encoder.task:build",
         inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
     ),

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Dense, Precision
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 
 LARGEST = 100.0
 """Scores are shifted to be below this: 2^100 times any number of tokens is far from overflow."""

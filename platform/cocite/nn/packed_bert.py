@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from cocite.nn.attention import padded_attention
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 
 try:
     from torch.nn.attention.varlen import varlen_attn

@@ -17,7 +17,9 @@ from cocite.corpus.history import History
 from cocite.nn.pretrained_vectors import read_vectors
 from cocite.nn.word2vec import Word2VecSettings, kept
 from cocite.nn.word2vec import word2vec as train
-from cocite.text.paragraphs import CONTEXT, SPECIAL, ParagraphReader, body_sentences
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import CONTEXT, SPECIAL
+from cocite.text.word_counts import body_sentences
 
 KIND = "word-vectors"
 """Artifact of a model folder that keeps trained vectors."""

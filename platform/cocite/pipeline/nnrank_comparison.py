@@ -1,4 +1,4 @@
-"""NNRank against the orders that it would take the place of, on dev: NNSelect's, and the first stage's."""
+"""Compares NNRank on dev with the orders that it would replace: NNSelect's, and the first stage's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import examples
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import QUERY_KINDS, Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
 from cocite.systems.citeomatic.artifacts import NNSelectEncoder
 from cocite.systems.citeomatic.nnrank_task import NNRankTask
+from cocite.systems.learned_fusion.examples import collect_examples
 from cocite.training.candidates import CandidateSet, CandidateSettings, cited_rows, training_positions
 from cocite.training.stages import (
     Keep,
@@ -28,7 +29,7 @@ QUERIES = 500
 
 
 def nnrank_record(task: NNRankTask, encoder: NNSelectEncoder, keep: Keep) -> dict[str, Any]:
-    """What the manifest of a trained NNRank says of its place in the pipeline.
+    """The entries of a trained NNRank's manifest about its use in the pipeline.
 
     ``stages`` and ``notes`` are those of :func:`~cocite.training.stages.stage_record`. ``left_out`` has the key
     ``all`` where NNRank is below NNSelect's order of the same candidates: then nothing reads its score. It has the
@@ -78,7 +79,8 @@ def _over_first_stage(task: NNRankTask, encoder: NNSelectEncoder) -> list[StageC
         cited = cited_rows(corpus, kind, positions)
         rows = np.zeros((len(positions), 0), np.int32)
         queries = CandidateSet(kind, positions, rows, cited).queries(corpus)
-        data = examples(first, second, queries, cited, depth=Options().depth)
+        source = StagedCandidates(first, second, depth=Options().depth)
+        data = collect_examples(source, queries, cited)
         new, old = (
             score_values(data.signals[name], data.relevant, data.counts) for name in ("nnrank", "first-stage")
         )

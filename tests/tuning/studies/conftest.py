@@ -9,10 +9,10 @@ from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.store import Corpus
-from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
-from cocite.text.pairs import PairSettings
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
 

@@ -10,8 +10,8 @@ import pytest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
-from cocite.pipeline.fusion_training import reserved
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.learned_fusion.examples import reserved_queries
 from cocite_tuning.studies.dev_queries import DevQueries
 from cocite_tuning.studies.score_settings import ScoreSettings
 
@@ -70,6 +70,6 @@ def test_manuscripts_of_the_learned_fusion_are_left_out(store: Path, model: Path
     papers = np.array(
         [query.paper for query in tasks.build(Corpus.open(store), "local", "dev").queries], np.int32
     )
-    left = set(papers[reserved(papers, 0.6, 0)])
+    left = set(papers[reserved_queries(papers, 0.6, 0)])
     assert not set(papers_of(dev_of(store, model=str(model)))) <= left
     assert set(papers_of(dev_of(store, model=str(model), unseen=True))) <= left

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cocite.errors import InputError
 from cocite.evaluation.citeomatic import CiteomaticRanker
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite_tuning.studies.neighbours import NEVER, NeighboursStudy, _least_k
 from cocite_tuning.studies.neighbours_settings import NeighboursStudySettings
 
@@ -32,7 +32,7 @@ def test_neighbours_are_what_citeomatic_ranks(
     neighbours: NeighboursStudy, model: Path, expansion: bool, ranked: bool
 ) -> None:
     dev = dev_of(neighbours)
-    nnrank = members.load_nnrank(model, dev.index) if ranked else None
+    nnrank = components.load_nnrank(model, dev.index) if ranked else None
     encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
     ranker = CiteomaticRanker(dev.index, encoder, nnrank, neighbours=5, expansion=expansion)
     theirs, _ = hits_of(neighbours, ranker.rank(dev.task.queries, 300), dev)

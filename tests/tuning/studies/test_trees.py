@@ -14,8 +14,9 @@ from cocite.evaluation.metrics import means
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import Ranking
-from cocite.systems.learned_fusion.reranker import FusionSettings, labels
-from cocite.systems.learned_fusion.reranker import train as grow
+from cocite.systems.learned_fusion.examples import relevance_labels
+from cocite.systems.learned_fusion.recipe import FusionSettings
+from cocite.systems.learned_fusion.task import train_trees
 from cocite_tuning.studies.trees import TUNED, TreesStudy
 from cocite_tuning.studies.trees_settings import TreesStudySettings
 
@@ -39,8 +40,8 @@ def test_trees_are_those_of_the_learned_fusion(store: Path, shared: Path) -> Non
     part = dev.task.take(trained)
     known = {name: values[trained] for name, values in signals.items()}
     ranking = Ranking(candidates.ranking.rows[trained], known["first-stage"])
-    relevant = labels(ranking, part.relevant.indptr, part.relevant.indices)
-    fusion = grow(known, relevant, FusionSettings.parse({"threads": 1, **params}))
+    relevant = relevance_labels(ranking, part.relevant.indptr, part.relevant.indices)
+    fusion = train_trees(known, relevant, FusionSettings.parse({"threads": 1, **params}))
     scores = fusion.scores({name: values[measured] for name, values in signals.items()})
     order = Ranking(candidates.ranking.rows[measured], scores).rescored(scores)
     expected = means(Hits.of(order, dev.task.take(measured).relevant), study.metrics)

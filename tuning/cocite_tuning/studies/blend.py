@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cocite.evaluation.hits import Hits
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import CELLS
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import (
@@ -25,7 +25,7 @@ from cocite.pipeline.weights import (
     GLOBAL_WEIGHTS,
     LOCAL_WEIGHTS,
     Blend,
-    Weighing,
+    KindWeights,
     weights_for,
 )
 from cocite.protocols import Query, Ranking
@@ -80,12 +80,12 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
     @cached_property
     def _model_blend(self) -> Blend | None:
         """The blend of the model folder, if it has one."""
-        return members.load_blend(self.settings.model, self._encoders) if "blend" in self.members else None
+        return components.load_blend(self.settings.model, self._encoders) if "blend" in self.members else None
 
     @property
     def _encoders(self) -> list[str]:
         """The encoders among the used members."""
-        return [name for name in self.members if name in members.ENCODERS]
+        return [name for name in self.members if name in components.ENCODERS]
 
     @property
     def _deepest_cutoff(self) -> int | None:
@@ -146,7 +146,9 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
 
     def export(self, params: Mapping[str, Any], folder: Path) -> None:
         """Write the artifact ``blend``; for the other task it keeps the weights of the model folder's blend."""
-        weighing = Weighing(encoders=tuple(self._encoders), weights=self._weights(self.parse_params(params)))
+        weighing = KindWeights(
+            encoders=tuple(self._encoders), weights=self._weights(self.parse_params(params))
+        )
         kinds = {**(self._model_blend.kinds if self._model_blend else {}), self.settings.task: weighing}
         meta = {"corpus": self._cache_meta["corpus"], "study": self.settings.model_dump(mode="json")}
         Blend.parse(kinds).save(folder / "blend", meta)
@@ -160,7 +162,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
         copy = command_line("cp", "-r", best / "blend", f"{model}/")
         retrain = retrain_commands(model, self.members, corpus, self.settings.index)
         serve = command_line("cocite", "serve", "--index", self._index_folder, "--model", model)
-        notes, left_out = self._index_notes, [n for n in self.settings.without if n in members.ENCODERS]
+        notes, left_out = self._index_notes, [n for n in self.settings.without if n in components.ENCODERS]
         if left_out:
             notes.append(
                 f"The weights were found without {', '.join(left_out)}: beside what they were found without they are "
@@ -183,5 +185,5 @@ def weighed_signals(encoders: Sequence[str], task: str) -> tuple[str, ...]:
     return tuple(
         name
         for name in weights
-        if name.partition(":")[0] not in members.ENCODERS or name.partition(":")[0] in encoders
+        if name.partition(":")[0] not in components.ENCODERS or name.partition(":")[0] in encoders
     )

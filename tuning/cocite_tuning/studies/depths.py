@@ -26,11 +26,11 @@ from cocite.atomic_files import write_atomic
 from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
-from cocite.pipeline.top_candidates import Narrowed, weighted
+from cocite.pipeline.top_candidates import TopCandidates, combine_standardised
 from cocite.protocols import NO_ROW, Ranking
 from cocite_tuning.studies.depths_settings import DepthsStudySettings
 from cocite_tuning.studies.dev_queries import DevQueries
@@ -93,14 +93,14 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         for start in range(0, len(dev.task), BLOCK):
             queries = dev.task.queries[start : start + BLOCK]
             candidates = first.retrieve(queries, deepest)
-            scores, _ = second.fused(queries, candidates)
+            scores, _ = second.score_all(queries, candidates)
             rows.append(candidates.top.rows)
             before.append(next(reversed(scores.values())))
             if self._has_cross_encoder:
                 assert second.cross_encoder is not None
-                narrowed = self._ever_read(rows[-1], before[-1])
-                scores_read = second.cross_encoder.score(queries, narrowed.ranking)
-                cross.append(narrowed.spread(np.where(narrowed.ranking.rows == NO_ROW, np.nan, scores_read)))
+                top = self._ever_read(rows[-1], before[-1])
+                scores_read = second.cross_encoder.score(queries, top.ranking)
+                cross.append(top.scatter(np.where(top.ranking.rows == NO_ROW, np.nan, scores_read)))
         arrays: dict[str, NDArray[Any]] = {"rows": np.concatenate(rows), "before": np.concatenate(before)}
         if cross:
             arrays["cross"] = np.concatenate(cross)
@@ -115,12 +115,14 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             return SecondStage(dev.index)
         second = SecondStage(
             dev.index,
-            nnrank=members.load_nnrank(model, dev.index) if "nnrank" in self.members else None,
-            nnrank_orders=members.ordered_kinds(model, "nnrank"),
-            fusions=members.load_fusions(model, dev.index, "fusion") if "fusion" in self.members else None,
-            cross_encoder=members.load_cross_encoder(model, dev.index) if self._has_cross_encoder else None,
+            nnrank=components.load_nnrank(model, dev.index) if "nnrank" in self.members else None,
+            nnrank_orders=components.ordered_kinds(model, "nnrank"),
+            fusions=components.load_fusions(model, dev.index, "fusion") if "fusion" in self.members else None,
+            cross_encoder=components.load_cross_encoder(model, dev.index)
+            if self._has_cross_encoder
+            else None,
         )
-        if self._has_cross_encoder and not second.crosses(self.settings.task):
+        if self._has_cross_encoder and not second.uses_cross_encoder(self.settings.task):
             raise InputError(
                 f"this cross-encoder was not made for {self.settings.task} queries",
                 where=str(model / "cross-encoder"),
@@ -128,17 +130,17 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             )
         return second
 
-    def _ever_read(self, rows: NDArray[np.int32], before: NDArray[np.float32]) -> Narrowed:
+    def _ever_read(self, rows: NDArray[np.int32], before: NDArray[np.float32]) -> TopCandidates:
         """The candidates that the cross-encoder reads under any choice: the best of the first K, for every K."""
         read = np.zeros(rows.shape, bool)
         for depth in self.settings.depths:
-            best = Narrowed.best(rows[:, :depth], before[:, :depth], self.settings.reranks[-1])
-            np.put_along_axis(read, best.places, True, 1)
+            best = TopCandidates.select(rows[:, :depth], before[:, :depth], self.settings.reranks[-1])
+            np.put_along_axis(read, best.columns, True, 1)
         read &= rows != NO_ROW
-        places = np.argsort(~read, axis=1, kind="stable")[:, : int(read.sum(axis=1).max(initial=0))]
-        chosen = np.where(np.take_along_axis(read, places, 1), np.take_along_axis(rows, places, 1), NO_ROW)
+        columns = np.argsort(~read, axis=1, kind="stable")[:, : int(read.sum(axis=1).max(initial=0))]
+        chosen = np.where(np.take_along_axis(read, columns, 1), np.take_along_axis(rows, columns, 1), NO_ROW)
         ranking = Ranking(chosen.astype(np.int32), np.zeros(chosen.shape, np.float32))
-        return Narrowed(places, ranking, rows.shape[1])
+        return TopCandidates(columns, ranking, rows.shape[1])
 
     def _times(self, dev: DevQueries, first: FirstStage, second: SecondStage) -> dict[str, dict[str, float]]:
         """Milliseconds per query by stage and K."""
@@ -153,7 +155,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             return lambda queries: first.retrieve(queries, options[depth])
 
         def fuse(depth: int) -> Call:
-            return lambda queries: second.fused(queries, candidates[depth][queries[0].id])
+            return lambda queries: second.score_all(queries, candidates[depth][queries[0].id])
 
         times = {
             "first": median_milliseconds({str(depth): retrieve(depth) for depth in options}, queries),
@@ -201,12 +203,12 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         rows, before = (self._cache.array(name)[queries, :depth] for name in ("rows", "before"))
         last = np.asarray(before)
         if rerank:
-            narrowed = Narrowed.best(rows, before, rerank)
-            read = narrowed.take({"cross": self._cache.array("cross")[queries, :depth]})["cross"]
+            top = TopCandidates.select(rows, before, rerank)
+            read = top.gather({"cross": self._cache.array("cross")[queries, :depth]})["cross"]
             weight = params.get("cross_weight", Options().cross_weight)
-            final = weighted(narrowed.ranking.scores, read, weight)
-            final = np.where(narrowed.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
-            last = narrowed.ahead(final, before)
+            final = combine_standardised(top.ranking.scores, read, weight)
+            final = np.where(top.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
+            last = top.merge(final, before)
         ranking = Ranking(np.asarray(rows), last).rescored(last)
         return Hits.of(ranking, slice_lists(self.cited, queries))
 

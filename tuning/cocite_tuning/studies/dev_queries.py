@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, reserved
 from cocite.protocols import Encoder
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.learned_fusion.examples import reserved_queries
+from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite_tuning.studies.score_settings import ScoreSettings
 
 SPLIT = "dev"
@@ -57,10 +58,10 @@ class DevQueries:
         task = tasks.build(self.corpus, settings.task, SPLIT)
         papers = np.array([query.paper for query in task.queries], np.int32)
         allowed = np.flatnonzero(_unseen(settings.model, papers) if unseen else np.ones(len(papers), bool))
-        chosen = tasks.drawn(allowed, settings.queries, settings.seed)
+        chosen = tasks.draw_sample(allowed, settings.queries, settings.seed)
         # Another seed than the draw above, so that the two draws are independent.
-        held_out = reserved(papers[chosen], settings.held_out, settings.seed + 1)
-        self.task: Task = task.take(np.concatenate([chosen[~held_out], chosen[held_out]]))
+        held_out = reserved_queries(papers[chosen], settings.held_out, settings.seed + 1)
+        self.task: EvalTask = task.take(np.concatenate([chosen[~held_out], chosen[held_out]]))
         self.tuning_count = int((~held_out).sum())
         if not self.tuning_count:
             raise InputError(
@@ -70,8 +71,8 @@ class DevQueries:
     @cached_property
     def encoders(self) -> list[Encoder]:
         """The encoders of the model folder, except those that the settings leave out."""
-        names = [name for name in members.ENCODERS if name not in self.settings.without]
-        return members.load_encoders(self.model, among=names)
+        names = [name for name in components.ENCODERS if name not in self.settings.without]
+        return components.load_encoders(self.model, among=names)
 
     @cached_property
     def index(self) -> Index:
@@ -88,7 +89,7 @@ class DevQueries:
 
 def _unseen(model: Path | None, papers: NDArray[np.int32]) -> NDArray[np.bool_]:
     """(Q,) whether the learned fusion of a model folder was not trained on a query's manuscript."""
-    if model is None or "fusion" not in members.kept(model):
+    if model is None or "fusion" not in components.active_components(model):
         return np.ones(len(papers), bool)
     recipe = FusionRecipe.parse(
         read_manifest(model / "fusion").meta.get("recipe", {}), where=str(model / "fusion")
@@ -99,4 +100,4 @@ def _unseen(model: Path | None, papers: NDArray[np.int32]) -> NDArray[np.bool_]:
             where=str(model / "fusion"),
             hint="train it again with reserve=0.3",
         )
-    return reserved(papers, recipe.reserve, recipe.seed)
+    return reserved_queries(papers, recipe.reserve, recipe.seed)

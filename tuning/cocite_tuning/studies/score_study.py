@@ -17,7 +17,7 @@ from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric, means
 from cocite.evaluation.significance import Comparison, compare
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.retrieval.index.snapshot import current_meta
 from cocite_tuning.studies.dev_queries import DevQueries
 from cocite_tuning.studies.score_cache import ScoreCache, save_arrays
@@ -122,8 +122,8 @@ class ScoreStudy(ABC, Generic[S]):
         model, without = self.settings.model, self.settings.without
         if model is None:
             return []
-        members.check(model)
-        return [name for name in members.kept(model) if name not in without]
+        components.list_components(model)
+        return [name for name in components.active_components(model) if name not in without]
 
     def prepare(self) -> None:
         """Compute the scores that the trials share, unless the cache is complete."""

@@ -23,12 +23,13 @@ from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
-from cocite.pipeline.fusion_training import FusionRecipe, reserved
+from cocite.pipeline import components
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
-from cocite.systems.learned_fusion.reranker import FusionSettings, labels, train
+from cocite.systems.learned_fusion.examples import relevance_labels, reserved_queries
+from cocite.systems.learned_fusion.recipe import FusionRecipe, FusionSettings
+from cocite.systems.learned_fusion.task import train_trees
 from cocite_tuning.studies.dev_queries import DevQueries
 from cocite_tuning.studies.score_cache import save_arrays
 from cocite_tuning.studies.score_study import ScoreStudy
@@ -48,7 +49,7 @@ TUNED = tuple(name for name in FusionSettings.model_fields if name not in ("seed
 
 
 class TreesStudy(ScoreStudy[TreesStudySettings]):
-    """Tunes the settings of :class:`~cocite.systems.learned_fusion.reranker.FusionSettings`, save seed and threads.
+    """Tunes the settings of :class:`~cocite.systems.learned_fusion.recipe.FusionSettings`, save seed and threads.
 
     Example:
         >>> study = TreesStudy(TreesStudySettings(depth=100), Path("corpus"), Path("shared"))
@@ -72,14 +73,14 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
         dev = DevQueries(self.settings, self.corpus)
         first = dev.first_stage
         scored = self.settings.model is not None and "nnrank" in self.members
-        nnrank = members.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]
+        nnrank = components.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]
         second = SecondStage(dev.index, nnrank=nnrank)
         options = Options(depth=self.settings.depth, evidence=False)
         rows, tables, names = [], [], []
         for start in range(0, len(dev.task), BLOCK):
             queries = dev.task.queries[start : start + BLOCK]
             candidates = first.retrieve(queries, options)
-            _, signals = second.fused(queries, candidates)
+            _, signals = second.score_all(queries, candidates)
             names = sorted(signals)
             rows.append(candidates.top.rows)
             tables.append(np.stack([signals[name] for name in names]))
@@ -125,7 +126,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
     def _shares(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of the trials' queries the trees are trained on, and which they are measured on."""
         papers = self._cache.array("papers")[: self.tuning_count]
-        measured = reserved(papers, 1 - self.settings.fit, self.settings.seed + 2)
+        measured = reserved_queries(papers, 1 - self.settings.fit, self.settings.seed + 2)
         if measured.all() or not measured.any():
             raise InputError("there are too few manuscripts to learn from some and measure on others")
         return np.flatnonzero(~measured), np.flatnonzero(measured)
@@ -161,7 +162,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
                 if report is not None and trees < settings.trees:
                     report(means(self._rank(measured, scores), self.metrics), trees)
 
-        train(known, labels(ranking, ends, cited), settings, names=names, after=after)
+        train_trees(known, relevance_labels(ranking, ends, cited), settings, names=names, after=after)
         return self._rank(measured, scores)
 
     def _rank(self, queries: NDArray[np.int64], scores: NDArray[np.float64]) -> Hits:

@@ -8,7 +8,7 @@ from cocite.corpus.store import Corpus
 from cocite.nn.word_vectors import initial_vectors
 from cocite.systems.hatten.recipe import HattenRecipe
 from cocite.systems.hatten.task import InBatchTask, TripletTask
-from cocite.text.paragraphs import ParagraphReader
+from cocite.text.paragraph_reader import ParagraphReader
 from cocite.training.periods import Periods
 
 __all__ = ["HattenRecipe", "build"]

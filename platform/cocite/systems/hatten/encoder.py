@@ -23,7 +23,8 @@ from cocite.manifests import read_json
 from cocite.nn.precision import inference_dtype
 from cocite.protocols import Query
 from cocite.systems.hatten.network import Documents, Hatten, HattenModelSettings, pack
-from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import Paragraphs
 from cocite.verification import open_verified
 
 KIND = "hatten"

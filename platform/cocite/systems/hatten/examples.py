@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.systems.hatten.network import Documents, HattenModelSettings, pack
-from cocite.text.paragraphs import ABSTRACT, CONTEXT, TITLE, ParagraphReader, Paragraphs
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import ABSTRACT, CONTEXT, TITLE, Paragraphs
 
 NONE = -1
 """Stands where a query has no context."""

@@ -19,7 +19,7 @@ from cocite.bounds import (
 from cocite.config import Settings
 from cocite.nn.word_vectors import WordVectorSettings
 from cocite.systems.hatten.network import HattenModelSettings
-from cocite.text.paragraphs import ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite.training.periods import PeriodSettings
 

@@ -23,7 +23,8 @@ from cocite.systems.hatten.losses import triplet_losses
 from cocite.systems.hatten.mining import Forbidden, Mined, mine, overlapping
 from cocite.systems.hatten.network import Documents, Hatten
 from cocite.systems.hatten.recipe import HattenRecipe
-from cocite.text.paragraphs import SPECIAL, ParagraphReader
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import SPECIAL
 from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World

@@ -23,7 +23,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
 from cocite.manifests import holds
 from cocite.text.gaps import strip_marks
-from cocite.text.pairs import paper_text
+from cocite.text.paper_text import paper_text
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.periods import Periods, PeriodSettings
