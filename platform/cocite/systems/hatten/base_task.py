@@ -31,7 +31,7 @@ from cocite.training.periods import Periods
 
 
 class HattenTask:
-    """A :class:`~cocite.training.engine.task.TrainTask` without its loss; an example is a few contexts of one citing paper.
+    """A :class:`~cocite.training.engine.task.TrainTask` without its loss: an example has contexts of one citing paper.
 
     Args:
         recipe: settings.

@@ -40,7 +40,7 @@ DEPTH = 10
 
 
 class MpBert4crTask:
-    """A :class:`~cocite.training.engine.task.TrainTask` with the paper's objective; an example is a citation in a context.
+    """A :class:`~cocite.training.engine.task.TrainTask` with the paper's objective: an example is a citation.
 
     Args:
         recipe: settings.
