@@ -24,8 +24,11 @@ import numpy as np
 from scipy.stats import binomtest
 
 from cocite.evaluation.metrics import means
+from cocite_tuning.studies.blend import BlendStudy
+from cocite_tuning.studies.blend_settings import FusionStudySettings
+from cocite_tuning.studies.bm25 import Bm25Study
+from cocite_tuning.studies.bm25_settings import Bm25StudySettings
 from cocite_tuning.studies.score_study import ScoreStudy
-from cocite_tuning.studies.settings import Bm25StudySettings, FusionStudySettings
 from cocite_tuning.sweep.sampler import Sampler, Search
 from cocite_tuning.sweep.spaces import Space
 
@@ -46,8 +49,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     studies: dict[str, ScoreStudy[Any]] = {
-        "bm25": Bm25StudySettings(queries=options.queries, index=options.index),
-        "fusion": FusionStudySettings(queries=options.queries, model=options.model, index=options.index),
+        "bm25": Bm25Study(
+            Bm25StudySettings(queries=options.queries, index=options.index), options.corpus, options.shared
+        ),
+        "fusion": BlendStudy(
+            FusionStudySettings(queries=options.queries, model=options.model, index=options.index),
+            options.corpus,
+            options.shared,
+        ),
     }
     results: dict[str, Any] = {
         "date": date.today().isoformat(),
@@ -59,7 +68,7 @@ def main() -> None:
     }
     print(f"{results['date']}, {results['device']}; {options.trials} trials a search, {options.seeds} seeds")
     for name in options.only:
-        study = studies[name].open(options.corpus, options.shared)
+        study = studies[name]
         study.prepare()
         results[name] = compared(name, study, options.trials, options.seeds)
     if options.json:
@@ -80,9 +89,9 @@ def compared(name: str, study: ScoreStudy[Any], trials: int, seeds: int) -> dict
             best[search].append(value)
             unseen[search].append(held_out(study, params))
     default = means(study.hits({}), [METRIC])[METRIC]
-    print(f"\n{name}: {len(space.keys())} parameters, {study.tuning} queries of trials, ", end="")
+    print(f"\n{name}: {len(space.keys())} parameters, {study.tuning_count} queries of trials, ", end="")
     print(
-        f"{len(study.cited) - study.tuning} held out; default {default:.4f}, {held_out(study, {}):.4f} held out"
+        f"{len(study.cited) - study.tuning_count} held out; default {default:.4f}, {held_out(study, {}):.4f} held out"
     )
     print("| search | median best | least | greatest | median held out | CPU s a search |")
     print("| --- | --- | --- | --- | --- | --- |")
@@ -97,7 +106,7 @@ def compared(name: str, study: ScoreStudy[Any], trials: int, seeds: int) -> dict
         print(f"{label}: TPE better {wins}, worse {losses} of {seeds}; sign test p = {p:.2g}")
     return {
         "parameters": space.keys(),
-        "queries": study.tuning,
+        "queries": study.tuning_count,
         "default": default,
         "default held out": held_out(study, {}),
         "best": best,
@@ -116,7 +125,7 @@ def searched(
     for number in range(trials):
         params = sampler.draw(number)
         value = means(study.hits(params), [METRIC])[METRIC]
-        sampler.tell(number, params, value)
+        sampler.observe(number, params, value)
         best = max(best, (value, params), key=lambda found: found[0])
     return best
 
@@ -137,7 +146,7 @@ def signs(first: list[float], second: list[float]) -> dict[str, float]:
 def space_of(study: ScoreStudy[Any]) -> dict[str, Any]:
     """What is searched: of BM25 all four parameters, of the blend each weight up to the greatest in its grid, 1.6."""
     if study.settings.kind == "fusion":
-        return {name: {"uniform": [0, 1.6]} for name in study.keys}
+        return {name: {"uniform": [0, 1.6]} for name in study.parameter_types}
     forms = [str(form) for form in study.forms]  # type: ignore[attr-defined]
     return {
         "k1": {"uniform": [0, 5]},

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {"cocite": "platform", "cocite_jobs": "jobs", "cocite_tuning": "tuning", "cocite_serve": "serve"}
 FREE = {
     "Sweep.space": "the terms of a search space, which Space.parse checks",
-    "Sweep.start": "parameters, which checked_space holds against the settings that they stand for",
+    "Sweep.start": "parameters, which check_space holds against the settings that they stand for",
     "ProtocolSettings.short": "parameters, as above",
     "ProtocolSettings.full": "parameters, as above",
     "TrainingStudySettings.set": "values of a recipe, which the recipe checks",

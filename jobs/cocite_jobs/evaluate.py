@@ -187,7 +187,7 @@ def evaluate_pipeline(
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
     # Not at the top: who judges a run file needs no index, and so neither SciPy nor FAISS.
     from cocite.evaluation import systems
-    from cocite.pipeline.components import left_out_notes
+    from cocite.pipeline.components import exclusion_notes
     from cocite.retrieval.index.reuse import index_of
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
@@ -219,7 +219,7 @@ def evaluate_pipeline(
             "candidates": candidates,
             "model": _versions(model),
         }
-        if left_out := left_out_notes(model):
+        if left_out := exclusion_notes(model):
             report.facts["left_out"] = "; ".join(left_out)
         if folder is not None:
             save(report, folder)

@@ -62,7 +62,7 @@ class Settings(BaseModel):
 
     @classmethod
     def with_present_keys(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The data with keys of earlier versions under their present names; a class that renamed none keeps it."""
+        """The data with keys of earlier versions under their present names, where the class has any."""
         return data
 
     @classmethod

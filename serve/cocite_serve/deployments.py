@@ -87,14 +87,14 @@ class Retriever:
 
     def __init__(self, release: Release) -> None:
         # Imported by the replica alone: who starts it, and the gateway, need no models.
-        from cocite.pipeline import components as members
+        from cocite.pipeline import components
         from cocite.pipeline.first_stage import FirstStage
         from cocite.retrieval.index.snapshot import IndexSnapshot
 
         self._worker = Worker()
         index = IndexSnapshot.open(release.index, release.index_version)
         self._stage = FirstStage.load(release.model, index)
-        self._versions = Versions(members.version(release.model), index.version)
+        self._versions = Versions(components.version(release.model), index.version)
 
     async def versions(self) -> Versions:
         """What this replica has loaded."""
@@ -110,14 +110,14 @@ class Reranker:
     """The second stage: rerank and explain."""
 
     def __init__(self, release: Release, retriever: DeploymentHandle) -> None:
-        from cocite.pipeline import components as members
+        from cocite.pipeline import components
         from cocite.pipeline.second_stage import SecondStage
         from cocite.retrieval.index.snapshot import IndexSnapshot
 
         self._worker = Worker()
         index = IndexSnapshot.open(release.index, release.index_version)
         self._stage = SecondStage.load(release.model, index)
-        self._versions = Versions(members.version(release.model), index.version)
+        self._versions = Versions(components.version(release.model), index.version)
         self._release, self._retriever = release, retriever
 
     async def versions(self) -> Versions:

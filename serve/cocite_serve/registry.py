@@ -209,15 +209,15 @@ class Registry:
 
 def _check(folder: Path, tags: Mapping[str, str], reference: Reference) -> None:
     """Hold every member of a model folder against its manifest, and against what was noted when it was registered."""
-    from cocite.pipeline import components as members
+    from cocite.pipeline import components
 
     try:
-        found = {name: verify(folder / name) for name in members.check(folder)}
+        found = {name: verify(folder / name) for name in components.list_components(folder)}
     except CociteError as error:
         place = str(error.where or "").removeprefix(f"{folder}/")
         text = f"the registered model cannot be used: {place}: {error.message}"
         raise IntegrityError(text, where=str(reference), hint="register it again") from error
-    for name in members.MEMBERS:
+    for name in components.COMPONENTS:
         noted = f"{found[name].kind} {found[name].digest}" if name in found else None
         if tags and tags.get(name) != noted:
             raise IntegrityError(

@@ -141,20 +141,22 @@ class Source:
             return Held(Release(folder, index, version, target.model), (pin, kept))
         model = self.settings.model
         if model is not None:
-            from cocite.pipeline import components as members
+            from cocite.pipeline import components
 
-            members.verify(model)
+            components.verify(model)
             model = model.resolve()
         return Held(Release(model, index, version), (pin,))
 
 
 def _encoders(model: Path | None) -> dict[str, str]:
     """Fingerprints of a model folder's encoders by name; each is the encoder's id."""
-    from cocite.pipeline import components as members
+    from cocite.pipeline import components
 
     if model is None:
         return {}
-    return {name: read_manifest(model / name).digest for name in members.ENCODERS if (model / name).is_dir()}
+    return {
+        name: read_manifest(model / name).digest for name in components.ENCODERS if (model / name).is_dir()
+    }
 
 
 def _vectors(release: Release) -> dict[str, str]:

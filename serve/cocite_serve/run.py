@@ -106,7 +106,7 @@ def start(
         InputError: the port is taken, or model and index do not fit.
         CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
-    from cocite.pipeline.components import left_out_notes  # heavy: by who starts an endpoint alone
+    from cocite.pipeline.components import exclusion_notes  # heavy: by who starts an endpoint alone
 
     _require_port(settings)
     if address is not None:
@@ -116,7 +116,7 @@ def start(
     held.release.check()
     if (cold := held.release.cold()) is not None:
         tell(f"cocite: warning: {cold}")
-    for note in left_out_notes(held.release.model):
+    for note in exclusion_notes(held.release.model):
         tell(f"cocite: warning: {note}")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)

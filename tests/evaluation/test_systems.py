@@ -15,7 +15,7 @@ from cocite.errors import InputError
 from cocite.evaluation import systems
 from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 
 
 def folder(root: Path, *parts: str) -> Path:

@@ -8,27 +8,43 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite_jobs.tracking import Tracking
-from cocite_tuning.run.driver import Manner, Swept, planned, tune
-from cocite_tuning.run.trial_runner import Listener
+from cocite_tuning.run.callback import SweepCallback
+from cocite_tuning.run.driver import FinishedSweep, SweepOptions, run_sweep
+from cocite_tuning.run.plan import plan_sweep
 from cocite_tuning.sweep.sweep import Sweep
 
 
-def run_sweep(
-    settings: Mapping[str, Any], corpus: Corpus, to: Path, how: str = "new", listener: Listener | None = None
-) -> Swept:
-    """A sweep, tracked beside its folder."""
-    manner = Manner(start=how, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
-    return tune(planned(Sweep.parse(dict(settings)), str(corpus.path), to), manner, listener)
+def run_tracked(
+    settings: Mapping[str, Any],
+    corpus: Corpus,
+    to: Path,
+    start: str = "new",
+    callback: SweepCallback | None = None,
+) -> FinishedSweep:
+    """Run a sweep, with MLflow's store beside the sweep's folder."""
+    options = SweepOptions(start=start, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
+    return run_sweep(plan_sweep(Sweep.parse(dict(settings)), str(corpus.path), to), options, callback)
 
 
-def runs_of(store: Path, parent: str) -> dict[str, Any]:
-    """The trials' runs by name, each once."""
+def run_untracked(settings: Mapping[str, Any], corpus: Corpus, to: Path, start: str = "new") -> FinishedSweep:
+    """Run a sweep without MLflow."""
+    options = SweepOptions(start=start, tracking=Tracking(enabled=False))  # type: ignore[arg-type]
+    return run_sweep(plan_sweep(Sweep.parse(dict(settings)), str(corpus.path), to), options)
+
+
+def trial_runs(store: Path, parent: str) -> dict[str, Any]:
+    """Name -> MLflow run of each trial of a sweep.
+
+    Args:
+        store: the folder of ``mlflow.db``.
+        parent: id of the sweep's run.
+    """
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{store}/mlflow.db")
     experiment = client.get_experiment_by_name("tune").experiment_id
-    found = [run for run in client.search_runs([experiment]) if run.info.run_id != parent]
-    assert all(run.data.tags["mlflow.parentRunId"] == parent for run in found)
-    names = [run.info.run_name for run in found]
+    runs = [run for run in client.search_runs([experiment]) if run.info.run_id != parent]
+    assert all(run.data.tags["mlflow.parentRunId"] == parent for run in runs)
+    names = [run.info.run_name for run in runs]
     assert len(names) == len(set(names))
-    return dict(zip(names, found, strict=True))
+    return dict(zip(names, runs, strict=True))

@@ -1,13 +1,14 @@
-"""A study that takes no time, for the tests of the drivers: it climbs step by step to a height that its parameters say.
+"""A study whose trials take no time, for tests of sweeps: its metric rises step by step to a value that ``x`` sets.
 
-A parameter may also make it fail, end its process once, or stand still until a file appears.
+A parameter may also make a trial fail, or end its process once or always.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,38 +16,36 @@ from pydantic import Field
 
 from cocite.config import Settings
 from cocite.errors import InputError
-from cocite_tuning.studies.settings import STUDIES
-from cocite_tuning.studies.study import Report
+from cocite_tuning.studies.study import ReportMetrics
+from cocite_tuning.sweep.study_kinds import STUDY_KINDS, StudyKind
 
 
 class ToySettings(Settings):
     kind: Literal["toy"] = "toy"
     light: bool = True
+    """Whether the trials run in the sweep's own process."""
     steps: int = 4
     seconds: float = 0.0
-    """Of a step."""
-
-    def open(self, corpus: Path, shared: Path) -> Toy:
-        return Toy(self, shared)
+    """How long a step takes."""
 
 
 class Toy:
-    keys: Mapping[str, Any] = {
+    parameter_types: Mapping[str, Any] = {
         "x": Annotated[float, Field(ge=-10, le=10)],
         "size": int,
         "steps": int,
         "trouble": Literal["none", "input", "defect", "death", "deaths"],
     }
 
-    def __init__(self, settings: ToySettings, shared: Path) -> None:
-        self.settings, self.shared, self.light = settings, shared, settings.light
+    def __init__(self, settings: ToySettings, corpus: Path, shared: Path) -> None:
+        self.settings, self.shared, self.in_process = settings, shared, settings.light
 
     def prepare(self) -> None:
         self.shared.mkdir(parents=True, exist_ok=True)
         with (self.shared / "prepared").open("a") as file:
             file.write("once\n")
 
-    def run(self, params: Mapping[str, Any], report: Report, folder: Path) -> dict[str, float]:
+    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path) -> dict[str, float]:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "log").open("a") as file:
             file.write(f"{os.getpid()}\n")
@@ -59,12 +58,31 @@ class Toy:
         for step in range(1, steps + 1):
             time.sleep(self.settings.seconds)
             report({"height": height * (1 + 1 / step), "loss": 1 / step}, step)
-            began = len((folder / "log").read_text().splitlines())
-            if trouble == "deaths" or (trouble == "death" and began == 1):
+            starts = len((folder / "log").read_text().splitlines())
+            if trouble == "deaths" or (trouble == "death" and starts == 1):
                 os._exit(1)
         return {"height": height, "latency_ms": float(params.get("size", 1))}
 
 
-def enter() -> None:
-    """Make the kind known to sweep files."""
-    STUDIES["toy"] = ToySettings
+TOY = {
+    "name": "toy",
+    "study": {"kind": "toy"},
+    "space": {"x": {"uniform": [-3, 3]}},
+    "metric": {"name": "height"},
+}
+"""The least settings of a sweep of this study."""
+
+
+def register() -> None:
+    """Enter the kind ``toy`` for sweep files."""
+    STUDY_KINDS["toy"] = StudyKind("helpers.toy_study:ToySettings", "helpers.toy_study:Toy")
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """Enter the kind while the block runs."""
+    register()
+    try:
+        yield
+    finally:
+        STUDY_KINDS.pop("toy")

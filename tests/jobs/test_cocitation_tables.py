@@ -16,7 +16,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation import tasks
 from cocite.systems.baselines.cached_vectors import KIND
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe
 from cocite_jobs.tables import cocitation_variants
 from cocite_jobs.tables.cocitation import ALL, Model, history, named
 from cocite_jobs.tables.cocitation_variants import VARIANTS

@@ -18,12 +18,12 @@ from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import systems, tasks
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
-from cocite.pipeline.fusion_training import FusionRecipe
+from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import train
 
@@ -62,7 +62,7 @@ def model(one_year: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def index(one_year: Corpus, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("i") / "index"
-    IndexSnapshot.create(one_year, folder, encoders=members.load_encoders(model))
+    IndexSnapshot.create(one_year, folder, encoders=components.load_encoders(model))
     return folder
 
 
@@ -119,17 +119,17 @@ def test_nnrank_orders_nothing_where_the_first_stage_is_better(
 ) -> None:
     folder = changed(model, tmp_path / "m", nnrank={"local": "why"})
     shutil.rmtree(folder / "fusion")
-    assert members.kept(folder) == ["nnselect", "nnrank"]
-    assert members.left_out_notes(folder) == ["why"]
+    assert components.active_components(folder) == ["nnselect", "nnrank"]
+    assert components.exclusion_notes(folder) == ["why"]
     recommender = Recommender.load(folder, index)
-    assert recommender.left_out == ("why",)
+    assert recommender.exclusion_notes == ("why",)
     local, whole = (tasks.build(one_year, kind, "test", sample=9).queries for kind in ("local", "global"))
     first = recommender.first
     assert np.array_equal(recommender.rank(local, 50).rows, first.search(local, 50).rows)
     assert not np.array_equal(recommender.rank(whole, 50).rows, first.search(whole, 50).rows)
     # Where a fusion weighs its score, it is there all the same, and nobody need be told.
     both = changed(model, tmp_path / "b", nnrank={"local": "why"})
-    assert members.left_out_notes(both) == []
+    assert components.exclusion_notes(both) == []
     assert "nnrank" in Recommender.load(both, index).recommend(local[0])[0].stages
 
 
@@ -137,16 +137,16 @@ def test_an_nnrank_below_nnselect_is_left_out_of_everything(
     one_year: Corpus, model: Path, index: Path, tmp_path: Path
 ) -> None:
     folder = changed(model, tmp_path / "m", nnrank={"all": "nnrank is below nnselect"})
-    assert members.kept(folder) == ["nnselect", "fusion"]
+    assert components.active_components(folder) == ["nnselect", "fusion"]
     with pytest.raises(InputError, match="reads the signal 'nnrank', and nnrank is left out"):
         Recommender.load(folder, index)
     train(FusionRecipe.parse({**FUSION, "tasks": ["global"], "queries": 60}), one_year, folder)
     assert set(read_manifest(folder / "fusion").meta["members"]) == {"nnselect"}
     recommender = Recommender.load(folder, index)
-    assert recommender.left_out[0] == "nnrank is below nnselect"
+    assert recommender.exclusion_notes[0] == "nnrank is below nnselect"
     query = tasks.build(one_year, "global", "test", sample=1).queries[0]
     assert "nnrank" not in recommender.recommend(query)[0].stages
-    # TrainedArtifact to be kept, it is there again, and the fusion knows that it was not.
+    # Trained to be kept, it is there again, and the fusion knows that it was not.
     with pytest.raises(InputError, match="trained without nnrank, which is there now"):
         Recommender.load(changed(folder, tmp_path / "again"), index)
 
@@ -156,12 +156,15 @@ def test_a_fusion_that_is_left_out_leaves_the_order_before_it(
 ) -> None:
     why = {"global": "fusion is below nnrank on global dev queries", "local": "and on local ones"}
     partly = changed(model, tmp_path / "partly", fusion={"global": why["global"]})
-    assert [list(Recommender.load(partly, index).second.fusions), members.kept(partly)[-1]] == [
+    assert [
+        list(Recommender.load(partly, index).second.fusions),
+        components.active_components(partly)[-1],
+    ] == [
         ["local"],
         "fusion",
     ]
     folder = changed(model, tmp_path / "m", fusion=why)
-    assert members.kept(folder) == ["nnselect", "nnrank"]
+    assert components.active_components(folder) == ["nnselect", "nnrank"]
     assert not Recommender.load(folder, index).second.fusions
     queries = tmp_path / "q.jsonl"
     queries.write_text('{"id": "a", "title": "some words of a title"}\n')
@@ -232,12 +235,12 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
     assert any(
         "nnrank is below nnselect" in note and "it is left out of the pipeline" in note for note in notes
     )
-    assert members.kept(folder) == ["nnselect"]
+    assert components.active_components(folder) == ["nnselect"]
     code, out, err = call(capsys, *given, "keep=always")
     assert code == 0, err
     assert any("kept all the same, as keep=always says" in note for note in json.loads(out)["notes"])
-    assert members.kept(folder) == ["nnselect", "nnrank"]
-    assert members.ordered_kinds(folder, "nnrank") == ["local", "global"]
+    assert components.active_components(folder) == ["nnselect", "nnrank"]
+    assert components.ordered_kinds(folder, "nnrank") == ["local", "global"]
 
 
 def test_folds_of_an_untrained_nnselect_are_not_trained(one_year: Corpus, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.text.pairs import PairSettings
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.tables.reranking import TABLES
 from cocite_jobs.training.train import train
 
@@ -42,9 +42,9 @@ def model(encoders, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("x") / "model"
     shutil.copytree(encoders, folder)
-    trunk = tiny_bert(tmp_path_factory.mktemp("b") / "bert", [])
+    backbone = tiny_bert(tmp_path_factory.mktemp("b") / "bert", [])
     pairs = PairSettings(query_tokens=32, candidate_tokens=32, context_tokens=16)
-    CrossEncoder.from_pretrained(trunk, pairs=pairs).save(folder / "cross-encoder")
+    CrossEncoder.from_pretrained(backbone, pairs=pairs).save(folder / "cross-encoder")
     return folder
 
 

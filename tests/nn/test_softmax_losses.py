@@ -1,3 +1,5 @@
+"""Cross-entropies over candidates, written out in float64."""
+
 from __future__ import annotations
 
 import math

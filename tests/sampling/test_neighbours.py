@@ -1,3 +1,5 @@
+"""Exhaustive search, and candidates that neighbours cite."""
+
 from __future__ import annotations
 
 import numpy as np

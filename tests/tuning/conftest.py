@@ -7,25 +7,23 @@ from pathlib import Path
 
 import pytest
 from helpers import toy_study
+from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
-from cocite_tuning.studies.settings import STUDIES
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def small(synthetic: SyntheticCorpora) -> Corpus:
     """120 papers."""
-    return build(Synthetic(120, seed=3, sentences=True), tmp_path_factory.mktemp("small") / "store")
+    return synthetic(120, seed=3, sentences=True)
 
 
 @pytest.fixture(autouse=True)
 def _toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kind ``toy`` is known, and no MLflow server is named."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    toy_study.enter()
-    yield
-    STUDIES.pop("toy")
+    with toy_study.registered():
+        yield
 
 
 @pytest.fixture

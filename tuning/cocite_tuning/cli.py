@@ -12,11 +12,12 @@ from typer.core import TyperGroup
 
 from cocite.cli.console import JsonFlag, NoVerifyFlag, Stages, emit, err, out, stages, table
 from cocite.errors import InputError
-from cocite_tuning.report.command import report, show_outcome
+from cocite_tuning.report.command import report, show_result
 
 if TYPE_CHECKING:
-    from cocite_tuning.run.driver import Plan, Swept
-    from cocite_tuning.run.trials import Trial, Trials
+    from cocite_tuning.run.driver import FinishedSweep
+    from cocite_tuning.run.plan import SweepPlan
+    from cocite_tuning.sweep.trials import Trial, Trials
 
 
 class _SweepByDefault(TyperGroup):
@@ -81,7 +82,8 @@ def run(
     All that ended is on disk at once: a sweep that was stopped, killed or lost with its machine goes on with --resume.
     """
     from cocite_jobs.tracking import Tracking
-    from cocite_tuning.run.driver import Manner, planned, tune
+    from cocite_tuning.run.driver import SweepOptions, run_sweep
+    from cocite_tuning.run.plan import plan_sweep
     from cocite_tuning.sweep.sweep import load_sweep
 
     if resume and fresh:
@@ -90,16 +92,16 @@ def run(
         raise InputError(f"{to!r} is no folder", where="--to", hint="name one that all nodes share")
     settings = load_sweep(sweep, overrides or [])
     folder = Path(to) if to else Path("sweeps") / settings.name
-    plan = planned(settings, corpus, folder, here=not check)
+    plan = plan_sweep(settings, corpus, folder, here=not check)
     if check:
         _show_plan(plan, json_)
         return
     start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
-    manner = Manner(start, address, wait, verbose, max_latency_ms, Tracking(enabled=track))
+    options = SweepOptions(start, address, wait, verbose, max_latency_ms, Tracking(enabled=track))
     # Ended from outside, by a scheduler or a job's end, it still ends what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with stages() as bar:
-        swept = tune(plan, manner, _listener(bar, quiet=json_))
+        swept = run_sweep(plan, options, _callback(bar, quiet=json_))
     if json_:
         emit(_document(swept))
     else:
@@ -123,9 +125,9 @@ def list_(json_: JsonFlag = False) -> None:
     table("sweeps", ["sweep", "of", "metric", "parameters"], rows)
 
 
-def _listener(bar: Stages, *, quiet: bool) -> Any:
-    from cocite_tuning.report.view import described
-    from cocite_tuning.run.trial_runner import Listener
+def _callback(bar: Stages, *, quiet: bool) -> Any:
+    from cocite_tuning.report.formatting import format_params
+    from cocite_tuning.run.callback import SweepCallback
 
     def ended(trial: Trial, trials: Trials) -> None:
         bar.advance(1)
@@ -138,7 +140,7 @@ def _listener(bar: Stages, *, quiet: bool) -> Any:
         )
         state = "" if trial.state == "finished" else f" {trial.state}"
         err.print(
-            f"trial {trial.number}{state}: {figure} ({best}), {trial.seconds:.0f} s: {described(trial)}",
+            f"trial {trial.number}{state}: {figure} ({best}), {trial.seconds:.0f} s: {format_params(trial)}",
             highlight=False,
             soft_wrap=True,
         )
@@ -146,44 +148,45 @@ def _listener(bar: Stages, *, quiet: bool) -> Any:
     def again(number: int) -> None:
         err.print(f"trial {number} is taken up again: its process died", highlight=False)
 
-    return Listener(bar.stage, ended, again)
+    return SweepCallback(bar.stage, ended, again)
 
 
-def _show_plan(plan: Plan, json_: bool) -> None:
+def _show_plan(plan: SweepPlan, json_: bool) -> None:
     sweep = plan.sweep
     if json_:
         emit({"sweep": sweep.model_dump(mode="json", by_alias=True), "parameters": plan.space.keys()})
         return
     rows = [
-        [term.label, f"{term.kind} {list(term.numbers or term.ends())}"] for term in plan.space.all_terms()
+        [term.label, f"{term.kind} {list(term.numbers or term.extremes())}"]
+        for term in plan.space.all_terms()
     ]
     table(f"{sweep.name}: {sweep.budget.trials} trials", ["parameter", "drawn from"], rows)
 
 
-def _show(swept: Swept) -> None:
-    from cocite_tuning.report.view import measured, shown
+def _show(swept: FinishedSweep) -> None:
+    from cocite_tuning.report.formatting import format_metric, format_value
 
     trials, best = swept.trials, swept.best
     states = [
         f"{sum(t.state == state for t in trials.trials)} {state}"
         for state in ("finished", "stopped", "failed")
     ]
-    rows = [[trials.metric, measured(trials.value(best))]]
+    rows = [[trials.metric, format_metric(trials.value(best))]]
     as_it_is = next((t for t in trials.trials if not t.params and t.phase == best.phase), None)
     if as_it_is is not None and as_it_is.state == "finished":
-        rows.append([f"{trials.metric} of the default", measured(trials.value(as_it_is))])
-    rows += [[name, shown(value)] for name, value in best.params.items()]
+        rows.append([f"{trials.metric} of the default", format_metric(trials.value(as_it_is))])
+    rows += [[name, format_value(value)] for name, value in best.params.items()]
     out.print(
         f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})"
     )
     table("", ["", "value"], rows)
-    show_outcome(best, trials, swept.verdict)
+    show_result(best, trials, swept.promotion)
     where = f"model: {swept.model}   " if swept.model else ""
     err.print(f"{where}report: {swept.report}", highlight=False, soft_wrap=True)
 
 
-def _document(swept: Swept) -> dict[str, Any]:
-    from cocite_tuning.run.trials import Trial
+def _document(swept: FinishedSweep) -> dict[str, Any]:
+    from cocite_tuning.sweep.trials import Trial
 
     states = [trial.state for trial in swept.trials.trials]
     return {
@@ -196,6 +199,6 @@ def _document(swept: Swept) -> dict[str, Any]:
         "default_stays": swept.best.default_stays(swept.trials.mode),
         "use": {"commands": swept.best.commands, "notes": swept.best.notes},
         "model": swept.model,
-        "verdict": swept.verdict,
+        "verdict": swept.promotion,
         "report": swept.report,
     }

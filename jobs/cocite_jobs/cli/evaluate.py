@@ -114,7 +114,7 @@ def pipeline(
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
-    from cocite.pipeline.components import left_out_notes
+    from cocite.pipeline.components import exclusion_notes
     from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
 
@@ -153,7 +153,7 @@ def pipeline(
             bar=progress,
         )
         keep(kept, report)
-    warn(*left_out_notes(model))
+    warn(*exclusion_notes(model))
     tell(report, json, markdown, brief=brief)
 
 

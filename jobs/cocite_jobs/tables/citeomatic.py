@@ -18,7 +18,7 @@ from cocite.evaluation.metrics import means
 from cocite.evaluation.report import Report, Table
 from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.retrieval.index.index import Index
 
 TABLES = ("2", "3", "4")
@@ -61,7 +61,7 @@ def citeomatic_tables(
     for name in only:
         if name not in TABLES:
             raise InputError(f"there is no table {name!r} here", where="--only", hint="2, 3 or 4")
-    missing = {"nnselect", "nnrank"} - set(members.check(model))
+    missing = {"nnselect", "nnrank"} - set(components.list_components(model))
     if missing:
         raise InputError(
             f"the model folder lacks {', '.join(sorted(missing))}", where=str(model), hint="train it"
@@ -87,8 +87,8 @@ class _Tables:
         }
         with bar("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
-            needed = members.ENCODERS if "fusion" in members.kept(model) else ["nnselect"]
-            encoders = members.load_encoders(model, among=tuple(needed))
+            needed = components.ENCODERS if "fusion" in components.active_components(model) else ["nnselect"]
+            encoders = components.load_encoders(model, among=tuple(needed))
             self.index = Index.build(corpus, history, encoders=encoders, advance=advance)
         self._outcomes: dict[str, EvalResult] = {}
 
@@ -106,7 +106,7 @@ class _Tables:
         }
         if metadata is not None:
             systems["+ metadata"] = lambda: self._citeomatic(self.index, metadata)
-        if "global" in members.ordered_kinds(self.model, "fusion"):
+        if "global" in components.ordered_kinds(self.model, "fusion"):
             systems["+ learned fusion"] = self._full
         rows = [[name, *self._measure(name, make()).values()] for name, make in systems.items()]
         return Table("Table 2", ["method", "F1@20", "MRR"], rows)
@@ -142,10 +142,10 @@ class _Tables:
     def _citeomatic(
         self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100
     ) -> Rank:
-        encoder = members.load_encoder(folder, "nnselect")
+        encoder = components.load_encoder(folder, "nnselect")
         if encoder is None:
             raise InputError("holds no nnselect", where=str(folder))
-        reranker = members.load_nnrank(folder, index, always=True) if reranked else None
+        reranker = components.load_nnrank(folder, index, always=True) if reranked else None
         return CiteomaticRanker(index, encoder, reranker, neighbours=neighbours).rank
 
     def _full(self) -> Rank:
@@ -155,7 +155,7 @@ class _Tables:
 
     def _index_of(self, folder: Path) -> Index:
         """The index with a variant's own vectors, where its NNSelect is another."""
-        encoder = members.load_encoder(folder, "nnselect")
+        encoder = components.load_encoder(folder, "nnselect")
         if encoder is None or encoder.id == self.index.encoder_ids["nnselect"]:
             return self.index
         return self.index.with_vectors(encoder)

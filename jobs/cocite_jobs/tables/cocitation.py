@@ -22,13 +22,13 @@ from cocite.evaluation.experiment import Rank
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.report import Report, Table
 from cocite.evaluation.tasks import EvalTask
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.baselines.cached_vectors import EncoderBaseline, kept_vectors
+from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
 from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
 
@@ -223,8 +223,8 @@ class _Rows:
         """A row for each system of each model folder."""
         rows: list[Row] = []
         for model in models:
-            parts = members.check(model.folder)
-            encoders = [name for name in parts if name in members.ENCODERS]
+            parts = components.list_components(model.folder)
+            encoders = [name for name in parts if name in components.ENCODERS]
             chosen = names or ([DEFAULT] if DEFAULT in encoders else encoders)
             for name in chosen:
                 self._check(model, name, encoders)
@@ -242,7 +242,7 @@ class _Rows:
         return rows
 
     def _check(self, model: Model, name: str, encoders: list[str]) -> None:
-        if name in members.ENCODERS:
+        if name in components.ENCODERS:
             if name not in encoders:
                 raise InputError(f"holds no {name}", where=str(model.folder), hint="train it, or --train")
         else:
@@ -257,7 +257,7 @@ class _Rows:
         if self.saved is not None and self.saved.encoder_ids.get(encoder.name) == encoder.id:
             return self.saved.vectors[encoder.name].raw
         with self.bar(f"encoding: {encoder.name}", len(self.corpus)) as advance:
-            return kept_vectors(encoder, self.corpus, self.cache, advance=advance)
+            return cached_vectors(encoder, self.corpus, self.cache, advance=advance)
 
     def _dense(self, encoder: Encoder) -> EncoderBaseline:
         return EncoderBaseline(encoder.name, encoder, self.corpus, self._vectors(encoder))
@@ -300,7 +300,7 @@ class _Measured:
 
 
 def _loaded(folder: Path, name: str) -> Encoder:
-    encoder = members.load_encoder(folder, name)
+    encoder = components.load_encoder(folder, name)
     if encoder is None:
         raise InputError(f"holds no {name}", where=str(folder))
     return encoder

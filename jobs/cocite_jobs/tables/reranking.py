@@ -22,7 +22,7 @@ from cocite.evaluation.metrics import Measurement, measure
 from cocite.evaluation.oracle import CachedReranker, add_relevant, rerank_head
 from cocite.evaluation.report import Report, Table, marked_table
 from cocite.evaluation.tasks import EvalTask
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query, Ranking, Reranker
 from cocite.retrieval.index.reuse import index_of
@@ -31,7 +31,7 @@ from cocite.retrieval.query_forms import QueryForm
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
-from cocite.text.pairs import PairTokenizer
+from cocite.text.pair_tokenizer import PairTokenizer
 
 TABLES = {
     "prefetching": "each retriever alone (HAtten, Table 2)",
@@ -93,7 +93,7 @@ def reranking_tables(
         raise InputError(f"{min(depths, default=0)}: candidates are counted from 1", where="--depths")
     if oracle_depth < 2:
         raise InputError(f"{oracle_depth} candidates are too few: an oracle needs 2", where="--oracle-depth")
-    crossed = "cross-encoder" in members.check(model)
+    crossed = "cross-encoder" in components.list_components(model)
     wanted = list(only or (TABLES if crossed else ("prefetching", "forms")))
     if not crossed and set(wanted) - {"prefetching", "forms"}:
         raise InputError(
@@ -142,7 +142,7 @@ class _Tables:
         opened = IndexSnapshot.open(saved) if saved is not None else None
         with bar("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
-            encoders = members.load_encoders(model)
+            encoders = components.load_encoders(model)
             self.index = index_of(corpus, history, encoders, saved=opened, advance=advance)
 
     # -- retrieval -------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class _Tables:
     @cached_property
     def cross(self) -> CachedReranker:
         """The cross-encoder of the model folder."""
-        found = members.load_cross_encoder(self.model, self.index)
+        found = components.load_cross_encoder(self.model, self.index)
         assert found is not None
         return CachedReranker(found)
 

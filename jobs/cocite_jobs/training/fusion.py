@@ -16,22 +16,18 @@ from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import (
-    FinalRecipe,
-    FusionRecipe,
-    RankingRecipe,
-    examples,
-    learn,
-    reserved,
-)
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.learned_fusion.examples import collect_examples, reserved_queries
+from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe, RankingRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 from cocite.training.stages import StageComparison, stage_record
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
@@ -45,7 +41,7 @@ def train_fusion(
     *,
     fresh: bool = False,  # noqa: ARG001  (takes minutes and has no checkpoint)
 ) -> TrainedArtifact:
-    """Train a LambdaMART on the signals of the folder's other members, and write ``to/fusion``.
+    """Train a LambdaMART on the signals of the folder's other components, and write ``to/fusion``.
 
     Args:
         recipe: which queries and candidates are learned from, and the trees.
@@ -60,8 +56,8 @@ def train_fusion(
     training = _FusionTraining("fusion", recipe, corpus, to, progress)
     second = SecondStage(
         training.index,
-        nnrank=members.load_nnrank(to, training.index),
-        nnrank_orders=members.ordered_kinds(to, "nnrank"),
+        nnrank=components.load_nnrank(to, training.index),
+        nnrank_orders=components.ordered_kinds(to, "nnrank"),
     )
     depths = {"local": recipe.local_depth, "global": recipe.global_depth}
     return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
@@ -97,7 +93,7 @@ def train_final(
             hint="train a cross-encoder into it first",
         )
     reserve, seed = 1.0, recipe.seed
-    if "fusion" in members.kept(to):
+    if "fusion" in components.active_components(to):
         seen = FusionRecipe.parse(
             read_manifest(to / "fusion").meta.get("recipe", {}), where=str(to / "fusion")
         )
@@ -112,10 +108,10 @@ def train_final(
     index = training.index
     second = SecondStage(
         index,
-        nnrank=members.load_nnrank(to, index),
-        nnrank_orders=members.ordered_kinds(to, "nnrank"),
-        fusions=members.load_fusions(to, index, "fusion"),
-        cross_encoder=members.load_cross_encoder(to, index),
+        nnrank=components.load_nnrank(to, index),
+        nnrank_orders=components.ordered_kinds(to, "nnrank"),
+        fusions=components.load_fusions(to, index, "fusion"),
+        cross_encoder=components.load_cross_encoder(to, index),
     )
     depths: dict[str, int] = {kind: second.depth(kind) or Options().depth for kind in recipe.tasks}
     return training.run(second, depths, reserve=reserve, seed=seed, rerank=recipe.rerank)
@@ -141,7 +137,7 @@ class _FusionTraining:
     ) -> None:
         self.began = time.monotonic()
         self.name, self.recipe, self.corpus, self.to, self.progress = name, recipe, corpus, to, progress
-        encoders = members.load_encoders(to)
+        encoders = components.load_encoders(to)
         progress.stage("indexing", 0)
         saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
         history = tasks.history_before(corpus, "dev")
@@ -173,19 +169,16 @@ class _FusionTraining:
                 details[f"{kind} left out"] = error.message
                 continue
             progress.stage(f"{kind} candidates", len(task))
-            data = examples(
-                self.first,
-                second,
+            data = collect_examples(
+                StagedCandidates(self.first, second, depth=depths[kind], rerank=rerank),
                 task.queries,
                 task.relevant,
-                depth=depths[kind],
-                rerank=rerank,
                 without=recipe.without,
                 advance=progress.advance,
             )
             progress.stage(f"{kind} trees", 0)
             against = _compared_orders(data.signals, second.order_before_fusion(kind), rerank)
-            learned = learn(data, recipe, stage=self.name, kind=kind, against=against)
+            learned = train_measured(data, recipe, stage=self.name, kind=kind, against=against)
             fusions[kind] = learned.fusion
             metrics |= {f"{kind} {name}": value for name, value in learned.metrics.items()}
             notes.append(learned.note)
@@ -203,7 +196,7 @@ class _FusionTraining:
             "recipe": recipe.model_dump(mode="json"),
             "corpus": self.corpus.version,
             "dev": metrics,
-            "members": members.beneath(self.to, self.index, self.name),
+            "members": components.upstream_fingerprints(self.to, self.index, self.name),
             **record,
             "notes": notes + record["notes"],
         }
@@ -221,7 +214,7 @@ class _FusionTraining:
         """
         task = tasks.build(self.corpus, kind, "dev")
         papers = np.array([query.paper for query in task.queries], np.int32)
-        rows = np.flatnonzero(reserved(papers, reserve, seed) == is_reserved)
+        rows = np.flatnonzero(reserved_queries(papers, reserve, seed) == is_reserved)
         if not len(rows):
             raise InputError(f"no dev manuscript is left for {self.name}")
         return task.take(tasks.draw_sample(rows, self.recipe.queries, self.recipe.seed))

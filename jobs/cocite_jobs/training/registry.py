@@ -106,39 +106,39 @@ KINDS: dict[str, RecipeKind] = {
         after="cocite.pipeline.nnrank_comparison:nnrank_record",
     ),
     "sentence": RecipeKind(
-        "cocite.systems.sentence_encoder.encoder:SentenceRecipe",
+        "cocite.systems.sentence_encoder.recipe:SentenceRecipe",
         trainer="cocite_jobs.training.sentence:train_sentence",
     ),
     "fusion": RecipeKind(
-        "cocite.pipeline.fusion_training:FusionRecipe",
+        "cocite.systems.learned_fusion.recipe:FusionRecipe",
         trainer="cocite_jobs.training.fusion:train_fusion",
     ),
     "final": RecipeKind(
-        "cocite.pipeline.fusion_training:FinalRecipe",
+        "cocite.systems.learned_fusion.recipe:FinalRecipe",
         trainer="cocite_jobs.training.fusion:train_final",
     ),
     "hatten": RecipeKind(
-        "cocite.systems.hatten.build:HattenRecipe",
-        task="cocite.systems.hatten.build:build",
+        "cocite.systems.hatten.recipe:HattenRecipe",
+        task="cocite.systems.hatten.task:build",
     ),
     "cross-encoder": RecipeKind(
-        "cocite.systems.cross_encoder.task:CrossEncoderRecipe",
+        "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
         task="cocite.systems.cross_encoder.task:build",
         inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
     ),
     "masked-lm": RecipeKind(
-        "cocite.systems.masked_lm.task:MaskedLanguageModelRecipe",
+        "cocite.systems.masked_lm.recipe:MaskedLanguageModelRecipe",
         task="cocite.systems.masked_lm.task:build",
         inputs=PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
     ),
     "mp-bert4cr-pretraining": RecipeKind(
-        "cocite.systems.mp_bert4cr.pretraining.task:HierarchicalPretrainingRecipe",
+        "cocite.systems.mp_bert4cr.pretraining.recipe:HierarchicalPretrainingRecipe",
         task="cocite.systems.mp_bert4cr.pretraining.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     ),
     "mp-bert4cr": RecipeKind(
-        "cocite.systems.mp_bert4cr.build:MpBert4crRecipe",
-        task="cocite.systems.mp_bert4cr.build:build",
+        "cocite.systems.mp_bert4cr.recipe:MpBert4crRecipe",
+        task="cocite.systems.mp_bert4cr.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     ),
 }

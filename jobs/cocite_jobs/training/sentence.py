@@ -9,11 +9,8 @@ import numpy as np
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.sentence_encoder.encoder import (
-    SentenceRecipe,
-    load_sentence_encoder,
-    save_sentence_encoder,
-)
+from cocite.systems.sentence_encoder.encoder import load_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
 

@@ -80,7 +80,7 @@ class TrainingJob:
         >>> from cocite_jobs.training.recipes import load_recipe
         >>> recipe = load_recipe("hatten")
         >>> job = TrainingJob(
-        ...     "cocite.systems.hatten.build:HattenRecipe", "cocite.systems.hatten.build:build",
+        ...     "cocite.systems.hatten.task:HattenRecipe", "cocite.systems.hatten.task:build",
         ...     recipe.model_dump(mode="json"), "corpus", "model", "0123",
         ... )
         >>> job.parse_recipe() == recipe

@@ -51,17 +51,7 @@ def rerank_head(ranking: Ranking, scores: NDArray[np.float32], depth: int) -> Ra
         >>> rerank_head(ranking, np.array([[0.1, 0.9, 0.5]], np.float32), 2).rows
         array([[7, 4, 9]], dtype=int32)
     """
-    head = ranking.top(depth).rescored(scores[:, :depth])
-    lowest = np.where(np.isfinite(head.scores), head.scores, np.inf).min(
-        axis=1, keepdims=True, initial=np.inf
-    )
-    lowest = np.where(np.isfinite(lowest), lowest, 0)
-    step = np.arange(1, ranking.depth - head.depth + 1, dtype=np.float32)
-    tail = np.where(ranking.rows[:, depth:] == NO_ROW, -np.inf, lowest - step)
-    return Ranking(
-        np.concatenate([head.rows, ranking.rows[:, depth:]], axis=1),
-        np.concatenate([head.scores, tail.astype(np.float32)], axis=1),
-    )
+    return ranking.top(depth).rescored(scores[:, :depth]).followed_by(ranking.after(depth))
 
 
 class CachedReranker:

@@ -9,7 +9,7 @@ from cocite.errors import InputError, nearest
 from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.experiment import Rank
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
@@ -43,8 +43,8 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "fusion": ("fusion",),
     "cross": ("cross-encoder",),
 }
-"""Members that a system requires. The two stages require none: they skip a member that is missing."""
-BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)} & set(members.ENCODERS)
+"""Components that a system requires. The two stages require none: they skip a component that is missing."""
+BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)} & set(components.ENCODERS)
 """Encoders whose signals the first stage's blend weighs."""
 
 
@@ -70,14 +70,14 @@ def _members(model: Path | None) -> set[str]:
     """The members of a model folder, without those that are left out."""
     if model is None:
         return set()
-    members.check(model)
-    return set(members.kept(model))
+    components.list_components(model)
+    return set(components.active_components(model))
 
 
 def _orders(model: Path, parts: set[str]) -> bool:
     """Whether a member changes the order of the first stage."""
     return bool(parts & {"fusion", "final"}) or any(
-        members.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder")
+        components.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder")
     )
 
 
@@ -103,7 +103,7 @@ def select(model: Path | None, names: Sequence[str] | None, *, where: str) -> li
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
         for part in {*NEEDS.get(name, ())} - parts:
-            if model is not None and (why := members.left_out(model, part)):
+            if model is not None and (why := components.excluded_kinds(model, part)):
                 raise InputError(next(iter(why.values())), where=f"{where} {name}")
         if not parts.issuperset(NEEDS.get(name, ())):
             raise InputError(
@@ -119,8 +119,8 @@ def select(model: Path | None, names: Sequence[str] | None, *, where: str) -> li
 def encoders_for(model: Path | None, names: Sequence[str]) -> list[Encoder]:
     """The encoders of a model folder whose vectors an index must hold for some systems."""
     if set(names) - {"bm25", "first-without-neural", *NEEDS} or set(names) & {"fusion", "cross"}:
-        return members.load_encoders(model)
-    return members.load_encoders(model, among=[part for name in names for part in NEEDS.get(name, ())])
+        return components.load_encoders(model)
+    return components.load_encoders(model, among=[part for name in names for part in NEEDS.get(name, ())])
 
 
 def open_system(
@@ -172,17 +172,17 @@ def _open(name: str, model: Path | None, index: Index, form: QueryForm | None, r
         raise InputError(f"{name!r} needs a model folder", hint="give --model")
     if name == "cross":
         return _cross_encoder_alone(model, index, Options().rerank if rerank is None else rerank)
-    encoder = members.load_encoder(model, "nnselect" if name == "nnrank" else name)
+    encoder = components.load_encoder(model, "nnselect" if name == "nnrank" else name)
     if encoder is None:
         raise InputError(f"lacks the parts of {name!r}", where=str(model))
     if name == "nnrank":
-        return CiteomaticRanker(index, encoder, members.load_nnrank(model, index)).rank
+        return CiteomaticRanker(index, encoder, components.load_nnrank(model, index)).rank
     return VectorRetriever(index, encoder).search
 
 
 def _cross_encoder_alone(model: Path, index: Index, rerank: int) -> Rank:
     """The first stage, then the cross-encoder alone."""
-    second = SecondStage(index, cross_encoder=members.load_cross_encoder(model, index))
+    second = SecondStage(index, cross_encoder=components.load_cross_encoder(model, index))
     recommender = Recommender(FirstStage.load(model, index), second)
 
     def rank(queries: Sequence[Query], k: int) -> Ranking:

@@ -1,4 +1,4 @@
-"""Cross-entropy over many candidates at once: the alternative to one negative a triplet."""
+"""Cross-entropy over many candidates at once: the alternative to triplets with one negative each."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ def listwise_losses(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor
         present: (Q, k) bool, false at padding.
 
     Returns:
-        (Q,) 0 for a query without a relevant candidate.
+        (Q,) losses, 0 for a query without a relevant candidate.
+
+    Example:
+        >>> import torch
+        >>> relevant = torch.tensor([[True, False, False], [True, True, False]])
+        >>> listwise_losses(torch.zeros(2, 3), relevant, torch.tensor([[True, True, True], [True, True, False]]))
+        tensor([1.0986, 0.6931])
     """
     logs = functional.log_softmax(logits.masked_fill(~present, float("-inf")), dim=1)
     return -logs.masked_fill(~relevant, 0.0).sum(1) / relevant.sum(1).clamp(min=1)

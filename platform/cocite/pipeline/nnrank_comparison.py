@@ -1,4 +1,4 @@
-"""NNRank against the orders that it would take the place of, on dev: NNSelect's, and the first stage's."""
+"""Compares NNRank on dev with the orders that it would replace: NNSelect's, and the first stage's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import examples
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import QUERY_KINDS, Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
@@ -19,6 +19,7 @@ from cocite.systems.citeomatic.nnrank_candidates import NeighbourCandidates
 from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnrank_reranker import NNRankReranker, load_reranker
 from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder
+from cocite.systems.learned_fusion.examples import collect_examples
 from cocite.training.candidates import CandidateSet, CandidateSettings, cited_rows, training_positions
 from cocite.training.periods import Periods
 from cocite.training.stages import (
@@ -44,7 +45,7 @@ class Progress(Protocol):
 def nnrank_record(
     recipe: NNRankRecipe, corpus: Corpus, model_folder: Path, artifact: Path, progress: Progress
 ) -> dict[str, Any]:
-    """What the manifest of a trained NNRank says of its place in the pipeline.
+    """The entries of a trained NNRank's manifest about its use in the pipeline.
 
     ``stages`` and ``notes`` are those of :func:`~cocite.training.stages.stage_record`, after the notes that the
     manifest has. ``left_out`` has the key ``all`` where NNRank is below NNSelect's order of the same candidates: then
@@ -118,7 +119,8 @@ def _over_first_stage(
         cited = cited_rows(corpus, kind, positions)
         rows = np.zeros((len(positions), 0), np.int32)
         queries = CandidateSet(kind, positions, rows, cited).queries(corpus)
-        data = examples(first, second, queries, cited, depth=Options().depth)
+        source = StagedCandidates(first, second, depth=Options().depth)
+        data = collect_examples(source, queries, cited)
         new, old = (
             score_values(data.signals[name], data.relevant, data.counts) for name in ("nnrank", "first-stage")
         )

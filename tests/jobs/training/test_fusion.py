@@ -15,12 +15,12 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.manifests import read_manifest
-from cocite.pipeline.fusion_training import FinalRecipe, FusionRecipe
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
-from cocite.text.pairs import PairSettings
+from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.training.fusion import _compared_orders
 from cocite_jobs.training.train import train
 

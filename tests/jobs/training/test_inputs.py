@@ -8,10 +8,10 @@ from helpers.synthetic import SyntheticCorpora
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.manifests import MANIFEST, read_manifest
-from cocite.systems.cross_encoder.task import CrossEncoderRecipe
-from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
-from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
-from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
+from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
+from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
+from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions

@@ -3,11 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
-from cocite_jobs.training.recipes import fingerprint, load_recipe, recipe_path, shipped_recipes
+from cocite_jobs.training.recipes import load_recipe, recipe_path, shipped_recipes
 from cocite_jobs.training.registry import KINDS
 
 
@@ -38,17 +36,3 @@ def test_overrides_and_values_change_a_recipe(tmp_path: Path) -> None:
     copy = tmp_path / "ours.yaml"
     copy.write_text(recipe_path("hatten").read_text())
     assert load_recipe(str(copy)) == shipped
-
-
-def test_a_fingerprint_changes_with_all_that_the_weights_depend_on(
-    corpus: Corpus, synthetic: SyntheticCorpora
-) -> None:
-    recipe = load_recipe("hatten")
-    prints = {
-        fingerprint(recipe, corpus),
-        fingerprint(load_recipe("hatten", ["training.batch=24"]), corpus),
-        fingerprint(recipe, synthetic(60, seed=12)),
-        fingerprint(recipe, corpus, "encoder"),
-    }
-    assert len(prints) == 4
-    assert fingerprint(load_recipe("hatten"), corpus) in prints

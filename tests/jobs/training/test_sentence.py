@@ -9,7 +9,8 @@ from helpers.tiny_bert import tiny_bert
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, load_sentence_encoder
+from cocite.systems.sentence_encoder.encoder import load_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe
 from cocite_jobs.training import sentence
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import train

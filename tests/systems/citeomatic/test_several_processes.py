@@ -111,7 +111,7 @@ def test_two_processes_give_the_losses_and_weights_of_one(
     alone, weights = trained(World(), case, store)
     values, _ = ranks[0][case]
     assert values == pytest.approx(alone, rel=1e-4, abs=1e-5)
-    # A softmax does not see a shift of all scores: its last bias has a gradient of 0, and Adam steps by noise.
+    # A softmax does not see a shift of all scores: its last bias has a gradient of 0, and Adam steps by the noise.
     blind = {"layers.4.bias"} if case == "nnrank listwise" else set()
     for rank in ranks:
         for name, value in rank[case][1].items():

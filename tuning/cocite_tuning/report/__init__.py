@@ -1,1 +1,1 @@
-"""What a sweep found: an HTML page that opens without a network, its figures, and the command that writes them."""
+"""The report of a sweep: an HTML page that opens without a network, its figures, and the command that writes them."""

@@ -1,4 +1,4 @@
-"""``cocite tune report``: the page of a sweep, and its best trial on the terminal."""
+"""``cocite tune report``: writes the page of a sweep and prints its best trial."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import typer
 from cocite.cli.console import JsonFlag, emit, err, out, table
 
 if TYPE_CHECKING:
-    from cocite_tuning.run.champion import Verdict
-    from cocite_tuning.run.result import Outcome
-    from cocite_tuning.run.trials import Trials
+    from cocite_tuning.sweep.promotion import PromotionResult
+    from cocite_tuning.sweep.result import SweepResult
+    from cocite_tuning.sweep.trials import Trials
 
 
 def report(
@@ -28,60 +28,71 @@ def report(
 ) -> None:
     """Write what a sweep found as one HTML page that opens without a network."""
     from cocite.atomic_files import write_atomic
-    from cocite_tuning.report.page import SweepReport, plain, read_trials
-    from cocite_tuning.run.result import Outcome
+    from cocite_tuning.report.contents import SweepReport
+    from cocite_tuning.report.page import render_html
+    from cocite_tuning.sweep.result import SweepResult
+    from cocite_tuning.sweep.trials import read_trials
 
     folder = sweep if sweep.is_dir() else sweep.parent
-    made = SweepReport(read_trials(sweep), outcome=Outcome.read(folder), max_latency_ms=max_latency_ms)
-    best = made.best
+    contents = SweepReport(read_trials(sweep), result=SweepResult.read(folder), max_latency_ms=max_latency_ms)
+    best = contents.best
     path = to or folder / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, made.html())
+    write_atomic(path, render_html(contents))
     err.print(f"written: {path}", highlight=False, soft_wrap=True)
     if json:
-        emit(plain(made) | {"report": path})
+        emit(contents.to_dict() | {"report": path})
         return
-    out.print(f"{made.trials.sweep}: " + ", ".join(f"{key} {value}" for key, value in made.facts.items()))
-    if best is not None and made.chosen is not None:
-        table(f"trial {best.number}, the best", made.chosen.columns, made.chosen.rows)
-        if made.outcome is not None:
-            show_outcome(made.outcome, made.trials)
-        elif made.unconfirmed:
-            out.print(made.unconfirmed)
-    if made.frontier is not None:
+    out.print(
+        f"{contents.trials.sweep}: " + ", ".join(f"{key} {value}" for key, value in contents.facts.items())
+    )
+    if best is not None and contents.chosen is not None:
+        table(f"trial {best.number}, the best", contents.chosen.columns, contents.chosen.rows)
+        if contents.result is not None:
+            show_result(contents.result, contents.trials)
+        elif contents.unconfirmed:
+            out.print(contents.unconfirmed)
+    if contents.frontier is not None:
         table(
-            "speed against quality: no trial beats these in both", made.frontier.columns, made.frontier.rows
+            "speed against quality: no trial beats these in both",
+            contents.frontier.columns,
+            contents.frontier.rows,
         )
-        for part in made.depths:
+        for part in contents.depths:
             table(f"by {part.columns[0]}", part.columns, part.rows)
-    found = made.importance
-    if found is not None:
-        rows = [[name, f"{loss:.3f}", f"{deviation:.3f}"] for name, loss, deviation in found.parameters]
-        table(f"importance, from {found.trials} trials", ["parameter", "loss of R²", "±"], rows)
-        if not found.trusted:
+    importance = contents.importance
+    if importance is not None:
+        rows = [[name, f"{loss:.3f}", f"{deviation:.3f}"] for name, loss, deviation in importance.parameters]
+        table(f"importance, from {importance.trials} trials", ["parameter", "loss of R²", "±"], rows)
+        if not importance.trusted:
             out.print(
                 "The forest explains too little of the metric for this order to mean much.", style="dim"
             )
 
 
-def show_outcome(outcome: Outcome, trials: Trials, verdict: Verdict | None = None) -> None:
-    """Print what the best trial is worth on other queries, what became of it as a contender, and how it is used.
+def show_result(result: SweepResult, trials: Trials, promotion: PromotionResult | None = None) -> None:
+    """Print how the best trial compares with the default and with the champion, and the commands that use it.
 
-    The commands are a recommendation only where neither says that what was there before stays.
+    The heading recommends the commands unless one of the two comparisons says that the default or the champion stays.
+
+    Args:
+        result: of the sweep.
+        trials: of the sweep.
+        promotion: who holds the champion's alias; None where the sweep has no champion.
     """
-    from cocite_tuning.run.result import confirmed, use_heading
+    from cocite_tuning.sweep.result import confirmation_sentence, usage_heading
 
-    told = outcome.why_not
-    if outcome.confirmation is not None:
-        told = confirmed(outcome.confirmation, trials.metric, trials.mode)
-    if told:
-        out.print(told)
-    if verdict is not None:
-        out.print(verdict.sentence())
-    if outcome.commands:
-        lost = outcome.default_stays(trials.mode) or (verdict is not None and not verdict.won)
-        out.print(f"{use_heading(not lost)}:")
-        for line in outcome.commands:
+    sentence = result.why_not
+    if result.confirmation is not None:
+        sentence = confirmation_sentence(result.confirmation, trials.metric, trials.mode)
+    if sentence:
+        out.print(sentence)
+    if promotion is not None:
+        out.print(promotion.sentence())
+    if result.commands:
+        stays = result.default_stays(trials.mode) or (promotion is not None and not promotion.won)
+        out.print(f"{usage_heading(not stays)}:")
+        for line in result.commands:
             out.print(f"  {line}", soft_wrap=True)
-    for note in outcome.notes:
+    for note in result.notes:
         out.print(note)

@@ -1,4 +1,4 @@
-"""The trials as the report looks at them: which compare with each other, and their parameters as columns."""
+"""The trials of a report: those that can be compared with each other, and their parameters as columns."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite_tuning.run.trials import LATENCY, Trial, Trials
+from cocite_tuning.report.formatting import format_value
+from cocite_tuning.sweep.trials import LATENCY, Trial, Trials
 
 SPREAD, LOW_QUARTER = 30.0, 0.1
-"""Positive values are shown on a logarithmic axis where the greatest is so many times the least, and a quarter of the
-distinct ones lie below so much of the greatest: of values drawn evenly, a tenth does."""
+"""Positive values have a logarithmic axis if the greatest is ``SPREAD`` times the least, and a quarter of the distinct
+ones lie below ``LOW_QUARTER`` of the greatest; of values drawn uniformly only a tenth does."""
 FEW_LEVELS = 8
-"""So many distinct values of a number may stand side by side, each in its place."""
-DEFAULT = "default"
-"""How a trial without parameters is called: the thing as it is."""
+"""A number with at most this many distinct values may have one tick for each."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,17 @@ class Column:
 
     Attributes:
         name: of the parameter.
-        label: its name in a figure: so much of the end of the dotted name as tells it from the others.
-        values: as the trials have them; None where a condition did not hold.
-        levels: the values of a parameter that is no number, in order of their first letters; those of one whose few
-            values are 0 and numbers of several orders of magnitude, which no axis has room for, in their own order;
+        label: its name in a figure: the shortest end of the dotted name that no other parameter shares.
+        values: of the trials; None where a condition did not hold.
+        levels: the values of a parameter that is no number, in alphabetical order; those of a number whose few values
+            are 0 and several orders of magnitude, which neither a linear nor a logarithmic axis shows, ascending;
             empty for other numbers.
+
+    Example:
+        >>> trials = [Trial(number=i, params={"loop.l2": value}) for i, value in enumerate((0, 1e-7, 1e-4, 1e-2))]
+        >>> column = Column.of("loop.l2", trials)
+        >>> column.label, column.levels, column.numbers.tolist()
+        ('l2', ('0', '1e-07', '0.0001', '0.01'), [0.0, 1.0, 2.0, 3.0])
     """
 
     name: str
@@ -42,34 +47,36 @@ class Column:
 
     @classmethod
     def of(cls, name: str, trials: Sequence[Trial], others: Collection[str] = ()) -> Column:
-        """A parameter of some trials; ``others`` are the names that its label must differ from."""
+        """The column of a parameter; ``others`` are the names that its label must differ from."""
         label = _label(name, others)
         values = tuple(trial.params.get(name) for trial in trials)
         if all(_is_number(value) for value in values if value is not None):
             known = {value for value in values if value is not None}
             few = 0 in known and len(known) <= FEW_LEVELS
             steep = few and cls(name, label, tuple(known - {0}), ()).logarithmic
-            return cls(name, label, values, tuple(shown(value) for value in sorted(known)) if steep else ())
+            return cls(
+                name, label, values, tuple(format_value(value) for value in sorted(known)) if steep else ()
+            )
         return cls(
-            name, label, values, tuple(sorted({shown(value) for value in values if value is not None}))
+            name, label, values, tuple(sorted({format_value(value) for value in values if value is not None}))
         )
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """(n,) the values, or the places of their levels; NaN where there is none."""
+        """(n,) the values, or the indices of their levels; NaN where a trial has no value."""
         if not self.levels:
             return np.array([math.nan if value is None else value for value in self.values], np.float64)
-        place = {level: i for i, level in enumerate(self.levels)}
-        return np.array([math.nan if v is None else place[shown(v)] for v in self.values], np.float64)
+        index = {level: i for i, level in enumerate(self.levels)}
+        return np.array([math.nan if v is None else index[format_value(v)] for v in self.values], np.float64)
 
     @property
     def known(self) -> NDArray[np.float64]:
-        """The numbers that are there."""
+        """The numbers of the trials that have one."""
         return self.numbers[~np.isnan(self.numbers)]
 
     @property
     def varies(self) -> bool:
-        """Whether two trials differ in it, or one has it and another does not."""
+        """Whether two trials differ in this parameter, or one has it and another does not."""
         return len(np.unique(self.known)) + (len(self.known) < len(self.values)) > 1
 
     @property
@@ -82,24 +89,32 @@ class Column:
 
 
 class View:
-    """The trials of a sweep, those that compare with each other apart.
+    """The trials of a sweep, with a selection of those whose metrics can be compared.
 
-    A stopped trial's metric is of another step, and a short training's of another phase; so what is compared are the
+    A stopped trial's metric is of an earlier step, and a short training's of another phase; so the selection holds the
     finished trials of the phase that has most of them.
 
     Attributes:
         all: the sweep's trials.
+        phase: of the selected trials.
         baseline: the finished trial without parameters, if there is one.
         compared: the finished trials with parameters, in order of their number.
         columns: their parameters that vary.
+
+    Example:
+        >>> done = [Trial(number=i, params={"k1": float(i)}, metrics={"MRR": i / 10}) for i in range(3)]
+        >>> stopped = Trial(number=3, params={"k1": 9.0}, metrics={"MRR": 0.9}, state="stopped")
+        >>> view = View(Trials(sweep="s", metric="MRR", trials=(*done, stopped)))
+        >>> [trial.number for trial in view.compared], view.values.tolist(), view.order.tolist()
+        ([0, 1, 2], [0.0, 0.1, 0.2], [0, 1, 2])
     """
 
     def __init__(self, trials: Trials) -> None:
         self.all = trials
-        done = [t for t in trials.trials if t.state == "finished" and math.isfinite(trials.value(t))]
-        phases = [trial.phase for trial in done]
+        finished = [t for t in trials.trials if t.state == "finished" and math.isfinite(trials.value(t))]
+        phases = [trial.phase for trial in finished]
         main = max(dict.fromkeys(phases), key=phases.count, default="")
-        same = [trial for trial in done if trial.phase == main]
+        same = [trial for trial in finished if trial.phase == main]
         self.phase = main
         self.baseline = next((trial for trial in same if not trial.params), None)
         self.compared = [trial for trial in same if trial.params]
@@ -109,7 +124,7 @@ class View:
 
     @property
     def metric(self) -> str:
-        """What was optimised."""
+        """The name of the metric that the sweep optimises."""
         return self.all.metric
 
     @cached_property
@@ -119,7 +134,7 @@ class View:
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """(n,) the compared trials, worst first: the best are drawn last and lie on top."""
+        """(n,) the compared trials, worst first, so that figures draw the best ones last, on top."""
         return np.argsort(self.values if self.all.mode == "max" else -self.values, kind="stable")
 
     def metrics(self, name: str) -> NDArray[np.float64]:
@@ -127,12 +142,12 @@ class View:
         return np.array([trial.metrics.get(name, math.nan) for trial in self.compared], np.float64)
 
     @property
-    def costed(self) -> bool:
-        """Whether the trials say how long a query takes."""
+    def has_latency(self) -> bool:
+        """Whether all compared trials have a latency."""
         return bool(self.compared) and all(LATENCY in trial.metrics for trial in self.compared)
 
     def frontier(self) -> list[Trial]:
-        """The trials that no other beats in both quality and latency, the fastest first."""
+        """The trials that no other trial beats in both quality and latency, fastest first."""
         sign = -1.0 if self.all.mode == "max" else 1.0
         pool = [*self.compared, *([self.baseline] if self.baseline else [])]
         pool = [trial for trial in pool if math.isfinite(trial.metrics.get(LATENCY, math.nan))]
@@ -144,7 +159,7 @@ class View:
         return result
 
     def best_by(self, column: Column) -> list[tuple[Any, Trial]]:
-        """For each value of a parameter the best trial that has it, values ascending."""
+        """For each value of a parameter, ascending, the best trial that has it."""
         best: dict[float, Trial] = {}
         for i in self.order.tolist():
             if not math.isnan(column.numbers[i]):
@@ -152,31 +167,8 @@ class View:
         return [(best[number].params[column.name], best[number]) for number in sorted(best)]
 
 
-def shown(value: Any) -> str:
-    """A parameter or a metric in a cell."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)
-
-
-def measured(value: float | None) -> str:
-    """A metric in a cell: of shares four places, so that a column's stand under one another."""
-    if value is None or not 0.001 <= abs(value) < 1:
-        return shown(value)
-    return f"{value:.4f}"
-
-
-def described(trial: Trial) -> str:
-    """The parameters of a trial in a line."""
-    return ", ".join(f"{name} {shown(value)}" for name, value in trial.params.items()) or DEFAULT
-
-
 def _label(name: str, others: Collection[str]) -> str:
-    """The shortest end of a dotted name that no other name ends with."""
+    """The shortest end of a dotted name that no other name ends with, at a dot."""
     parts = name.split(".")
     for count in range(1, len(parts)):
         end = ".".join(parts[-count:])

@@ -1,1 +1,1 @@
-"""Running a sweep: the driver, its trials, and what becomes of the best."""
+"""Running a sweep: its plan, its trials, and what is made of the best one."""

@@ -1,60 +1,55 @@
-"""A sweep from its file to its champion.
+"""Runs a sweep from its plan to its result.
 
-Everything that can be refused is refused before anything starts; then what the trials share is made, the trials are
-run (:mod:`cocite_tuning.run.on_ray`; light ones in this process), the best of them in full where the sweep has a
-protocol for that, and the best model contends for its alias.
+The driver prepares what the trials share, runs the trials, makes the best of them usable, writes the report, and lets
+the best model take its registered alias if it is better than the present holder.
 """
 
 from __future__ import annotations
 
-import math
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from cocite.corpus.store import Corpus
-from cocite.destinations import check_folder_destination
-from cocite.errors import CociteError, ConfigError, InputError
-from cocite.evaluation.significance import Comparison
-from cocite.manifests import MANIFEST
-from cocite.pipeline.components import MEMBERS
+from cocite.errors import CociteError
 from cocite.write_errors import writing_to
 from cocite_jobs import tracking
 from cocite_jobs.storage.cache import fetch_local
-from cocite_tuning.run.champion import Verdict, contend
-from cocite_tuning.run.mlflow_logger import Recorder
-from cocite_tuning.run.result import Outcome
-from cocite_tuning.run.trial_runner import Conductor, Listener, from_sampler, in_turn
-from cocite_tuning.run.trial_store import Ledger
-from cocite_tuning.run.trials import LATENCY, Trial, Trials
-from cocite_tuning.studies.study import Study
-from cocite_tuning.studies.training import TrainingStudy, linked
-from cocite_tuning.studies.usage import Locations, Usable, Usage
-from cocite_tuning.sweep.sampler import Sampler
-from cocite_tuning.sweep.spaces import Space
-from cocite_tuning.sweep.sweep import SchedulerSettings, Sweep, checked_space
+from cocite_tuning.run.best_trial import link_model, make_result, write_sweep_report
+from cocite_tuning.run.callback import SweepCallback
+from cocite_tuning.run.champion import promote_if_better
+from cocite_tuning.run.mlflow_logger import MlflowLogger
+from cocite_tuning.run.phases import run_phases
+from cocite_tuning.run.plan import SweepPlan
+from cocite_tuning.run.trial_store import TrialStore
+from cocite_tuning.sweep.promotion import PromotionResult
+from cocite_tuning.sweep.result import SweepResult
+from cocite_tuning.sweep.trials import LATENCY, Trials
 
 EXPERIMENT = "tune"
-BEST = "best"
-"""Folder of a sweep that holds the best trial's model, or what else it leaves to be used."""
+IN_PROCESS_FLUSH_S = 1.0
+"""Seconds between two writes of in-process trials' files; a sweep that dies repeats the trials of that time."""
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How and where to sweep.
+class SweepOptions:
+    """How and where a sweep runs.
 
     Attributes:
-        start: ``new``: only where no sweep is; ``resume``: go on with the one that is there; ``fresh``: in its stead.
+        start: ``new``: only where there is no sweep; ``resume``: continue the sweep that is there; ``fresh``: replace
+            it.
         address: of a running Ray cluster; None: see :func:`cocite_jobs.cluster.connection.ray_connection`.
         wait: wait for resources that the cluster does not have yet.
-        verbose: let Ray's own log through.
-        max_latency_ms: the best trial is the best of those that need no more a query.
+        verbose: show Ray's own log.
+        max_latency_ms: the best trial is the best of those within so many milliseconds per query.
         tracking: where MLflow's runs are kept.
+
+    Example:
+        >>> options = SweepOptions(start="resume", max_latency_ms=50)
+        >>> options.address is None  # a private Ray, unless RAY_ADDRESS names one
+        True
     """
 
     start: Literal["new", "resume", "fresh"] = "new"
@@ -66,287 +61,110 @@ class Manner:
 
 
 @dataclass(frozen=True)
-class Swept:
-    """What a sweep gives.
+class FinishedSweep:
+    """A sweep that has run to its end.
 
     Attributes:
         folder: of the sweep.
         trials: all of them.
-        best: the best one, what it is worth on queries that no trial saw, and how it is used.
-        model: a folder with its model; None: it trained none.
-        verdict: what became of it as a contender; None: it was none.
-        report: the page of the sweep.
+        best: the best trial, with its comparison on held-out queries and the commands that use it.
+        model: the folder of its model; None where the study trains none.
+        promotion: who holds the champion's alias now; None where the sweep has no champion.
+        report: the sweep's page.
         run_id: MLflow's id of the sweep's run; empty without tracking.
+
+    Example:
+        What ``cocite tune run`` prints at the end of a sweep:
+
+        >>> best = SweepResult(number=7, params={"k1": 2.1}, metrics={"MRR": 0.31}, commands=("cocite index build",))
+        >>> trials = Trials(sweep="words", metric="MRR", trials=(best,))
+        >>> finished = FinishedSweep(
+        ...     Path("sweeps/words"), trials, best, None, None, Path("sweeps/words/report.html"), run_id=""
+        ... )
+        >>> finished.trials.value(finished.best), finished.best.commands[0]
+        (0.31, 'cocite index build')
     """
 
     folder: Path
     trials: Trials
-    best: Outcome
+    best: SweepResult
     model: Path | None
-    verdict: Verdict | None
+    promotion: PromotionResult | None
     report: Path
     run_id: str
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A sweep that can begin: what can be refused was refused."""
-
-    sweep: Sweep
-    study: Study
-    space: Space
-    corpus: str
-    to: Path
-
-
-def planned(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Plan:
-    """Look at all of a sweep before anything starts.
+def run_sweep(
+    plan: SweepPlan, options: SweepOptions | None = None, callback: SweepCallback | None = None
+) -> FinishedSweep:
+    """Run a sweep, or continue it, to its end.
 
     Args:
-        sweep: from its file.
-        corpus: path or URI of the corpus store.
-        to: folder of the sweep; under Ray on several nodes, one that all see.
-        here: whether it is to run here; else nobody looks for the corpus.
+        plan: of the sweep.
+        options: how and where it runs.
+        callback: called as it progresses.
 
     Raises:
-        ConfigError: the space names a key that the study does not know, or a value that it does not take.
-        InputError: parts of the sweep do not fit one another.
-    """
-    check_folder_destination(to)
-    store = fetch_local(corpus) if here else Path(corpus)
-    study: Study = sweep.study.open(store, to / "shared")  # type: ignore[attr-defined]
-    if isinstance(study, TrainingStudy):
-        resources = sweep.resources
-        study = replace(
-            study, corpus=corpus, workers=resources.workers, cpus=resources.cpus, gpus=resources.gpus
-        )
-    elif sweep.champion is not None:
-        raise ConfigError("only what trains a model has a champion", where="champion", hint="leave it out")
-    if study.light and sweep.scheduler.kind != "none":
-        raise ConfigError(
-            "its trials are over before one could be ended", where="scheduler.kind", hint="none"
-        )
-    if sweep.champion is not None:
-        sweep.champion.check()
-    return Plan(sweep, study, checked_space(sweep, study), corpus, to)
-
-
-def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = None) -> Swept:
-    """Run a sweep, or go on with it, to its end.
-
-    Raises:
-        InputError: there is a sweep in the folder already, or none to resume.
-        BusyError: another process is at the sweep.
+        InputError: the folder already holds a sweep, or none that could be resumed.
+        BusyError: another process runs the sweep.
         CociteError: no trial finished, or the folder's disk is full or may not be written.
     """
-    manner, listener = manner or Manner(), listener or Listener()
+    options, callback = options or SweepOptions(), callback or SweepCallback()
     sweep, study = plan.sweep, plan.study
-    store = Corpus.open(fetch_local(plan.corpus))
+    corpus = Corpus.open(fetch_local(plan.corpus))
     with ExitStack() as stack:
         stack.enter_context(writing_to(plan.to))
-        ledger = stack.enter_context(
-            Ledger.opened(plan.to, sweep, store.version, start=manner.start, patient=study.light)
+        flush_interval = IN_PROCESS_FLUSH_S if study.in_process else 0.0
+        store = stack.enter_context(
+            TrialStore.opened(
+                plan.to, sweep, corpus.version, start=options.start, flush_interval=flush_interval
+            )
         )
         run = stack.enter_context(
             tracking.run(
                 sweep.name,
                 experiment=EXPERIMENT,
                 params=sweep.model_dump(mode="json", by_alias=True, exclude={"space"}),
-                tags={"corpus": store.version, "kind": sweep.kind, "sweep": str(plan.to.absolute())},
-                tracking=manner.tracking,
-                resume=ledger.run_id,
+                tags={"corpus": corpus.version, "kind": sweep.kind, "sweep": str(plan.to.absolute())},
+                tracking=options.tracking,
+                resume=store.run_id,
             )
         )
-        ledger.keep_run(run.id)
-        recorder = Recorder(run, resumed=manner.start == "resume")
-        stack.callback(recorder.close)
-        if not study.light:
-            stack.enter_context(_ray(manner))
-        listener.stage("preparing", 0)
+        store.set_run_id(run.id)
+        mlflow_logger = MlflowLogger(run, resumed=options.start == "resume")
+        stack.callback(mlflow_logger.close)
+        if not study.in_process:
+            stack.enter_context(_connected_to_ray(options))
+        callback.on_stage("preparing", 0)
         study.prepare()
-        _phases(plan, manner, ledger, recorder, listener)
-        trials = ledger.trials
+        run_phases(plan, store, mlflow_logger, callback, wait=options.wait)
+        trials = store.trials
         if not trials.ranked:
             raise _none_finished(trials, plan.to)
-        limit = {LATENCY: manner.max_latency_ms} if manner.max_latency_ms is not None else None
-        best = trials.best(at_most=limit)
-        listener.stage("what the best one is worth", 0)
-        model = _model_of(best, ledger)
-        outcome = _outcome(plan, best, trials)
-        outcome.write(plan.to)
-        listener.stage("the report", 0)
-        report = _keep(run, plan, trials, outcome, manner.max_latency_ms)
-        verdict = None
+        limits = {LATENCY: options.max_latency_ms} if options.max_latency_ms is not None else None
+        best = trials.best(at_most=limits)
+        callback.on_stage("what the best one is worth", 0)
+        model = link_model(best, store)
+        result = make_result(plan, best, trials)
+        result.write(plan.to)
+        callback.on_stage("the report", 0)
+        report = write_sweep_report(run, plan, trials, result, options.max_latency_ms)
+        promotion = None
         if sweep.champion is not None and model is not None:
-            listener.stage("against the champion", 0)
-            verdict = contend(sweep.champion, model, store, manner.tracking, run)
-        return Swept(plan.to, trials, outcome, model, verdict, report, run.id)
-
-
-def _phases(plan: Plan, manner: Manner, ledger: Ledger, recorder: Recorder, listener: Listener) -> None:
-    """All trials; of a protocol in two phases, the short ones and then the best in full."""
-    sweep, protocol, metric = plan.sweep, plan.sweep.protocol, plan.sweep.metric
-    minutes = sweep.budget.minutes
-    until = time.monotonic() + 60 * minutes if minutes else math.inf
-    sampler = Sampler(plan.space, sweep.search, mode=metric.mode, seed=sweep.seed)
-    first: Literal["", "short"] = "short" if protocol else ""
-    for trial in ledger.of(first):
-        value = ledger.trials.value(trial) if trial.state != "failed" else math.nan
-        sampler.tell(trial.number, trial.params, value)
-    for number, begun in sorted(ledger.under_way.items()):
-        if begun.phase == first:
-            sampler.expect(number, begun.params)
-    conductor = Conductor(
-        ledger,
-        recorder,
-        from_sampler(sampler, sweep.start),
-        total=sweep.budget.trials,
-        phase=first,
-        fixed=protocol.short if protocol else None,
-        until=until,
-        sampler=sampler,
-        listener=listener,
-    )
-    _run(plan, manner, conductor, sweep.scheduler)
-    if protocol is None:
-        return
-    short = Trials(sweep=sweep.name, metric=metric.name, mode=metric.mode, trials=tuple(ledger.of("short")))
-    taken = [trial.params for trial in ledger.of("full")]
-    taken += [each.params for each in ledger.under_way.values() if each.phase == "full"]
-    chosen = taken + [t.params for t in short.ranked[: protocol.best] if t.params not in taken]
-    conductor = Conductor(
-        ledger,
-        recorder,
-        in_turn(chosen),
-        total=len(chosen),
-        phase="full",
-        fixed=protocol.full,
-        until=until,
-        listener=listener,
-    )
-    _run(plan, manner, conductor, SchedulerSettings())
-
-
-def _run(plan: Plan, manner: Manner, conductor: Conductor, scheduler: SchedulerSettings) -> None:
-    """The trials of a phase."""
-    conductor.listener.stage(f"{conductor.phase} trials".strip(), conductor.left)
-    if plan.study.light:
-        _run_here(plan.study, conductor)
-        return
-    from cocite_tuning.run.on_ray import run_on_ray
-
-    scratch = plan.to / ".tune"
-    try:
-        run_on_ray(plan.study, conductor, plan.sweep, scheduler=scheduler, scratch=scratch, wait=manner.wait)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        conductor.ledger.prune()
-
-
-def _run_here(study: Study, conductor: Conductor) -> None:
-    """Light trials, one after another in this process."""
-    metric = conductor.ledger.sweep.metric.name
-    while (order := conductor.next()) is not None:
-        number = order.number
-        conductor.begin(number)
-        try:
-            final = study.run(
-                order.params,
-                lambda metrics, step, number=number: conductor.tell(number, metrics, step),  # type: ignore[misc]
-                conductor.ledger.trial_folder(number),
-            )
-        except CociteError as error:
-            conductor.end(number, "failed", {}, str(error))
-            continue
-        if metric not in final:
-            raise ConfigError(f"a trial ends with no metric {metric!r}", where="metric.name",
-                              hint=f"it has {', '.join(sorted(final))}")  # fmt: skip
-        conductor.end(number, "finished", final)
+            callback.on_stage("against the champion", 0)
+            promotion = promote_if_better(sweep.champion, model, corpus, options.tracking, run)
+        return FinishedSweep(plan.to, trials, result, model, promotion, report, run.id)
 
 
 @contextmanager
-def _ray(manner: Manner) -> Iterator[None]:
-    from cocite_jobs.cluster.connection import ray_connection
+def _connected_to_ray(options: SweepOptions) -> Iterator[None]:
+    from cocite_jobs.cluster.connection import ray_connection  # Ray takes seconds to import
 
-    with ray_connection(manner.address, verbose=manner.verbose):
+    with ray_connection(options.address, verbose=options.verbose):
         yield
-
-
-def _keep(
-    run: tracking.Run, plan: Plan, trials: Trials, outcome: Outcome, max_latency_ms: float | None
-) -> Path:
-    """Write the report beside the trials, and keep it and the sweep's files in its run; returns the page."""
-    from cocite_tuning.report.page import write_artifacts, write_report
-
-    page = write_report(trials, plan.to / "report.html", outcome=outcome, max_latency_ms=max_latency_ms)
-    if run.id:
-        with tempfile.TemporaryDirectory(prefix="cocite-report-") as folder:
-            write_artifacts(trials, folder, outcome=outcome, max_latency_ms=max_latency_ms)
-            run.artifact(folder, folder="report")
-        run.artifact(plan.to / "sweep.json")
-        if outcome.confirmation is not None:
-            c = outcome.confirmation
-            run.log({"held_out.best": c.mean, "held_out.default": c.other, "held_out.p": c.p}, None)
-    return page
-
-
-@runtime_checkable
-class _Confirming(Protocol):
-    """A study that keeps queries from its trials."""
-
-    def confirm(self, params: Mapping[str, Any], metric: str) -> Comparison: ...
-
-
-def _outcome(plan: Plan, best: Trial, trials: Trials) -> Outcome:
-    """The best trial, against the default on queries that no trial saw, and with what it takes to use it."""
-    study, protocol = plan.study, plan.sweep.protocol
-    fixed = {"short": protocol.short, "full": protocol.full}.get(best.phase, {}) if protocol else {}
-    params = {**fixed, **best.params}
-    folder = plan.to / BEST
-    confirmation: Comparison | None = None
-    why_not, usage = "", Usage()
-    if not params and not isinstance(study, TrainingStudy):
-        usage = Usage(
-            notes=("The default is the best of those that were tried: there is nothing to change.",)
-        )
-    else:
-        confirmation, why_not = _confirmed(study, params, trials.metric)
-        if isinstance(study, Usable):
-            study.leave(params, folder)
-            usage = study.usage(params, Locations(plan.corpus, plan.to, folder))
-    return Outcome(
-        **best.model_dump(),
-        confirmation=confirmation,
-        why_not=why_not,
-        commands=usage.commands,
-        notes=usage.notes,
-    )
-
-
-def _confirmed(study: Study, params: Mapping[str, Any], metric: str) -> tuple[Comparison | None, str]:
-    """A choice against the default on queries that no trial saw; where there is no telling, why."""
-    if not isinstance(study, _Confirming):
-        return None, ""
-    try:
-        return study.confirm(params, metric), ""
-    except InputError as error:  # none were kept, or what is optimised is none of a query's metrics
-        return None, f"Not compared with the default on other queries: {error.message}."
 
 
 def _none_finished(trials: Trials, folder: Path) -> CociteError:
     errors = [trial.error for trial in trials.trials if trial.error]
     why = f"; the last one failed: {errors[-1]}" if errors else ""
     return CociteError(f"no trial finished with the metric {trials.metric!r}{why}", where=str(folder))
-
-
-def _model_of(best: Trial, ledger: Ledger) -> Path | None:
-    """The best trial's model folder, without what is not part of a model; None: it trained none."""
-    source, target = ledger.trial_folder(best.number), ledger.folder / BEST
-    shutil.rmtree(target, ignore_errors=True)  # another trial's, of the same sweep with fewer trials
-    parts = [source / name for name in MEMBERS if (source / name / MANIFEST).is_file()]
-    if not parts:
-        return None
-    target.mkdir()
-    for part in parts:
-        linked(part, target)
-    return target

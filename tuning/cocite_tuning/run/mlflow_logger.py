@@ -1,44 +1,58 @@
-"""A sweep in MLflow: a run for the sweep, and within it a run for each trial, however often either was taken up."""
+"""Logs a sweep to MLflow: one run for the sweep and one within it for each trial, however often either is resumed."""
 
 from __future__ import annotations
 
 from cocite_jobs.tracking import Run
-from cocite_tuning.run.trial_store import Begun
-from cocite_tuning.run.trials import Trial, Trials
+from cocite_tuning.run.trial_store import RunningTrial
+from cocite_tuning.sweep.trials import Trial, Trials
 
 
-class Recorder:
-    """Keeps the trials of a sweep in its run.
+class MlflowLogger:
+    """Logs the trials of a sweep as runs within the sweep's run.
 
     Args:
-        run: the sweep's own.
-        resumed: whether trials may have runs from before, known to the ledger or not.
+        run: of the sweep; one without an id logs nothing.
+        resumed: whether trials may have runs from before, whether or not the trial store has their ids.
+
+    Example:
+        Without tracking, a sweep's run has no id, and neither have its trials':
+
+        >>> logger = MlflowLogger(Run())
+        >>> logger.start(RunningTrial(0, {"k1": 1.2}))
+        ''
+        >>> logger.log_metrics(0, {"MRR": 0.2}, step=1)
+        >>> logger.close()
     """
 
     def __init__(self, run: Run, *, resumed: bool = False) -> None:
         self.run = run
-        self._known = run.children() if resumed else {}
+        self._earlier_ids = run.children() if resumed else {}
         self._open: dict[int, Run] = {}
 
-    def begin(self, begun: Begun) -> str:
-        """Begin, or take up again, the run of a trial; returns its id."""
-        if begun.number not in self._open:
-            name = f"trial {begun.number:04d}"
-            tags = {"phase": begun.phase} if begun.phase else {}
-            child = self.run.child(name, begun.params, tags=tags, resume=self._known.get(name, ""))
-            self._open[begun.number] = child
-            for step, metrics in begun.curve:  # what was told but not kept when the driver died
-                child.log(metrics, step)
-        return self._open[begun.number].id
+    def start(self, trial: RunningTrial) -> str:
+        """Start or resume the run of a trial.
 
-    def tell(self, number: int, metrics: dict[str, float], step: int) -> None:
-        """Metrics at a step of a trial."""
+        Returns:
+            The run's id.
+        """
+        if trial.number not in self._open:
+            name = f"trial {trial.number:04d}"
+            tags = {"phase": trial.phase} if trial.phase else {}
+            child = self.run.child(name, trial.params, tags=tags, resume=self._earlier_ids.get(name, ""))
+            self._open[trial.number] = child
+            # The trial store may hold metrics that did not reach MLflow before the driver died.
+            for step, metrics in trial.curve:
+                child.log(metrics, step)
+        return self._open[trial.number].id
+
+    def log_metrics(self, number: int, metrics: dict[str, float], step: int) -> None:
+        """Log metrics at a step of a trial."""
         self._open[number].log(metrics, step)
 
-    def end(self, trial: Trial, trials: Trials) -> None:
-        """Keep what became of a trial, and the best value so far in the sweep's run."""
+    def finish(self, trial: Trial, trials: Trials) -> None:
+        """Log the final metrics and the state of a trial; if it is the best so far, its value in the sweep's run."""
         child = self._open.pop(trial.number)
-        prefix = "best." if trial.curve else ""  # beside a curve of the same name
+        prefix = "best." if trial.curve else ""  # apart from the curve, whose metrics have the same names
         child.log({f"{prefix}{name}": value for name, value in trial.metrics.items()})
         child.tag("state", trial.state)
         if trial.error:
@@ -48,7 +62,7 @@ class Recorder:
             self.run.log({f"best.{trials.metric}": trials.value(trial)}, trial.number)
 
     def close(self) -> None:
-        """The sweep ends, or is interrupted: what is still open was killed."""
+        """End the runs that are still open as killed: the sweep ends or is interrupted."""
         for child in self._open.values():
             child.end("KILLED")
         self._open.clear()

@@ -1,8 +1,8 @@
-"""Trials on Ray: Tune places them, ends the hopeless ones, and takes up those whose process died.
+"""Runs trials on Ray: Tune places them, ends those that lag behind, and restarts those whose process died.
 
-Tune keeps no state of its own that is needed again: which trials there were is in the sweep's folder
-(:mod:`cocite_tuning.run.trial_store`), and a sweep that is resumed is a new run of Tune that is told of them. So it
-does not matter how the driver, or all of Ray, came to its end, nor whether Tune had just written its books.
+Nothing that Tune saves is read again: the trials are in the sweep's folder (:mod:`cocite_tuning.run.trial_store`), and
+a resumed sweep is a new run of Tune whose scheduler and sampler are given the earlier trials. So it does not matter how
+the driver, or all of Ray, ended, nor whether Tune had just saved its state.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.resources import check_resources, worker_capacity
 from cocite_jobs.training.on_ray import reap_placement_groups
-from cocite_tuning.run.trial_runner import Conductor
+from cocite_tuning.run.trial_runner import TrialRunner
 from cocite_tuning.studies.study import Study
 from cocite_tuning.sweep.sweep import MetricSettings, SchedulerSettings, Sweep
 
 VARIABLES = {
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # an interrupt ends the driver as it ends any other command
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a loss between two looks at dev is no decision's ground
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a step between two evaluations reports a loss alone
     "TUNE_GLOBAL_CHECKPOINT_S": "86400",
-    "TUNE_FORCE_TRIAL_CLEANUP_S": "10",  # a trial in the middle of a batch does not hear that it was stopped
-    "RAY_AIR_NEW_OUTPUT": "0",  # the other one prints whatever it is told
+    "TUNE_FORCE_TRIAL_CLEANUP_S": "10",  # a trial in the middle of a batch does not notice that it was stopped
+    "RAY_AIR_NEW_OUTPUT": "0",  # the new output prints every result
     "RAY_CHDIR_TO_TRIAL_DIR": "0",  # a sweep's relative paths mean the same in its trials
 }
-DRIVER = {"memory": 256 * 2**20}
-"""What a trial with workers of its own asks for itself: no CPU, else trials could hold those that workers wait for."""
-DEATH = ("The actor died", "The actor is dead", "actor is temporarily unavailable")
-"""Ray's words for a process that ended without an exception of its own."""
+TRIAL_DRIVER = {"memory": 256 * 2**20}
+"""Resources of the process of a trial that has workers: no CPU, else trials could hold those that workers wait for."""
+PROCESS_DEATH = ("The actor died", "The actor is dead", "actor is temporarily unavailable")
+"""Parts of Ray's messages about a process that ended without a Python exception."""
 STEP, METRICS, FINAL, ERROR = "step", "metrics", "final", "error"
 """Keys of what a trial reports, beside the sweep's metric."""
 
 
 def run_on_ray(
     study: Study,
-    conductor: Conductor,
+    runner: TrialRunner,
     sweep: Sweep,
     *,
     scheduler: SchedulerSettings,
@@ -51,11 +51,11 @@ def run_on_ray(
     """Run all trials of a phase on the Ray that this process is connected to.
 
     Args:
-        study: what a trial does; it travels to the trials' processes.
-        conductor: which trials, and who hears of them.
-        sweep: resources, retries, concurrency.
-        scheduler: who ends trials early.
-        scratch: for Tune's own files, which nobody needs again; a folder that all nodes share.
+        study: runs each trial; it is pickled for the trials' processes.
+        runner: hands out the trials and records them.
+        sweep: its resources, retries and concurrency.
+        scheduler: whether and when trials are ended early.
+        scratch: for Tune's own files, which are not read again; a folder that all nodes share.
         wait: wait for resources that the cluster does not have yet.
 
     Raises:
@@ -63,39 +63,43 @@ def run_on_ray(
     """
     import ray
 
-    needs = WorkerSettings(
+    trial_workers = WorkerSettings(
         count=sweep.resources.workers, cpus=sweep.resources.cpus, gpus=sweep.resources.gpus
     )
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not wait:
-        check_resources(needs, nodes)
-    if not conductor.left:
+        check_resources(trial_workers, nodes)
+    if not runner.remaining:
         return
-    at_once = sweep.budget.concurrency or max(1, worker_capacity(needs, nodes) // sweep.resources.workers)
-    alone = sweep.resources.workers == 1
-    with _environment(VARIABLES), nullcontext() if alone else reap_placement_groups():
+    concurrency = sweep.budget.concurrency or max(
+        1, worker_capacity(trial_workers, nodes) // sweep.resources.workers
+    )
+    single_worker = sweep.resources.workers == 1
+    with _environment(VARIABLES), nullcontext() if single_worker else reap_placement_groups():
         from ray import tune
 
-        # What becomes of each trial is told by who hears of it here.
+        # The callback below reports how each trial ends.
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 
-        own = {"cpu": sweep.resources.cpus, "gpu": sweep.resources.gpus} if alone else DRIVER
+        trial_resources = (
+            {"cpu": sweep.resources.cpus, "gpu": sweep.resources.gpus} if single_worker else TRIAL_DRIVER
+        )
         tune.Tuner(
-            tune.with_resources(_trainable(study, sweep.metric, conductor.ledger.trial_folder), own),
+            tune.with_resources(_trainable(study, sweep.metric, runner.store.trial_folder), trial_resources),
             tune_config=tune.TuneConfig(
-                search_alg=_source(conductor),
-                scheduler=_scheduler(scheduler, sweep.metric, conductor),
-                num_samples=conductor.left,
-                max_concurrent_trials=at_once,
-                reuse_actors=alone,  # a process takes seconds to start; one whose trial failed is not used again
+                search_alg=_searcher(runner),
+                scheduler=_scheduler(scheduler, sweep.metric, runner),
+                num_samples=runner.remaining,
+                max_concurrent_trials=concurrency,
+                reuse_actors=single_worker,  # a process takes seconds to start; Tune replaces one whose trial failed
                 trial_name_creator=lambda trial: f"trial-{trial.config['number']:04d}",
                 trial_dirname_creator=lambda trial: f"{trial.config['number']:04d}",
             ),
             run_config=tune.RunConfig(
-                name=conductor.phase or "trials",
+                name=runner.phase or "trials",
                 storage_path=str(scratch.absolute()),
                 failure_config=tune.FailureConfig(max_failures=sweep.retries),
-                callbacks=[_ears(conductor)],
+                callbacks=[_tune_callback(runner)],
                 verbose=0,
                 log_to_file=False,
             ),
@@ -105,7 +109,7 @@ def run_on_ray(
 def _trainable(
     study: Study, metric: MetricSettings, folder: Callable[[int], Path]
 ) -> Callable[[dict[str, Any]], None]:
-    """What Ray runs for a trial, in a process of its own."""
+    """The function that Ray runs for each trial, in a process of its own."""
 
     def trial(config: dict[str, Any]) -> None:
         from ray import tune
@@ -117,22 +121,22 @@ def _trainable(
         def report(metrics: dict[str, float], step: int) -> None:
             nonlocal best, last
             last = step
-            told: dict[str, Any] = {STEP: step, METRICS: dict(metrics)}
+            result: dict[str, Any] = {STEP: step, METRICS: dict(metrics)}
             value = metrics.get(metric.name)
             if value is not None and value == value:
-                # What a training keeps is its best, so that is what a trial is worth so far.
+                # A training keeps its best weights, so the best value so far is what the trial would end with.
                 best = value if best is None else better(best, value)
-                told[metric.name] = best
-            tune.report(told)
+                result[metric.name] = best
+            tune.report(result)
 
         try:
             final = study.run(config["params"], report, folder(config["number"]))
-        except CociteError as error:  # it would only come again: no retry
+        except CociteError as error:  # a retry would fail alike
             tune.report({STEP: last, ERROR: str(error), FINAL: True})
             return
         if metric.name not in final:
-            known = ", ".join(sorted(final))
-            message = f"a trial ends with no metric {metric.name!r} (it has {known})"
+            names = ", ".join(sorted(final))
+            message = f"a trial ends with no metric {metric.name!r} (it has {names})"
             tune.report({STEP: last, ERROR: message, FINAL: True})
             return
         tune.report({STEP: last, metric.name: final[metric.name], METRICS: final, FINAL: True})
@@ -140,69 +144,69 @@ def _trainable(
     return trial
 
 
-def _source(conductor: Conductor) -> Any:
-    """Where Tune gets its trials from."""
+def _searcher(runner: TrialRunner) -> Any:
+    """The search algorithm through which Tune gets its trials from the runner."""
     from ray.tune.search import Searcher
 
-    class Source(Searcher):  # type: ignore[misc]
-        """Asks the conductor; who also hears what becomes of the trials."""
+    class TrialSearcher(Searcher):  # type: ignore[misc]
+        """Suggests the runner's trials; their results reach the runner through the callback."""
 
         def suggest(self, trial_id: str) -> Any:  # noqa: ARG002
             """The next trial."""
-            order = conductor.next()
-            return Searcher.FINISHED if order is None else {"number": order.number, "params": order.params}
+            spec = runner.next_trial()
+            return Searcher.FINISHED if spec is None else {"number": spec.number, "params": spec.params}
 
         def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
-            """Told elsewhere."""
+            """Do nothing: see the class."""
 
         def save(self, checkpoint_path: str) -> None:
-            """Nothing: see the module."""
+            """Save nothing: see the module."""
 
         def __reduce__(self) -> Any:
-            return Searcher, ()  # Tune pickles what it was started with
+            return Searcher, ()  # Tune pickles its arguments; this state is not read again
 
-    return Source(conductor.ledger.sweep.metric.name, conductor.ledger.sweep.metric.mode)
+    return TrialSearcher(runner.store.sweep.metric.name, runner.store.sweep.metric.mode)
 
 
-def _ears(conductor: Conductor) -> Any:
-    """Hears what Tune tells of the trials."""
+def _tune_callback(runner: TrialRunner) -> Any:
+    """The callback through which Tune's results reach the runner."""
     from ray.tune import Callback
 
-    metric = conductor.ledger.sweep.metric.name
+    metric = runner.store.sweep.metric.name
 
-    class Ears(Callback):  # type: ignore[misc]
-        """Tells the conductor."""
+    class TuneCallback(Callback):  # type: ignore[misc]
+        """Passes each event of a trial to the runner."""
 
         def on_trial_start(self, trial: Any, **_: Any) -> None:
-            conductor.begin(trial.config["number"])
+            runner.start(trial.config["number"])
 
         def on_trial_result(self, trial: Any, result: Mapping[str, Any], **_: Any) -> None:
             if METRICS in result and FINAL not in result:
-                conductor.tell(trial.config["number"], dict(result[METRICS]), int(result[STEP]))
+                runner.report(trial.config["number"], dict(result[METRICS]), int(result[STEP]))
 
         def on_trial_recover(self, trial: Any, **_: Any) -> None:
-            conductor.listener.again(trial.config["number"])
+            runner.callback.on_trial_restart(trial.config["number"])
 
         def on_trial_complete(self, trial: Any, **_: Any) -> None:
             number, last = trial.config["number"], trial.last_result
             if ERROR in last:
-                conductor.end(number, "failed", {}, last[ERROR])
+                runner.finish(number, "failed", {}, last[ERROR])
             elif FINAL in last:
-                conductor.end(number, "finished", last[METRICS])
+                runner.finish(number, "finished", last[METRICS])
             else:
-                conductor.end(number, "stopped", {**last[METRICS], metric: last[metric]})  # its best so far
+                runner.finish(number, "stopped", {**last[METRICS], metric: last[metric]})  # its best so far
 
         def on_trial_error(self, trial: Any, **_: Any) -> None:
-            conductor.end(trial.config["number"], "failed", {}, _sentence(trial.error_file))
+            runner.finish(trial.config["number"], "failed", {}, _last_error(trial.error_file))
 
         def __reduce__(self) -> Any:
             return Callback, ()
 
-    return Ears()
+    return TuneCallback()
 
 
-def _scheduler(settings: SchedulerSettings, metric: MetricSettings, conductor: Conductor) -> Any:
-    """Who ends trials early; told of the curves of the trials before."""
+def _scheduler(settings: SchedulerSettings, metric: MetricSettings, runner: TrialRunner) -> Any:
+    """The scheduler that ends trials early, given the curves of the trials that ended before."""
     from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
 
     if settings.kind == "none":
@@ -214,40 +218,41 @@ def _scheduler(settings: SchedulerSettings, metric: MetricSettings, conductor: C
         max_t=settings.longest,
         grace_period=settings.grace,
         reduction_factor=settings.reduction,
-        stop_last_trials=False,  # a trial's length is its own
+        stop_last_trials=False,  # the recipe decides how long a trial is
     )
     better = max if metric.mode == "max" else min
     sign = 1 if metric.mode == "max" else -1
     (bracket,) = asha._brackets
-    for earlier in conductor.ledger.of(conductor.phase):
+    for earlier in runner.store.ended_in(runner.phase):
         best = None
         for step, metrics in earlier.curve:
             if metric.name in metrics:
                 best = metrics[metric.name] if best is None else better(best, metrics[metric.name])
-                bracket.on_result(_Named(str(earlier.number)), step, sign * best)
+                bracket.on_result(_TrialId(str(earlier.number)), step, sign * best)
     return asha
 
 
-class _Named:
-    """As much of a trial as ASHA looks at."""
+class _TrialId:
+    """The only part of a trial that ASHA reads when it records a result."""
 
     def __init__(self, name: str) -> None:
         self.trial_id = name
 
 
-def _sentence(file: str | None) -> str:
-    """The last error that Tune has written of a trial, in a line."""
+def _last_error(file: str | None) -> str:
+    """The last error in the error file that Tune wrote for a trial, as one line."""
     try:
         text = Path(file or "").read_text(encoding="utf-8", errors="replace").rpartition("Failure # ")[2]
     except OSError:
         return "it failed, and Tune does not say why"
-    if any(words in text for words in DEATH):
+    if any(words in text for words in PROCESS_DEATH):
         return "its process died once more, after all retries"
     return text.strip().splitlines()[-1]
 
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables while the block runs, except those that the user has set."""
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:

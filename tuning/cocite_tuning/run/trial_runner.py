@@ -1,4 +1,4 @@
-"""What the driver of a sweep decides whoever runs the trials: which is next, and what is kept of each."""
+"""What a sweep does for each trial wherever the trials run: it chooses the next one, and records each."""
 
 from __future__ import annotations
 
@@ -8,121 +8,138 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cocite_tuning.run.mlflow_logger import Recorder
-from cocite_tuning.run.trial_store import Ledger, Phase
-from cocite_tuning.run.trials import State, Trial, Trials
+from cocite_tuning.run.callback import SweepCallback
+from cocite_tuning.run.mlflow_logger import MlflowLogger
+from cocite_tuning.run.trial_store import TrialStore
 from cocite_tuning.sweep.sampler import Sampler
+from cocite_tuning.sweep.trials import Phase, State
+
+Draw = Callable[[int, int], dict[str, Any]]
+"""``draw(number, index)``: the parameters of a new trial, by its number in the sweep and its index in the phase."""
 
 
 @dataclass(frozen=True)
-class Order:
-    """A trial to be run.
+class TrialSpec:
+    """A trial that is to be run.
 
     Attributes:
         number: of the trial.
-        params: what was drawn for it, and what its phase sets.
+        params: those that were drawn for it, and those that its phase fixes.
+
+    Example:
+        >>> TrialSpec(4, {"training.epochs": 1, "training.optimizer.learning_rate": 0.01}).params["training.epochs"]
+        1
     """
 
     number: int
     params: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Listener:
-    """Whom a sweep tells of its progress.
+class TrialRunner:
+    """One phase of a sweep: hands out its trials and records what comes of each.
 
-    Attributes:
-        stage: what begins now, and of how many trials it is (0: none).
-        ended: a trial has, and all of the sweep so far.
-        again: a trial is taken up after its process died.
-    """
-
-    stage: Callable[[str, int], None] = lambda *_: None
-    ended: Callable[[Trial, Trials], None] = lambda *_: None
-    again: Callable[[int], None] = lambda *_: None
-
-
-class Conductor:
-    """One phase of a sweep.
+    The trials themselves run elsewhere, in this process (:mod:`~cocite_tuning.run.in_process`) or on Ray
+    (:mod:`~cocite_tuning.run.on_ray`), which call :meth:`next_trial`, :meth:`start`, :meth:`report` and :meth:`finish`.
 
     Args:
-        ledger: keeps its trials.
-        recorder: keeps them in MLflow.
-        draw: parameters for the next new trial, by its number in the sweep and its place in the phase.
+        store: of the sweep's trials.
+        mlflow_logger: of the sweep's trials.
+        draw: the parameters of the next new trial.
         total: trials of the phase, those that ended before included.
         phase: which.
-        fixed: what all its trials are run with besides their own parameters.
-        until: no trial begins after this time, by the monotonic clock.
-        sampler: told of what comes of the trials.
-        listener: told of progress.
+        fixed: the parameters that all trials of the phase have besides their own.
+        until: no trial starts after this time, by the monotonic clock.
+        sampler: learns the value of each trial that ends.
+        callback: called as trials progress.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite_jobs.tracking import Run
+        >>> from cocite_tuning.sweep.sweep import load_sweep
+        >>> with (
+        ...     tempfile.TemporaryDirectory() as folder,
+        ...     TrialStore.opened(Path(folder, "sweep"), load_sweep("bm25"), "v1", start="new") as store,
+        ... ):
+        ...     runner = TrialRunner(store, MlflowLogger(Run()), take_in_turn([{"k1": 1.0}, {"k1": 2.0}]), total=2)
+        ...     while (spec := runner.next_trial()) is not None:
+        ...         runner.start(spec.number)
+        ...         runner.finish(spec.number, "finished", {"MRR": spec.params["k1"] / 10})
+        ...     [trial.params for trial in store.trials.ranked]
+        [{'k1': 2.0}, {'k1': 1.0}]
     """
 
     def __init__(
         self,
-        ledger: Ledger,
-        recorder: Recorder,
-        draw: Callable[[int, int], dict[str, Any]],
+        store: TrialStore,
+        mlflow_logger: MlflowLogger,
+        draw: Draw,
         *,
         total: int,
         phase: Phase = "",
         fixed: Mapping[str, Any] | None = None,
         until: float = math.inf,
         sampler: Sampler | None = None,
-        listener: Listener | None = None,
+        callback: SweepCallback | None = None,
     ) -> None:
-        self.ledger, self.recorder, self.draw, self.total, self.phase = ledger, recorder, draw, total, phase
+        self.store, self.mlflow_logger, self.draw, self.total, self.phase = (
+            store,
+            mlflow_logger,
+            draw,
+            total,
+            phase,
+        )
         self.fixed, self.until, self.sampler = dict(fixed or {}), until, sampler
-        self.listener = listener or Listener()
-        self._waiting = sorted(n for n, begun in ledger.under_way.items() if begun.phase == phase)
-        self._entered = len(ledger.of(phase)) + len(self._waiting)
+        self.callback = callback or SweepCallback()
+        self._to_resume = sorted(n for n, trial in store.running.items() if trial.phase == phase)
+        self._drawn = len(store.ended_in(phase)) + len(self._to_resume)
 
     @property
-    def left(self) -> int:
-        """Trials that are still to be begun, or taken up again."""
-        return max(0, self.total - self._entered) + len(self._waiting)
+    def remaining(self) -> int:
+        """How many trials are still to be started or resumed."""
+        return max(0, self.total - self._drawn) + len(self._to_resume)
 
-    def next(self) -> Order | None:
-        """The next trial, first those that a dead driver left; None: no further one is to begin."""
-        if self._waiting:
-            begun = self.ledger.under_way[self._waiting.pop(0)]
-        elif self._entered < self.total and time.monotonic() < self.until:
-            number = self.ledger.next_number
-            begun = self.ledger.enter(number, self.draw(number, self._entered), self.phase)
-            self._entered += 1
+    def next_trial(self) -> TrialSpec | None:
+        """The next trial, first those that an interrupted sweep left running; None where the phase starts no more."""
+        if self._to_resume:
+            trial = self.store.running[self._to_resume.pop(0)]
+        elif self._drawn < self.total and time.monotonic() < self.until:
+            number = self.store.next_number
+            trial = self.store.add(number, self.draw(number, self._drawn), self.phase)
+            self._drawn += 1
         else:
             return None
-        return Order(begun.number, {**self.fixed, **begun.params})
+        return TrialSpec(trial.number, {**self.fixed, **trial.params})
 
-    def begin(self, number: int) -> None:
-        """A trial runs."""
-        self.ledger.begin(number, self.recorder.begin(self.ledger.under_way[number]))
+    def start(self, number: int) -> None:
+        """Record that a trial runs."""
+        self.store.start(number, self.mlflow_logger.start(self.store.running[number]))
 
-    def tell(self, number: int, metrics: dict[str, float], step: int) -> None:
-        """Metrics at a step of a trial."""
-        self.ledger.tell(number, metrics, step)
-        self.recorder.tell(number, metrics, step)
+    def report(self, number: int, metrics: dict[str, float], step: int) -> None:
+        """Record metrics at a step of a trial."""
+        self.store.add_metrics(number, metrics, step)
+        self.mlflow_logger.log_metrics(number, metrics, step)
 
-    def end(self, number: int, state: State, metrics: Mapping[str, float], error: str = "") -> None:
-        """A trial has ended."""
-        trial = self.ledger.end(number, state, metrics, error)
-        trials = self.ledger.trials
+    def finish(self, number: int, state: State, metrics: Mapping[str, float], error: str = "") -> None:
+        """Record that a trial has ended."""
+        trial = self.store.finish(number, state, metrics, error)
+        trials = self.store.trials
         if self.sampler is not None:
             value = trials.value(trial) if state != "failed" else math.nan
-            self.sampler.tell(number, trial.params, value)
-        # Whoever dies before the last of these does the trial, or what is left of it, again: in the same run.
-        self.recorder.end(trial, trials)
-        self.ledger.save()
-        self.ledger.prune()
-        self.listener.ended(trial, trials)
+            self.sampler.observe(number, trial.params, value)
+        # MLflow before the file: a process that dies in between runs the trial, or what is left of it, again, and
+        # continues its MLflow run. The other way round that run would stay open.
+        self.mlflow_logger.finish(trial, trials)
+        self.store.flush()
+        self.store.prune()
+        self.callback.on_trial_end(trial, trials)
 
 
-def in_turn(given: Sequence[Mapping[str, Any]]) -> Callable[[int, int], dict[str, Any]]:
-    """Draws some given parameters, one after another."""
-    return lambda _, place: dict(given[place])
+def take_in_turn(choices: Sequence[Mapping[str, Any]]) -> Draw:
+    """A :data:`Draw` that takes given parameters one after another."""
+    return lambda _, index: dict(choices[index])
 
 
-def from_sampler(
-    sampler: Sampler, start: Sequence[Mapping[str, Any]]
-) -> Callable[[int, int], dict[str, Any]]:
-    """Draws some given parameters first, then asks the sampler."""
-    return lambda number, place: dict(start[place]) if place < len(start) else sampler.draw(number)
+def draw_after(start: Sequence[Mapping[str, Any]], sampler: Sampler) -> Draw:
+    """A :data:`Draw` that takes the parameters of ``start`` first, and then draws from the sampler."""
+    return lambda number, index: dict(start[index]) if index < len(start) else sampler.draw(number)

@@ -1,7 +1,7 @@
-"""What a sweep keeps on disk: which sweep it is, the trials that ended, and those that are under way.
+"""The trials of a sweep on disk: which sweep it is, the trials that ended, and those that are running.
 
-A sweep that was killed goes on from these files and nothing else. Each is replaced whole; a trial that ended is in
-``trials.json`` before it is struck from ``under_way.json``, so none is lost and none is counted twice.
+A sweep that was killed continues from these files and nothing else. Each is replaced whole; a trial that ended is
+written to ``trials.json`` before it is removed from ``under_way.json``, so none is lost and none is counted twice.
 """
 
 from __future__ import annotations
@@ -21,62 +21,78 @@ from cocite.config import flat
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import read_json
-from cocite_tuning.run.result import FILE as OUTCOME
-from cocite_tuning.run.trials import State, Trial, Trials
+from cocite_tuning.sweep.result import RESULT_FILE
 from cocite_tuning.sweep.sweep import Sweep
+from cocite_tuning.sweep.trials import TRIALS_FILE, Phase, State, Trial, Trials
 
-SWEEP, TRIALS, UNDER_WAY = "sweep.json", "trials.json", "under_way.json"
-FILES, FOLDERS = (TRIALS, UNDER_WAY, OUTCOME), ("trials", "shared", "best")
-"""What lies beside ``sweep.json`` in the folder of a sweep."""
-EVERY_S = 1.0
-"""Seconds between two times that light trials are written: what a death takes along is done again."""
-
-Phase = Literal["", "short", "full"]
-Curve = list[tuple[int, dict[str, float]]]
+SWEEP_FILE, RUNNING_FILE = "sweep.json", "under_way.json"
+BEST = "best"
+"""Folder within a sweep's that holds the best trial's model, or another artifact that uses its parameters."""
+FILES, FOLDERS = (TRIALS_FILE, RUNNING_FILE, RESULT_FILE), ("trials", "shared", BEST)
+"""What a sweep's folder holds besides ``sweep.json``."""
 
 
 @dataclass
-class Begun:
-    """A trial that has begun.
+class RunningTrial:
+    """A trial that was drawn and has not ended.
 
     Attributes:
-        number, params, phase, run_id, curve: as in :class:`~cocite_tuning.run.trials.Trial`.
-        seconds: it took before this process took it up.
-        since: when that was, by the monotonic clock; None: it has not yet.
+        number, params, phase, run_id, curve: as in :class:`~cocite_tuning.sweep.trials.Trial`.
+        seconds: that it ran in earlier processes of the sweep.
+        since: when it started in this process, by the monotonic clock; None: it has not yet.
+
+    Example:
+        >>> RunningTrial(4, {"k1": 1.2}, seconds=90.0).elapsed  # resumed, but not started yet
+        90.0
     """
 
     number: int
     params: dict[str, Any]
     phase: Phase = ""
     run_id: str = ""
-    curve: Curve = field(default_factory=list)
+    curve: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     seconds: float = 0.0
     since: float | None = None
 
     @property
-    def spent(self) -> float:
+    def elapsed(self) -> float:
         """Seconds so far."""
         return self.seconds + (time.monotonic() - self.since if self.since is not None else 0.0)
 
 
-class Ledger:
+class TrialStore:
     """The trials of one sweep, on disk.
 
     Args:
         folder: of the sweep.
-        sweep: which one.
-        patient: whether files are written at most every ``EVERY_S`` seconds.
+        sweep: its settings.
+        flush_interval: seconds that :meth:`flush` lets pass between two writes.
 
     Attributes:
-        done: the trials that ended, by number.
-        under_way: those that have begun, by number.
+        ended: the trials that ended, by number.
+        running: those that were drawn and have not ended, by number.
         run_id: MLflow's id of the sweep's own run.
+
+    Example:
+        A process draws three trials, finishes one and dies; the next one continues with the other two.
+
+        >>> import tempfile
+        >>> from cocite_tuning.sweep.sweep import load_sweep
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     folder, sweep = Path(root, "bm25"), load_sweep("bm25")
+        ...     with TrialStore.opened(folder, sweep, "v1", start="new") as store:
+        ...         for number in range(3):
+        ...             _ = store.add(number, {"k1": float(number)}, "")
+        ...         _ = store.finish(1, "finished", {"MRR": 0.3})
+        ...     with TrialStore.opened(folder, sweep, "v1", start="resume") as store:
+        ...         list(store.ended), list(store.running), store.next_number
+        ([1], [0, 2], 3)
     """
 
-    def __init__(self, folder: Path, sweep: Sweep, *, patient: bool = False) -> None:
-        self.folder, self.sweep, self.patient = folder, sweep, patient
-        self.done: dict[int, Trial] = {}
-        self.under_way: dict[int, Begun] = {}
+    def __init__(self, folder: Path, sweep: Sweep, *, flush_interval: float = 0.0) -> None:
+        self.folder, self.sweep, self.flush_interval = folder, sweep, flush_interval
+        self.ended: dict[int, Trial] = {}
+        self.running: dict[int, RunningTrial] = {}
         self.run_id = ""
         self._identity: dict[str, Any] = {}
         self._written = 0.0
@@ -90,146 +106,148 @@ class Ledger:
         corpus: str,
         *,
         start: Literal["new", "resume", "fresh"],
-        patient: bool,
-    ) -> Iterator[Ledger]:
-        """Take a sweep's folder into use while the block runs; no other process can.
+        flush_interval: float = 0.0,
+    ) -> Iterator[TrialStore]:
+        """Lock a sweep's folder for this process while the block runs, and read what it holds.
 
         Args:
             folder: of the sweep.
-            sweep: which one.
+            sweep: its settings.
             corpus: the corpus' version.
-            start: ``new``: only where no sweep is; ``resume``: only where this one is; ``fresh``: in its stead.
-            patient: see :class:`Ledger`.
+            start: ``new``: only where there is no sweep; ``resume``: only where it is this one; ``fresh``: replace it.
+            flush_interval: see :class:`TrialStore`.
 
         Raises:
-            InputError: what is there is another sweep, or one that the user may want to go on with.
+            InputError: the folder holds another sweep, or with ``new`` one that the user may want to continue.
             NotFoundError: there is nothing to resume.
-            BusyError: another process is at it.
+            BusyError: another process runs the sweep.
         """
-        if start == "resume" and not (folder / SWEEP).is_file():
+        if start == "resume" and not (folder / SWEEP_FILE).is_file():
             raise NotFoundError("holds no sweep to go on with", where=str(folder), hint="leave --resume out")
         _refuse_foreign(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / ".lock"):
-            ledger = cls(folder, sweep, patient=patient)
-            mine = {"sweep": sweep.identity(), "corpus": corpus}
-            known = ledger._known() if start != "fresh" else None
-            if start == "resume" and known is not None:
-                if (other := _difference(known, mine)) is not None:
+            store = cls(folder, sweep, flush_interval=flush_interval)
+            identity = {"sweep": sweep.identity(), "corpus": corpus}
+            recorded = store._read_identity() if start != "fresh" else None
+            if start == "resume" and recorded is not None:
+                if (difference := _difference(recorded, identity)) is not None:
                     raise InputError(
-                        f"holds another sweep: {other}", where=str(folder), hint="name another folder: --to"
+                        f"holds another sweep: {difference}",
+                        where=str(folder),
+                        hint="name another folder: --to",
                     )
-                ledger._read(known)
+                store._read(recorded)
             elif start == "fresh":
-                ledger._clear()
-            elif known is not None:
+                store._clear()
+            elif recorded is not None:
                 raise InputError(
                     "holds a sweep",
                     where=str(folder),
                     hint="pass --resume to go on with it, --fresh to throw it away, or name another folder",
                 )
-            ledger._identity = mine
-            ledger._write_sweep()
+            store._identity = identity
+            store._write_identity()
             try:
-                yield ledger
+                yield store
             finally:
-                ledger.write()
+                store.write()
 
     # -- trials ----------------------------------------------------------------------------------------------
 
     @property
     def trials(self) -> Trials:
-        """All that ended, by number."""
+        """The trials that ended, in order of their number."""
         metric = self.sweep.metric
-        done = tuple(trial for _, trial in sorted(self.done.items()))
-        return Trials(sweep=self.sweep.name, metric=metric.name, mode=metric.mode, trials=done)
+        ended = tuple(trial for _, trial in sorted(self.ended.items()))
+        return Trials(sweep=self.sweep.name, metric=metric.name, mode=metric.mode, trials=ended)
 
     @property
     def next_number(self) -> int:
-        """One that no trial has had."""
-        return max([-1, *self.done, *self.under_way]) + 1
+        """A number that no trial has had."""
+        return max([-1, *self.ended, *self.running]) + 1
 
-    def of(self, phase: Phase) -> list[Trial]:
+    def ended_in(self, phase: Phase) -> list[Trial]:
         """The trials of a phase that ended."""
-        return [trial for _, trial in sorted(self.done.items()) if trial.phase == phase]
+        return [trial for _, trial in sorted(self.ended.items()) if trial.phase == phase]
 
     def trial_folder(self, number: int) -> Path:
-        """Where a trial keeps its files."""
+        """The folder of a trial's own files."""
         return self.folder / "trials" / f"{number:04d}"
 
-    def enter(self, number: int, params: Mapping[str, Any], phase: Phase) -> Begun:
-        """A trial is to begin."""
-        begun = self.under_way[number] = Begun(number, dict(params), phase)
-        self.save()
-        return begun
+    def add(self, number: int, params: Mapping[str, Any], phase: Phase) -> RunningTrial:
+        """Add a trial that was drawn."""
+        trial = self.running[number] = RunningTrial(number, dict(params), phase)
+        self.flush()
+        return trial
 
-    def begin(self, number: int, run_id: str) -> None:
-        """A trial begins, or goes on."""
-        begun = self.under_way[number]
-        begun.run_id, begun.since = run_id, begun.since or time.monotonic()
-        self.save()
+    def start(self, number: int, run_id: str) -> None:
+        """Record that a trial starts or is resumed, and its MLflow run."""
+        trial = self.running[number]
+        trial.run_id, trial.since = run_id, trial.since or time.monotonic()
+        self.flush()
 
-    def keep_run(self, run_id: str) -> None:
-        """Keep the id of the sweep's own MLflow run."""
+    def set_run_id(self, run_id: str) -> None:
+        """Record the id of the sweep's own MLflow run."""
         self.run_id = run_id
-        self._write_sweep()
+        self._write_identity()
 
-    def tell(self, number: int, metrics: Mapping[str, float], step: int) -> None:
-        """Metrics at a step of a trial; those of steps that were told before are passed over."""
-        curve = self.under_way[number].curve
+    def add_metrics(self, number: int, metrics: Mapping[str, float], step: int) -> None:
+        """Add metrics at a step of a trial; a resumed trial repeats earlier steps, whose metrics are ignored."""
+        curve = self.running[number].curve
         if not curve or step > curve[-1][0]:
             curve.append((step, dict(metrics)))
         elif step == curve[-1][0]:
             curve[-1][1].update(metrics)
 
-    def end(self, number: int, state: State, metrics: Mapping[str, float], error: str = "") -> Trial:
-        """A trial has ended; it is to be written (:meth:`save`) once MLflow knows."""
-        begun = self.under_way.pop(number)
+    def finish(self, number: int, state: State, metrics: Mapping[str, float], error: str = "") -> Trial:
+        """Record that a trial has ended. The caller writes it with :meth:`flush`, once MLflow has it."""
+        running = self.running.pop(number)
         trial = Trial(
             number=number,
-            params=begun.params,
+            params=running.params,
             metrics=dict(metrics),
-            curve=tuple(begun.curve),
+            curve=tuple(running.curve),
             state=state,
-            phase=begun.phase,
-            seconds=begun.spent,
-            run_id=begun.run_id,
+            phase=running.phase,
+            seconds=running.elapsed,
+            run_id=running.run_id,
             error=error,
         )
-        self.done[number] = trial
+        self.ended[number] = trial
         return trial
 
     def prune(self) -> None:
-        """Remove the files of all trials that ended but the best, as many as the sweep keeps."""
+        """Remove the files of the trials that ended, except those of the best, as many as the sweep keeps."""
         kept = {trial.number for trial in self.trials.ranked[: self.sweep.keep]}
-        for number in self.done.keys() - kept:
+        for number in self.ended.keys() - kept:
             shutil.rmtree(self.trial_folder(number), ignore_errors=True)
 
     # -- files -----------------------------------------------------------------------------------------------
 
     def write(self) -> None:
         """Write all trials."""
-        self.trials.write(self.folder / TRIALS)
+        self.trials.write(self.folder / TRIALS_FILE)
         entries = []
-        for begun in self.under_way.values():
-            entry = dataclasses.asdict(begun) | {"seconds": begun.spent}
-            del entry["since"]
+        for trial in self.running.values():
+            entry = dataclasses.asdict(trial) | {"seconds": trial.elapsed}
+            del entry["since"]  # a time of this process's clock
             entries.append(entry)
-        write_atomic(self.folder / UNDER_WAY, json.dumps(entries, indent=1) + "\n")
+        write_atomic(self.folder / RUNNING_FILE, json.dumps(entries, indent=1) + "\n")
         self._written = time.monotonic()
 
-    def save(self) -> None:
-        """Write all trials, unless that was just done and the ledger is patient."""
-        if not self.patient or time.monotonic() - self._written > EVERY_S:
+    def flush(self) -> None:
+        """Write all trials, unless the last write was less than ``flush_interval`` seconds ago."""
+        if not self.flush_interval or time.monotonic() - self._written > self.flush_interval:
             self.write()
 
-    def _write_sweep(self) -> None:
-        state = {**self._identity, "run_id": self.run_id}
-        write_atomic(self.folder / SWEEP, json.dumps(state, indent=1, sort_keys=True) + "\n")
+    def _write_identity(self) -> None:
+        record = {**self._identity, "run_id": self.run_id}
+        write_atomic(self.folder / SWEEP_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
-    def _known(self) -> dict[str, Any] | None:
-        """What ``sweep.json`` says; None: there is none."""
-        path = self.folder / SWEEP
+    def _read_identity(self) -> dict[str, Any] | None:
+        """The content of ``sweep.json``; None where there is no such file."""
+        path = self.folder / SWEEP_FILE
         if not path.is_file():
             return None
         data = read_json(path)
@@ -237,47 +255,49 @@ class Ledger:
             raise IntegrityError("is not the record of a sweep", where=str(path), hint="start over: --fresh")
         return data
 
-    def _read(self, known: Mapping[str, Any]) -> None:
-        self.run_id = str(known.get("run_id", ""))
-        if (self.folder / TRIALS).is_file():
-            self.done = {trial.number: trial for trial in Trials.read(self.folder / TRIALS).trials}
-        path = self.folder / UNDER_WAY
+    def _read(self, recorded: Mapping[str, Any]) -> None:
+        """Read what an earlier process left."""
+        self.run_id = str(recorded.get("run_id", ""))
+        if (self.folder / TRIALS_FILE).is_file():
+            self.ended = {trial.number: trial for trial in Trials.read(self.folder / TRIALS_FILE).trials}
+        path = self.folder / RUNNING_FILE
         try:
-            entries = [Begun(**entry) for entry in (read_json(path) if path.is_file() else [])]
+            entries = [RunningTrial(**entry) for entry in (read_json(path) if path.is_file() else [])]
         except TypeError as error:
             raise IntegrityError("is not a list of trials", where=str(path)) from error
-        for begun in entries:
-            begun.curve = [(int(step), metrics) for step, metrics in begun.curve]
-            if begun.number not in self.done:
-                self.under_way[begun.number] = begun
+        for trial in entries:
+            trial.curve = [(int(step), metrics) for step, metrics in trial.curve]
+            # The process may have died between the two files: then the trial has ended.
+            if trial.number not in self.ended:
+                self.running[trial.number] = trial
 
     def _clear(self) -> None:
-        """Remove what an earlier sweep left; ``_refuse_foreign`` has seen that it is a sweep's."""
+        """Remove an earlier sweep's files; ``_refuse_foreign`` has made sure that a sweep wrote them."""
         for name in FILES:
             (self.folder / name).unlink(missing_ok=True)
         for name in FOLDERS:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        (self.folder / SWEEP).unlink(missing_ok=True)
+        (self.folder / SWEEP_FILE).unlink(missing_ok=True)
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder in which something that no sweep made has the name of a file or folder of a sweep."""
-    if (folder / SWEEP).is_file():
+    """Refuse a folder that is no sweep's but holds a file or folder of a name that a sweep would overwrite."""
+    if (folder / SWEEP_FILE).is_file():
         return
     for name in (*FILES, *FOLDERS):
         if (folder / name).exists():
             raise InputError(
-                f"holds {name!r} but no {SWEEP}, so no sweep made it and none replaces it",
+                f"holds {name!r} but no {SWEEP_FILE}, so no sweep made it and none replaces it",
                 where=str(folder),
                 hint="name another folder: --to",
             )
 
 
-def _difference(found: Mapping[str, Any], mine: Mapping[str, Any]) -> str | None:
-    """How two sweeps differ, by the first key that does; None: they do not."""
-    if found["corpus"] != mine["corpus"]:
+def _difference(recorded: Mapping[str, Any], identity: Mapping[str, Any]) -> str | None:
+    """The first key in which two sweeps differ, with both values; None where they are the same."""
+    if recorded["corpus"] != identity["corpus"]:
         return "its corpus is another"
-    theirs, ours = (flat(json.loads(json.dumps(each["sweep"]))) for each in (found, mine))
+    theirs, ours = (flat(json.loads(json.dumps(each["sweep"]))) for each in (recorded, identity))
     for key in sorted(theirs.keys() | ours.keys()):
         if theirs.get(key) != ours.get(key):
             return f"its {key} is {theirs.get(key)!r}, not {ours.get(key)!r}"

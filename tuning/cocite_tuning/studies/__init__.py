@@ -1,6 +1,6 @@
 """What a sweep tunes: trainings, and studies without training.
 
-A study without training scores once what all trials share and keeps it, so that a trial is arithmetic.
+A study without training computes once the scores that all trials share and keeps them, so that a trial is arithmetic.
 
 | kind | tunes | a trial takes |
 | --- | --- | --- |
@@ -10,7 +10,7 @@ A study without training scores once what all trials share and keeps it, so that
 | ``bm25`` | k1, b, the form of the query and the field | a tenth of a second |
 | ``trees`` | how the learned fusion's trees are grown (features cached; the trees are trained) | seconds |
 
-All are measured on queries of the dev split, with the history before it. The queries of some manuscripts are kept from
-every trial: on them the winner is compared with the default
+All are measured on queries of the dev split, with the history before it. The queries of some manuscripts are held out
+from every trial: on them the best trial is compared with the default
 (:meth:`~cocite_tuning.studies.score_study.ScoreStudy.confirm`).
 """

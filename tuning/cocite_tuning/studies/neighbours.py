@@ -1,7 +1,7 @@
 """``neighbours``: Citeomatic's K (Bhagavatula et al., 2018, Table 4): neighbours of NNSelect, and what they cite.
 
-The candidates of the greatest K hold those of every smaller one: each is kept with the K at which it becomes a
-neighbour and the K at which a neighbour cites it. A trial leaves out what comes later, and orders the rest by kept
+The candidates of the greatest K include those of every smaller one: the cache holds each with the K at which it becomes
+a neighbour and the K at which a neighbour cites it. A trial drops those of a greater K, and orders the others by cached
 scores.
 """
 
@@ -21,54 +21,65 @@ from cocite.corpus.csr import CSR
 from cocite.errors import InputError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.hits import Hits
-from cocite.manifests import read_json
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.protocols import NO_ROW, Encoder, Reranker
-from cocite_tuning.run.trials import LATENCY
-from cocite_tuning.studies.latency import Call, milliseconds
-from cocite_tuning.studies.pools import Pool, joined, pooled
-from cocite_tuning.studies.score_study import DevQueries, ScoreStudy, one_of, save
-from cocite_tuning.studies.settings import NeighboursStudySettings
-from cocite_tuning.studies.usage import Locations, Usage
+from cocite_tuning.studies.dev_queries import DevQueries
+from cocite_tuning.studies.latency import Call, median_milliseconds
+from cocite_tuning.studies.neighbours_settings import NeighboursStudySettings
+from cocite_tuning.studies.pools import Pool, concatenate, pool_papers
+from cocite_tuning.studies.score_cache import save_arrays
+from cocite_tuning.studies.score_study import ScoreStudy, literal_of
+from cocite_tuning.studies.usage import UsageCommands
+from cocite_tuning.sweep.trials import LATENCY
 
 BLOCK = 64
 """Queries scored together."""
 NEVER = np.iinfo(np.int32).max
-"""The K of what is no candidate at any K."""
-ANSWERED = 100
+"""The K of a paper that is no candidate at any K."""
+TIMED_K = 100
 """Papers that a timed query asks for."""
 
 
 class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
-    """Parameters: ``neighbours``; ``expansion``, by default true; with NNRank ``nnrank``, by default true.
+    """Tunes ``neighbours``, ``expansion`` and, with NNRank, ``nnrank``.
 
-    K that is left out is 100, or the greatest there is.
+    The defaults are 100 neighbours, or the greatest K that can be chosen, expansion, and NNRank's order.
+
+    Example:
+        >>> settings = NeighboursStudySettings(model=None, neighbours=(5, 20))
+        >>> study = NeighboursStudy(settings, Path("corpus"), Path("shared"))
+        >>> study.parameter_types["neighbours"]  # without NNRank there is no choice of the order
+        typing.Literal[5, 20]
+        >>> study.usage({"neighbours": 5}, "corpus", Path("best")).notes[0][-69:]
+        'CiteomaticRanker(index, encoder, None, neighbours=5, expansion=True).'
     """
 
     @property
-    def keys(self) -> Mapping[str, Any]:
-        """Those that the model folder has the parts for."""
-        keys: dict[str, Any] = {"neighbours": one_of(self.settings.neighbours), "expansion": bool}
-        return keys | ({"nnrank": bool} if "nnrank" in self.members else {})
+    def parameter_types(self) -> Mapping[str, Any]:
+        """The parameters whose parts the model folder has."""
+        types: dict[str, Any] = {"neighbours": literal_of(self.settings.neighbours), "expansion": bool}
+        return types | ({"nnrank": bool} if "nnrank" in self.members else {})
 
     @property
-    def _identity(self) -> dict[str, Any]:
+    def _cache_settings(self) -> dict[str, Any]:
         return {"neighbours": list(self.settings.neighbours), "timed": self.settings.timed}
 
-    def _make(self, folder: Path) -> DevQueries:
+    def _fill_cache(self, folder: Path) -> DevQueries:
         model = self.settings.model
         if model is None or "nnselect" not in self.members:
             raise InputError("holds no nnselect, whose neighbours are counted", where=str(model))
         dev = DevQueries(self.settings, self.corpus)
         encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
-        nnrank = members.load_nnrank(model, dev.index) if "nnrank" in self.members else None
+        nnrank = components.load_nnrank(model, dev.index) if "nnrank" in self.members else None
         widest = CiteomaticRanker(dev.index, encoder, neighbours=self.settings.neighbours[-1])
         parts = [
             self._block(dev, widest, nnrank, start, min(start + BLOCK, len(dev.task)))
             for start in range(0, len(dev.task), BLOCK)
         ]
-        Pool.keep(folder, "pool", joined([pool for pool, _ in parts]))
-        save(folder, {name: np.concatenate([arrays[name] for _, arrays in parts]) for name in parts[0][1]})
+        Pool.save(folder, "pool", concatenate([pool for pool, _ in parts]))
+        save_arrays(
+            folder, {name: np.concatenate([arrays[name] for _, arrays in parts]) for name in parts[0][1]}
+        )
         times = self._times(dev, encoder, nnrank)
         write_atomic(folder / "times.json", json.dumps(times, indent=1) + "\n")
         return dev
@@ -76,32 +87,32 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
     def _block(
         self, dev: DevQueries, widest: CiteomaticRanker, nnrank: Reranker | None, start: int, stop: int
     ) -> tuple[CSR, dict[str, NDArray[Any]]]:
-        """The pools of some queries; of each cell when it becomes a candidate, and its scores."""
+        """The pools of some queries, and for each cell the K at which it becomes a candidate, and its scores."""
         part = dev.task.take(np.arange(start, stop))
-        found = widest.retriever.search(part.queries, widest.neighbours)
+        nearest = widest.retriever.search(part.queries, widest.neighbours)
         candidates = widest.candidates(part.queries)
-        pool = pooled([candidates], part.relevant)
+        pool = pool_papers([candidates], part.relevant)
         owners, rows = pool.pairs()
         width = len(dev.index)
         keys = owners * np.int64(width) + rows
-        query, slot = np.nonzero(found.rows != NO_ROW)
-        owner, cited = dev.index.history.cites.gather(found.rows[query, slot])
+        query, slot = np.nonzero(nearest.rows != NO_ROW)
+        owner, cited = dev.index.history.cites.gather(nearest.rows[query, slot])
         arrays: dict[str, NDArray[Any]] = {
-            "near": _first(keys, query * np.int64(width) + found.rows[query, slot], slot + 1),
-            "cited": _first(keys, query[owner] * np.int64(width) + cited, slot[owner] + 1),
+            "near": _least_k(keys, query * np.int64(width) + nearest.rows[query, slot], slot + 1),
+            "cited": _least_k(keys, query[owner] * np.int64(width) + cited, slot[owner] + 1),
         }
         scores = {"cosine": candidates.scores}
         if nnrank is not None:
             scores["nnrank"] = nnrank.score(part.queries, candidates)
         query, slot = np.nonzero(candidates.rows != NO_ROW)
-        place = np.searchsorted(keys, query * np.int64(width) + candidates.rows[query, slot])
+        position = np.searchsorted(keys, query * np.int64(width) + candidates.rows[query, slot])
         for name, values in scores.items():
             arrays[name] = np.full(len(keys), -np.inf, np.float32)
-            arrays[name][place] = values[query, slot]
+            arrays[name][position] = values[query, slot]
         return pool, arrays
 
     def _times(self, dev: DevQueries, encoder: Encoder, nnrank: Reranker | None) -> dict[str, float]:
-        """Milliseconds of a query by K, expansion and order."""
+        """Milliseconds per query by K, expansion and order."""
         queries = dev.task.queries[: self.settings.timed]
         calls: dict[str, Call] = {}
         for ranked in (False, True) if nnrank is not None else (False,):
@@ -114,53 +125,53 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
                         neighbours=count,
                         expansion=expansion,
                     )
-                    calls[_named(count, expansion, ranked)] = partial(ranker.rank, k=ANSWERED)
-        return milliseconds(calls, queries)
+                    calls[_time_key(count, expansion, ranked)] = partial(ranker.rank, k=TIMED_K)
+        return median_milliseconds(calls, queries)
 
     def _choice(self, params: Mapping[str, Any]) -> tuple[int, bool, bool]:
-        usual = 100 if 100 in self.settings.neighbours else self.settings.neighbours[-1]
+        """K, whether the candidates are expanded, and whether NNRank orders them."""
+        default = 100 if 100 in self.settings.neighbours else self.settings.neighbours[-1]
         ranked = bool(params.get("nnrank", "nnrank" in self.members))
-        return int(params.get("neighbours", usual)), bool(params.get("expansion", True)), ranked
+        return int(params.get("neighbours", default)), bool(params.get("expansion", True)), ranked
 
-    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:  # noqa: ARG002
-        """No command takes K: a call does."""
+    def usage(self, params: Mapping[str, Any], corpus: str, best: Path) -> UsageCommands:  # noqa: ARG002
+        """A note with a call in Python: no command has an option for Citeomatic's K."""
         count, expansion, ranked = self._choice(params)
         call = f"CiteomaticRanker(index, encoder, {'nnrank' if ranked else None}, neighbours={count}, {expansion=})"
         note = (
             "No command takes Citeomatic's K: cocite rank --pipeline nnrank has 100 neighbours and what they cite. "
             f"In Python it is cocite.evaluation.citeomatic.{call}."
         )
-        return Usage(notes=(note,))
+        return UsageCommands(notes=(note,))
 
-    def _hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
+    def _compute_hits(self, params: Mapping[str, Any], queries: slice) -> Hits:
         count, expansion, ranked = self._choice(params)
         whole = Pool.load(self.folder, "pool", self.cited, NEVER)
         cells = whole.cells(queries)
-        candidate = self._array("near")[cells] <= count
+        candidate = self._cache.array("near")[cells] <= count
         if expansion:
-            candidate |= self._array("cited")[cells] <= count
-        scores = self._array("nnrank" if ranked else "cosine")[cells]
-        # What is excluded, the query's own paper above all, has no score.
+            candidate |= self._cache.array("cited")[cells] <= count
+        scores = self._cache.array("nnrank" if ranked else "cosine")[cells]
+        # Excluded papers, such as the query's own, have no score.
         return whole.part(queries).hits(scores, candidate & ~np.isneginf(scores))
 
-    def _more(self, params: Mapping[str, Any]) -> dict[str, float]:
-        return {LATENCY: self._times_kept[_named(*self._choice(params))]}
+    def _extra_metrics(self, params: Mapping[str, Any]) -> dict[str, float]:
+        return {LATENCY: self._cached_times[_time_key(*self._choice(params))]}
 
     @cached_property
-    def _times_kept(self) -> dict[str, float]:
-        assert self._manifest
-        times: dict[str, float] = read_json(self.folder / "times.json")
+    def _cached_times(self) -> dict[str, float]:
+        times: dict[str, float] = self._cache.json("times.json")
         return times
 
 
-def _named(count: int, expansion: bool, ranked: bool) -> str:
+def _time_key(count: int, expansion: bool, ranked: bool) -> str:
     return f"{count}{' expanded' if expansion else ''}{' nnrank' if ranked else ''}"
 
 
-def _first(keys: NDArray[np.int64], found: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int32]:
-    """For each of ascending ``keys`` the least ``at`` whose ``found`` equals it; ``NEVER`` where there is none."""
+def _least_k(keys: NDArray[np.int64], found: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.int32]:
+    """For each of ascending ``keys`` the least ``k`` at which it is among ``found``; ``NEVER`` where it is not."""
     result = np.full(len(keys), NEVER, np.int32)
-    place = np.minimum(np.searchsorted(keys, found), max(len(keys) - 1, 0))
-    known = keys[place] == found
-    np.minimum.at(result, place[known], at[known].astype(np.int32))
+    position = np.minimum(np.searchsorted(keys, found), max(len(keys) - 1, 0))
+    known = keys[position] == found
+    np.minimum.at(result, position[known], k[known].astype(np.int32))
     return result

@@ -1,27 +1,21 @@
-"""A study whose trials are trainings: any recipe of the jobs, with other settings each time, measured on dev."""
+"""A study whose trials are trainings: any recipe of the jobs, each time with other settings, measured on dev."""
 
 from __future__ import annotations
 
-import errno
 import json
 import math
-import os
-import shutil
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from cocite.atomic_files import write_atomic
 from cocite.config import Settings, leaves
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
 from cocite.manifests import MANIFEST, read_json
-from cocite.pipeline.components import ENCODERS, MEMBERS
+from cocite.pipeline.components import COMPONENTS, ENCODERS
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import prepare_inputs
@@ -31,19 +25,19 @@ from cocite_jobs.training.registry import KINDS, load_object
 from cocite_jobs.training.train import open_session, train
 from cocite_jobs.training.training_run import TrainingRun
 from cocite_jobs.training.types import LaunchOptions
-from cocite_tuning.studies.settings import TrainingStudySettings
-from cocite_tuning.studies.study import Report
-from cocite_tuning.studies.usage import INDEX, MODEL, Locations, Usage, command
-from cocite_tuning.studies.usage import training as training_command
+from cocite_tuning.studies.links import link_artifact
+from cocite_tuning.studies.study import ReportMetrics
+from cocite_tuning.studies.training_settings import TrainingStudySettings
+from cocite_tuning.studies.usage import INDEX, MODEL, UsageCommands, command_line, train_command
 
-OUTCOME = ".outcome.json"
-"""What a trial ended with, in its folder: one that is run again has nothing to train any more."""
+METRICS_FILE = ".outcome.json"
+"""The final metrics of a trial, in its folder: a trial that is run again after it ended need not train."""
 BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "nnrank": ("nnselect",),
     "fusion": (*ENCODERS, "nnrank"),
-    "final": MEMBERS[: MEMBERS.index("final")],
+    "final": COMPONENTS[: COMPONENTS.index("final")],
 }
-"""Member of a model folder -> those without which, or with others of the kind, its weights mean nothing."""
+"""Member of a model folder -> the members that its weights depend on: retrain one of those, and it is useless."""
 
 
 @dataclass(frozen=True)
@@ -53,36 +47,45 @@ class TrainingStudy:
     Attributes:
         settings: which recipe.
         corpus: path or URI of the corpus store.
-        shared: folder of what all trials begin with.
+        shared: folder of the members that all trials begin with.
         workers, cpus, gpus: of each trial: see :class:`cocite_tuning.sweep.sweep.ResourceSettings`.
+
+    Example:
+        >>> settings = TrainingStudySettings(recipe="nnselect", set={"training.epochs": 2})
+        >>> study = TrainingStudy(settings, "corpus", Path("shared"))
+        >>> study.parameter_types["model.dimension"].__origin__
+        <class 'int'>
+        >>> recipe = study.recipe({"model.dimension": 50})
+        >>> recipe.model.dimension, recipe.training.epochs
+        (50, 2)
     """
 
     settings: TrainingStudySettings
-    corpus: str
+    corpus: str | Path
     shared: Path
     workers: int = 1
     cpus: float = 1
     gpus: float = 0
-    light: bool = field(default=False, init=False)
+    in_process: bool = field(default=False, init=False)
 
     @cached_property
     def kind(self) -> str:
-        """Of the recipe: also the name of the artifact that is trained."""
+        """The kind of the recipe, which is also the name of the artifact that is trained."""
         return str(load_recipe(self.settings.recipe).kind)  # type: ignore[attr-defined]
 
     @property
-    def keys(self) -> Mapping[str, Any]:
-        """All settings of the recipe, but who trains: that is said by the sweep's ``resources``."""
-        found = leaves(KINDS[self.kind].recipe_class())
+    def parameter_types(self) -> Mapping[str, Any]:
+        """All settings of the recipe except the workers, which the sweep's ``resources`` determine."""
+        types = leaves(KINDS[self.kind].recipe_class())
         return {
-            key: value for key, value in found.items() if key != "kind" and not key.startswith("workers.")
+            key: value for key, value in types.items() if key != "kind" and not key.startswith("workers.")
         }
 
-    def check(self, params: Mapping[str, Any]) -> None:
-        """Refuse parameters that make no recipe.
+    def check_params(self, params: Mapping[str, Any]) -> None:
+        """Refuse parameters that do not make a recipe together.
 
         Raises:
-            ConfigError: each may be possible, but not together.
+            ConfigError: the parameters exclude each other, or the recipe does not train on several workers.
         """
         if self.workers > 1 and not KINDS[self.kind].uses_engine:
             raise ConfigError(
@@ -91,7 +94,7 @@ class TrainingStudy:
         self.recipe(params)
 
     def recipe(self, params: Mapping[str, Any], trial: str = "") -> Settings:
-        """The recipe of some parameters; of a trial's name hangs where its checkpoints are kept."""
+        """The recipe of some parameters; each trial has a subfolder of its name for its checkpoints."""
         values = {**self.settings.set, **params}
         if not KINDS[self.kind].uses_engine:
             return load_recipe(self.settings.recipe, values=values)
@@ -102,31 +105,31 @@ class TrainingStudy:
         storage = f"{recipe.workers.storage.rstrip('/')}/{trial}"
         return load_recipe(self.settings.recipe, values={**values, "workers.storage": storage})
 
-    def leave(self, params: Mapping[str, Any], best: Path) -> None:
-        """Nothing: the best trial's model is there."""
+    def export(self, params: Mapping[str, Any], folder: Path) -> None:
+        """Write nothing: the sweep puts the best trial's model there."""
 
-    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
-        """The endpoint with the best trial's model, and the training that made it."""
+    def usage(self, params: Mapping[str, Any], corpus: str, best: Path) -> UsageCommands:
+        """The commands that serve the best trial's model, and that train it again."""
         commands = []
-        if any((place.best / name).is_dir() for name in MEMBERS):
-            if any((place.best / name).is_dir() for name in ENCODERS):
+        if any((best / name).is_dir() for name in COMPONENTS):
+            if any((best / name).is_dir() for name in ENCODERS):
                 commands.append(
-                    command("cocite", "index", "build", place.corpus, "--to", INDEX, "--model", place.best)
+                    command_line("cocite", "index", "build", corpus, "--to", INDEX, "--model", best)
                 )
-            commands.append(command("cocite", "serve", "--index", INDEX, "--model", place.best))
+            commands.append(command_line("cocite", "serve", "--index", INDEX, "--model", best))
         if any(self.shared.glob(f"*/{MANIFEST}")):
-            commands.append(command("cp", "-r", f"{self.shared}/.", f"{MODEL}/"))
-        commands.append(training_command(self.settings.recipe, self.recipe(params), place.corpus, MODEL))
-        return Usage(tuple(commands), ("The last command trains the best trial's model again.",))
+            commands.append(command_line("cp", "-r", f"{self.shared}/.", f"{MODEL}/"))
+        commands.append(train_command(self.settings.recipe, self.recipe(params), corpus, MODEL))
+        return UsageCommands(tuple(commands), ("The last command trains the best trial's model again.",))
 
     # -- what all trials share -------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Train what comes before, and make what the recipe is trained on besides the corpus."""
-        corpus = Corpus.open(fetch_local(self.corpus))
+        """Train the earlier recipes, and make what the recipe is trained on besides the corpus."""
+        corpus = Corpus.open(fetch_local(str(self.corpus)))
         self.shared.mkdir(parents=True, exist_ok=True)
         if self.settings.model is not None:
-            _furnish(self.shared, self.settings.model, self.kind)
+            _link_members(self.shared, self.settings.model, self.kind)
         for name in self.settings.before:
             earlier = load_recipe(name)
             if not (self.shared / str(earlier.kind) / MANIFEST).is_file():  # type: ignore[attr-defined]
@@ -139,63 +142,43 @@ class TrainingStudy:
 
     # -- one trial -------------------------------------------------------------------------------------------
 
-    def run(self, params: Mapping[str, Any], report: Report, folder: Path) -> dict[str, float]:
-        """Train; a training that was begun in the folder before is gone on with."""
-        if (folder / OUTCOME).is_file():
-            return dict(read_json(folder / OUTCOME))
+    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path) -> dict[str, float]:
+        """Train, continuing a training that was interrupted in the same folder."""
+        if (folder / METRICS_FILE).is_file():
+            return dict(read_json(folder / METRICS_FILE))
         folder.mkdir(parents=True, exist_ok=True)
         if self.shared.is_dir():
-            _furnish(folder, self.shared, self.kind)
+            _link_members(folder, self.shared, self.kind)
         recipe = self.recipe(params, folder.name)
         if not self.gpus:
+            import torch  # only here: a sweep of trainings is checked and listed without it
+
             torch.set_num_threads(max(1, int(self.cpus)))
-        corpus = Corpus.open(fetch_local(self.corpus))
-        with open_session(recipe, corpus, folder, self._manner(recipe, folder)) as training:
-            trained = training.train(ProgressFunctions(log=report))
+        corpus = Corpus.open(fetch_local(str(self.corpus)))
+        with open_session(recipe, corpus, folder, self._launch_options(recipe, folder)) as session:
+            trained = session.train(ProgressFunctions(log=report))
         metrics = {name: float(value) for name, value in trained.metrics.items() if math.isfinite(value)}
         if "seconds" in trained.details:
             metrics["seconds"] = float(trained.details["seconds"])
-        write_atomic(folder / OUTCOME, json.dumps(metrics) + "\n")
+        write_atomic(folder / METRICS_FILE, json.dumps(metrics) + "\n")
         return metrics
 
-    def _manner(self, recipe: Any, folder: Path) -> LaunchOptions:
+    def _launch_options(self, recipe: Any, folder: Path) -> LaunchOptions:
         if not KINDS[self.kind].uses_engine:
             return LaunchOptions()
-        begun = TrainingRun.of(recipe, Location.of(folder)).read_state() is not None
+        interrupted = TrainingRun.of(recipe, Location.of(folder)).read_state() is not None
         return LaunchOptions(
-            start="resume" if begun else "new",
+            start="resume" if interrupted else "new",
             on="ray" if self.workers > 1 else "process",
-            wait=True,  # trials come and go: what is taken now will be free
-            source=self.corpus if "://" in self.corpus else None,
+            wait=True,  # other trials end: resources that are taken now become free
+            source=str(self.corpus) if "://" in str(self.corpus) else None,
         )
 
 
-def _furnish(folder: Path, source: Path, kind: str) -> None:
-    """Put the artifacts of a model folder into another, where they are missing, but what builds on a kind, or is one.
-
-    Links do: files of artifacts never change, and who replaces an artifact in a folder replaces it there alone.
-    """
+def _link_members(folder: Path, source: Path, kind: str) -> None:
+    """Link the members of a model folder into another that lacks them, except the kind itself and what builds on it."""
     for artifact in sorted(path.parent for path in source.glob(f"*/{MANIFEST}")):
         name = artifact.name
         if name == kind or kind in BUILT_ON.get(name, ()) or (folder / name).exists():
             continue
-        linked(artifact, folder)
-
-
-def linked(artifact: Path, folder: Path) -> None:
-    """Put an artifact into a folder: its files are linked, and copied where that cannot be."""
-    temporary = folder / f".{artifact.name}.{uuid.uuid4().hex[:8]}.tmp"
-    try:
-        shutil.copytree(artifact, temporary, copy_function=_link)
-        temporary.rename(folder / artifact.name)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP):
-            raise
-        shutil.copy2(source, target)  # another file system, or one without links
+        link_artifact(artifact, folder)

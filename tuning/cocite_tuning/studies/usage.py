@@ -1,4 +1,4 @@
-"""How what a sweep found is used: the commands that do it, as a user types them."""
+"""The commands that use what a sweep found, as a user types them."""
 
 from __future__ import annotations
 
@@ -15,33 +15,23 @@ from cocite.manifests import MANIFEST, read_manifest
 from cocite_jobs.training.recipes import load_recipe
 
 INDEX = Path("index")
-"""The index folder of commands where a sweep was given none."""
+"""The index folder that commands name where a sweep was given none."""
 MODEL = Path("model")
-"""The model folder of commands where a sweep was given none."""
+"""The model folder that commands name where a sweep was given none."""
 
 
 @dataclass(frozen=True)
-class Locations:
-    """Where things lie, as the user named them.
+class UsageCommands:
+    """How the parameters of a trial are put to use.
 
     Attributes:
-        corpus: path or URI of the corpus store.
-        sweep: folder of the sweep.
-        best: folder within it that holds what the sweep leaves.
-    """
+        commands: to be run in this order.
+        notes: what the commands do not say, a sentence each.
 
-    corpus: str
-    sweep: Path
-    best: Path
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What to do with what was found.
-
-    Attributes:
-        commands: in this order.
-        notes: what they do not say, a sentence each.
+    Example:
+        >>> serve = command_line("cocite", "serve", "--index", INDEX, "--set", override("depth", 100))
+        >>> UsageCommands((serve,)).commands
+        ('cocite serve --index index --set depth=100',)
     """
 
     commands: tuple[str, ...] = ()
@@ -49,57 +39,88 @@ class Usage:
 
 
 @runtime_checkable
-class Usable(Protocol):
-    """A study that knows how what it tunes is used."""
+class Exportable(Protocol):
+    """A study that can put a choice of parameters to use.
 
-    def leave(self, params: Mapping[str, Any], best: Path) -> None:
-        """Write what can be used as it is into a folder, which need not exist yet; of a training, nothing."""
+    Example:
+        >>> from cocite_tuning.studies.bm25 import Bm25Study
+        >>> from cocite_tuning.studies.bm25_settings import Bm25StudySettings
+        >>> study = Bm25Study(Bm25StudySettings(fields=("text",)), Path("corpus"), Path("shared"))
+        >>> isinstance(study, Exportable)
+        True
+        >>> print(*study.usage({"k1": 2.0}, "corpus", Path("sweep/best")).commands, sep="\\n")
+        cocite index build corpus --to index --bm25 text.k1=2.0
+        cocite rank --index index --pipeline bm25 --form context+title --queries queries.jsonl --to run.trec
+    """
+
+    def export(self, params: Mapping[str, Any], folder: Path) -> None:
+        """Write an artifact that uses the parameters into a folder, which need not exist; a study may write none."""
         ...
 
-    def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
-        """The commands that use a choice of parameters, once it was left."""
+    def usage(self, params: Mapping[str, Any], corpus: str, best: Path) -> UsageCommands:
+        """The commands that use a choice of parameters.
+
+        Args:
+            params: dotted name -> value.
+            corpus: path or URI of the corpus store, as the user named it.
+            best: the folder that :meth:`export` wrote to, or that holds the best trial's model.
+        """
         ...
 
 
-def command(*words: object) -> str:
-    """A command line, quoted for a shell."""
+def command_line(*words: object) -> str:
+    """A command line, quoted for a shell.
+
+    Example:
+        >>> command_line("cocite", "index", "build", Path("my corpus"))
+        "cocite index build 'my corpus'"
+    """
     return shlex.join(str(word) for word in words)
 
 
-def setting(key: str, value: Any) -> str:
-    """``key=value`` as overrides read it: the value in YAML, on one line."""
+def override(key: str, value: Any) -> str:
+    """``key=value`` as overrides of the command line are written: the value as YAML on one line.
+
+    Example:
+        >>> override("training.optimizer.learning_rate", 1e-05), override("workers.storage", None)
+        ('training.optimizer.learning_rate=1.0e-05', 'workers.storage=null')
+    """
     text = yaml.safe_dump([value], default_flow_style=True, width=float("inf"), allow_unicode=True)
     return f"{key}={text.strip()[1:-1]}"
 
 
-def overrides(name: str, recipe: Mapping[str, Any]) -> list[str]:
-    """The overrides that make a recipe, given as plain data, of the one of a name."""
+def recipe_overrides(name: str, recipe: Mapping[str, Any]) -> list[str]:
+    """The overrides by which a recipe, given as plain data, differs from the recipe of a name."""
     known = flat(load_recipe(name).model_dump(mode="json"))
-    return [setting(key, value) for key, value in flat(recipe).items() if known.get(key, _NONE) != value]
+    return [override(key, value) for key, value in flat(recipe).items() if known.get(key, _MISSING) != value]
 
 
-_NONE = object()
+_MISSING = object()
 
 
-def training(name: str, recipe: Mapping[str, Any] | Settings, corpus: str, to: Path) -> str:
-    """The command that trains a recipe, given as plain data, by the name of the one it derives from."""
+def train_command(name: str, recipe: Mapping[str, Any] | Settings, corpus: str, to: Path) -> str:
+    """The command that trains a recipe, written as overrides of the recipe of a name."""
     data = recipe.model_dump(mode="json") if isinstance(recipe, Settings) else recipe
-    return command("cocite", "train", name, *overrides(name, data), "--corpus", corpus, "--to", to)
+    return command_line(
+        "cocite", "train", name, *recipe_overrides(name, data), "--corpus", corpus, "--to", to
+    )
 
 
-def retraining(model: Path | None, members: Iterable[str], corpus: str, index: Path | None) -> list[str]:
-    """The commands that train the learned fusions of a model folder again, as they were but over what is new beneath.
+def retrain_commands(
+    model: Path | None, members: Iterable[str], corpus: str, index: Path | None
+) -> list[str]:
+    """The commands that retrain the learned fusions of a model folder, whose input signals have changed.
 
     Args:
         model: the folder; None: there is none.
-        members: those of the folder that are looked at.
+        members: the members of the folder that are considered.
         corpus: to train on.
-        index: whose vectors, k1 and b are to be used; None: as before.
+        index: an index folder whose vectors, k1 and b are used; None: as in the recipe.
     """
     result = []
     for name in ("fusion", "final"):
         if model is not None and name in members and (model / name / MANIFEST).is_file():
             recipe = dict(read_manifest(model / name).meta.get("recipe", {}))
             more = {"index": str(index)} if index is not None else {}
-            result.append(training(name, {**recipe, **more}, corpus, model))
+            result.append(train_command(name, {**recipe, **more}, corpus, model))
     return result

@@ -1,1 +1,1 @@
-"""The sweep file: what is tuned, over which space, and how trials are drawn."""
+"""What a sweep is on disk: its file, its search space and sampler, its trials and its result."""

@@ -1,13 +1,13 @@
-"""Search spaces, written in hyperopt's own terms with real bounds, conditional choices included.
+"""Search spaces, written in hyperopt's own terms with the values' own bounds, conditional choices included.
 
-A space is a mapping from dotted keys (nested mappings do as well) to one term each::
+A space is a mapping from dotted keys (or nested mappings) to one term each::
 
     training.optimizer.learning_rate: {loguniform: [1.0e-4, 1.0e-1]}     # the bounds, not their logarithms
     model.dimension: {quniform: [25, 325, 25]}             # low, high, step
     objective.objective:
       choice:
         - value: paper
-          then: {objective.gamma: {choice: [0.5, 1.0, 1.5]}}   # asked only where this option was drawn
+          then: {objective.gamma: {choice: [0.5, 1.0, 1.5]}}   # drawn only together with this option
         - in_batch
 """
 
@@ -21,9 +21,9 @@ from typing import Any
 from cocite.errors import ConfigError, nearest
 
 Point = Mapping[str, Any]
-"""What hyperopt draws: label of a term -> its number, for a choice the place of the option."""
+"""What hyperopt draws: label of a term -> the number drawn for it; for a choice, the index of the option."""
 
-NUMBERS: dict[str, tuple[str, ...]] = {
+ARGUMENTS: dict[str, tuple[str, ...]] = {
     "uniform": ("low", "high"),
     "loguniform": ("low", "high"),
     "quniform": ("low", "high", "step"),
@@ -33,9 +33,10 @@ NUMBERS: dict[str, tuple[str, ...]] = {
     "randint": ("low", "high"),
     "uniformint": ("low", "high"),
 }
-"""Term -> its numbers, in order. ``randint`` leaves ``high`` out, as hyperopt's does; ``uniformint`` does not."""
+"""Kind of a term -> its arguments, in order. ``randint`` excludes ``high``, as in hyperopt; ``uniformint`` does not."""
 CHOICES = ("choice", "pchoice")
-TERMS = (*CHOICES, *NUMBERS)
+TERMS = (*CHOICES, *ARGUMENTS)
+"""All kinds of terms."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,14 @@ class Option:
 
     Attributes:
         value: of the parameter.
-        weight: its probability; None: all alike.
-        then: further terms, which hold where this option was drawn.
+        weight: its probability; None: all options are equally likely.
+        then: further terms, which are drawn only together with this option.
+
+    Example:
+        >>> nce = {"value": "nce", "then": {"scale": {"uniform": [1, 9]}}}
+        >>> space = Space.parse({"loss": {"choice": ["margin", nce]}})
+        >>> [(option.value, [term.key for term in option.then]) for option in space.terms[0].options]
+        [('margin', []), ('nce', ['scale'])]
     """
 
     value: Any
@@ -61,8 +68,13 @@ class Term:
         key: dotted name of the parameter.
         label: its name for hyperopt; unlike the key it is unique in a space with branches.
         kind: one of ``TERMS``.
-        numbers: bounds and step, as :data:`NUMBERS` names them.
+        numbers: bounds and step, as :data:`ARGUMENTS` names them.
         options: of a choice.
+
+    Example:
+        >>> term = Term("model.dimension", "model.dimension", "quniform", numbers=(25, 325, 25))
+        >>> term.step, term.extremes(), term.to_value(75.0)
+        (25, (25, 325), 75)
     """
 
     key: str
@@ -73,13 +85,13 @@ class Term:
 
     @property
     def step(self) -> float | None:
-        """The distance of neighbouring values; None: a continuum, or a choice."""
-        if "step" in NUMBERS.get(self.kind, ()):
+        """The distance of neighbouring values; None for a continuous range or a choice."""
+        if "step" in ARGUMENTS.get(self.kind, ()):
             return self.numbers[-1]
         return 1 if self.kind in ("randint", "uniformint") else None
 
-    def value(self, drawn: Any) -> Any:
-        """The parameter's value of what hyperopt drew: steps of whole numbers from whole numbers give whole ones."""
+    def to_value(self, drawn: Any) -> Any:
+        """The parameter's value for a number that hyperopt drew; an ``int`` where step and bounds are whole numbers."""
         if self.options:
             return self.options[int(drawn)].value
         if self.step is None:
@@ -88,11 +100,11 @@ class Term:
             return round(drawn)
         return round(round(drawn / self.step) * self.step, 12)
 
-    def number(self, value: Any) -> Any:
-        """What hyperopt would have drawn for a value; None: it cannot draw that."""
+    def to_drawn(self, value: Any) -> Any:
+        """The number that hyperopt would have drawn for a value; None for a value that it cannot draw."""
         if self.options:
-            places = (i for i, option in enumerate(self.options) if _alike(option.value, value))
-            return next(places, None)
+            indices = (i for i, option in enumerate(self.options) if _equal(option.value, value))
+            return next(indices, None)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if self._bounds:
@@ -101,15 +113,15 @@ class Term:
                 return None
         return value
 
-    def ends(self) -> tuple[Any, ...]:
-        """Values that stand for all: each option of a choice, the bounds of a range; of a normal its mean."""
+    def extremes(self) -> tuple[Any, ...]:
+        """Values that a study must accept: each option of a choice, the bounds of a range, the mean of a normal."""
         if self.options:
             return tuple(option.value for option in self.options)
         last = self._bounds[1:] if self.kind != "randint" else (self.numbers[1] - 1,)
-        return tuple(self.value(number) for number in (self.numbers[0], *last))
+        return tuple(self.to_value(number) for number in (self.numbers[0], *last))
 
     def expression(self) -> Any:
-        """The term as hyperopt has it."""
+        """The term as a hyperopt expression."""
         from hyperopt import hp
 
         if self.options:
@@ -132,7 +144,18 @@ class Term:
 
 @dataclass(frozen=True)
 class Space:
-    """What a sweep draws from."""
+    """The parameters of a sweep and how each is drawn.
+
+    Attributes:
+        terms: the unconditional ones; conditional terms hang on their options.
+
+    Example:
+        >>> space = Space.parse({"k1": {"uniform": [0.5, 3]}, "form": {"choice": ["title", "abstract"]}})
+        >>> space.keys()
+        ['k1', 'form']
+        >>> space.to_params({"k1": 1.25, "form": 1})
+        {'k1': 1.25, 'form': 'abstract'}
+    """
 
     terms: tuple[Term, ...]
 
@@ -141,7 +164,7 @@ class Space:
         """Read a space from a sweep file.
 
         Raises:
-            ConfigError: something is no term, or its numbers make none.
+            ConfigError: an entry is no term, or its arguments do not fit its kind.
         """
         terms = _terms(data, where, within="")
         if not terms:
@@ -149,38 +172,38 @@ class Space:
         return cls(terms)
 
     def all_terms(self) -> Iterator[Term]:
-        """Each term, those of branches included."""
-        return _all(self.terms)
+        """Each term, conditional ones included."""
+        return _with_conditional(self.terms)
 
     def keys(self) -> list[str]:
-        """Dotted names of all parameters, each once."""
+        """The dotted names of all parameters, each once."""
         return list(dict.fromkeys(term.key for term in self.all_terms()))
 
     def expression(self) -> dict[str, Any]:
-        """The space as hyperopt has it, by label."""
+        """The space as hyperopt expressions, by label."""
         return {term.label: term.expression() for term in self.terms}
 
-    def params(self, point: Point) -> dict[str, Any]:
-        """Dotted name -> value of what was drawn; a parameter whose condition does not hold is absent."""
+    def to_params(self, point: Point) -> dict[str, Any]:
+        """Dotted name -> value for a point that hyperopt drew; parameters whose condition does not hold are absent."""
         result: dict[str, Any] = {}
 
         def add(terms: Sequence[Term]) -> None:
             for term in terms:
                 drawn = point[term.label]
-                result[term.key] = term.value(drawn)
+                result[term.key] = term.to_value(drawn)
                 if term.options:
                     add(term.options[int(drawn)].then)
 
         add(self.terms)
         return result
 
-    def point(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What hyperopt would have drawn for some parameters; None: they do not come from this space."""
+    def to_point(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The point that hyperopt would have drawn for some parameters; None where they are not of this space."""
         result: dict[str, Any] = {}
 
         def add(terms: Sequence[Term]) -> bool:
             for term in terms:
-                number = term.number(params[term.key]) if term.key in params else None
+                number = term.to_drawn(params[term.key]) if term.key in params else None
                 if number is None:
                     return False
                 result[term.label] = number
@@ -188,7 +211,7 @@ class Space:
                     return False
             return True
 
-        if not add(self.terms) or set(self.params(result)) != set(params):
+        if not add(self.terms) or set(self.to_params(result)) != set(params):
             return None
         return result
 
@@ -237,9 +260,9 @@ def _term(key: str, spec: tuple[str, Any], where: str, *, within: str) -> Term:
     return Term(key, label, kind, numbers=_numbers(kind, arguments, where))
 
 
-def _options(key: str, kind: str, given: Sequence[Any], where: str, within: str) -> tuple[Option, ...]:
+def _options(key: str, kind: str, entries: Sequence[Any], where: str, within: str) -> tuple[Option, ...]:
     options = []
-    for i, entry in enumerate(given):
+    for i, entry in enumerate(entries):
         weight: float | None = None
         item = entry
         if kind == "pchoice":
@@ -256,20 +279,20 @@ def _options(key: str, kind: str, given: Sequence[Any], where: str, within: str)
             then = _terms(item.get("then") or {}, f"{where}[{i}]", within=inside)
             item = item["value"]
         options.append(Option(item, weight, then))
-    if any(_alike(a.value, b.value) for i, a in enumerate(options) for b in options[:i]):
+    if any(_equal(a.value, b.value) for i, a in enumerate(options) for b in options[:i]):
         raise ConfigError("an option is given twice", where=where)
     if kind == "pchoice" and not math.isclose(sum(option.weight or 0 for option in options), 1, abs_tol=1e-6):
         raise ConfigError("the probabilities do not sum to 1", where=where)
     return tuple(options)
 
 
-def _numbers(kind: str, given: Sequence[Any], where: str) -> tuple[float, ...]:
-    names = NUMBERS[kind]
-    if kind == "randint" and len(given) == 1:
-        given = [0, *given]
-    if len(given) != len(names) or not all(_is_number(number) for number in given):
-        raise ConfigError(f"{kind} takes [{', '.join(names)}], got {list(given)!r}", where=where)
-    numbers = tuple(given)
+def _numbers(kind: str, arguments: Sequence[Any], where: str) -> tuple[float, ...]:
+    names = ARGUMENTS[kind]
+    if kind == "randint" and len(arguments) == 1:
+        arguments = [0, *arguments]
+    if len(arguments) != len(names) or not all(_is_number(number) for number in arguments):
+        raise ConfigError(f"{kind} takes [{', '.join(names)}], got {list(arguments)!r}", where=where)
+    numbers = tuple(arguments)
     low, high = numbers[:2]
     if "normal" in kind:
         if high <= 0:
@@ -280,7 +303,7 @@ def _numbers(kind: str, given: Sequence[Any], where: str) -> tuple[float, ...]:
         raise ConfigError(f"the bounds of {kind} are the values', not their logarithms: {low!r} is not above 0",
                           where=where)  # fmt: skip
     if "int" in kind and not all(float(number).is_integer() for number in numbers):
-        raise ConfigError(f"{kind} takes whole numbers, got {list(given)!r}", where=where)
+        raise ConfigError(f"{kind} takes whole numbers, got {list(arguments)!r}", where=where)
     if "step" in names:
         step = numbers[-1]
         if step <= 0:
@@ -292,21 +315,21 @@ def _numbers(kind: str, given: Sequence[Any], where: str) -> tuple[float, ...]:
     return numbers
 
 
-def _all(terms: Sequence[Term]) -> Iterator[Term]:
+def _with_conditional(terms: Sequence[Term]) -> Iterator[Term]:
     for term in terms:
         yield term
         for option in term.options:
-            yield from _all(option.then)
+            yield from _with_conditional(option.then)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Equal, and neither taken for a truth value that is none: True is not 1. A tuple is as good as a list."""
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are equal, where True is not 1 as it is to Python, and a tuple equals a list."""
     if isinstance(one, bool) != isinstance(other, bool):
         return False
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_alike, one, other))
+        return len(one) == len(other) and all(map(_equal, one, other))
     return bool(one == other)

@@ -1,82 +1,74 @@
-"""A sweep file: what is tuned, over which space, by whom, how long, and what becomes of the winner."""
+"""A sweep file: what is tuned, over which space, by which search, for how long, and where the best model goes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    SerializeAsAny,
-    TypeAdapter,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, model_validator
 
 from cocite.bounds import Cores, Minutes, Name, PositiveCores, PositiveSmallCount, Seed, SmallCount, Total
 from cocite.config import Settings, Source
 from cocite.errors import ConfigError, nearest
 from cocite.shipped_files import shipped_file, shipped_names
-from cocite_tuning.run.result import LEVEL
-from cocite_tuning.studies.settings import STUDIES
-from cocite_tuning.studies.study import Study
-from cocite_tuning.sweep.sampler import Search, draws
-from cocite_tuning.sweep.spaces import Space
+from cocite_tuning.sweep.result import LEVEL
+from cocite_tuning.sweep.sampler import Search
+from cocite_tuning.sweep.study_kinds import STUDY_KINDS
 from cocite_tuning.sweep.values import Values
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"
-
-CHECKED = 64
-"""Draws of a space that are looked at before anything starts."""
-
-
-@runtime_checkable
-class Choosy(Protocol):
-    """A study that may refuse parameters each of which it takes."""
-
-    def check(self, params: Mapping[str, Any]) -> None:
-        """Raise a :class:`~cocite.errors.ConfigError` for parameters that do not go together."""
-        ...
+"""Folder of the sweeps that ship with cocite."""
 
 
 def _study(data: Any, info: ValidationInfo) -> Any:
-    """The settings of a study by its kind."""
+    """Parse the settings of a study by the class of its kind."""
     if isinstance(data, Settings):
         return data
     source = (info.context or Source()).at("study")
     kind = data.get("kind") if isinstance(data, Mapping) else data
-    if kind not in STUDIES:
+    if kind not in STUDY_KINDS:
         raise ConfigError(
             f"study.kind: no study is of the kind {kind!r}",
             where=source.of("kind"),
-            hint=nearest(str(kind), STUDIES),
+            hint=nearest(str(kind), STUDY_KINDS),
         )
-    return STUDIES[kind].parse(data, where=source)
+    return STUDY_KINDS[kind].settings_class().parse(data, where=source)
 
 
 class MetricSettings(Settings):
-    """What is optimised."""
+    """The metric that a sweep optimises.
+
+    Example:
+        >>> MetricSettings(name="R@20").mode
+        'max'
+    """
 
     name: Name
-    """One of the metrics that a trial ends with, such as ``R@20``."""
+    """One of the final metrics of a trial, such as ``R@20``."""
     mode: Literal["max", "min"] = "max"
 
 
 class SchedulerSettings(Settings):
-    """Who ends a trial early."""
+    """Whether and when trials that lag behind are ended early.
+
+    Example:
+        Rungs at steps 2, 6 and 18; at each rung the better third of the trials continues.
+
+        >>> asha = SchedulerSettings(kind="asha", grace=2, reduction=3, longest=20)
+        >>> [asha.grace * asha.reduction**i for i in range(3)]
+        [2.0, 6.0, 18.0]
+    """
 
     kind: Literal["asha", "none"] = "none"
-    """``asha``: a trial that is not among the best ``1 / reduction`` of those that came to a rung ends there
+    """``asha``: a trial ends at a rung unless it is among the best ``1 / reduction`` of those that reached it
     (Li et al. 2020)."""
     grace: Total = 1
-    """Step of the first rung: epochs of kinds that count epochs, optimizer steps of neural kinds."""
+    """Step of the first rung: epochs where a kind counts epochs, optimizer steps for neural kinds."""
     reduction: float = Field(3.0, gt=1, le=1000)
-    """Rungs lie at ``grace * reduction ** i``."""
+    """Rung i lies at step ``grace * reduction ** i``."""
     longest: Total = 100
-    """No rung lies beyond this step."""
+    """The greatest step at which there may be a rung."""
 
     @model_validator(mode="after")
     def _ordered(self) -> SchedulerSettings:
@@ -86,57 +78,86 @@ class SchedulerSettings(Settings):
 
 
 class BudgetSettings(Settings):
-    """How much is tried."""
+    """How many trials there are, for how long, and how many at a time.
+
+    Example:
+        >>> BudgetSettings(trials=300, minutes=120).concurrency is None  # as many at a time as the cluster has room for
+        True
+    """
 
     trials: int = Field(50, ge=1, le=1_000_000)
-    """Trials, failed ones included; of a protocol in two phases the short ones."""
+    """Trials, failed ones included; in a protocol of two phases, the short ones."""
     minutes: Minutes | None = None
-    """No further trial begins after so many minutes of one call."""
+    """After this many minutes of one call no further trial starts."""
     concurrency: PositiveSmallCount | None = None
-    """Trials at a time; unset: as many as the cluster has room for."""
+    """Trials at a time; None: as many as the cluster has room for."""
 
 
 class ProtocolSettings(Settings):
-    """Two phases: many short trials, then the best of them trained in full (Citeomatic, Appendix A)."""
+    """Two phases: many short trials, then the best of them trained in full (Citeomatic, Appendix A).
+
+    Example:
+        >>> protocol = ProtocolSettings(short={"training.epochs": 1}, full={"training": {"epochs": 20}}, best=10)
+        >>> protocol.full
+        {'training.epochs': 20}
+    """
 
     short: Values = Field(default_factory=dict)
-    """What short trials are run with besides their parameters: dotted names."""
+    """Settings of the short trials besides their parameters, by dotted name."""
     full: Values = Field(default_factory=dict)
-    """The same of full ones."""
+    """Settings of the full trials besides their parameters."""
     best: PositiveSmallCount = 10
-    """Short trials that are run again in full."""
+    """How many of the short trials are run again in full."""
 
 
 class ResourceSettings(Settings):
-    """What each trial gets."""
+    """The resources of each trial.
+
+    Example:
+        >>> ResourceSettings(workers=2, cpus=4, gpus=1).workers  # a Ray Train run of two workers with a GPU each
+        2
+    """
 
     cpus: PositiveCores = 1
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
     gpus: Cores = 0
     """GPUs of each worker."""
     workers: PositiveSmallCount = 1
-    """Above 1, a trial is a Ray Train run of so many workers; neural kinds only."""
+    """Above 1, a trial is a Ray Train run of this many workers, which only neural kinds support."""
 
 
 class ChampionSettings(Settings):
-    """What becomes of the best trial's model: registered if it beats the present one on dev."""
+    """How the best trial's model is compared with a registered one on dev; the better one holds the alias.
+
+    Example:
+        >>> champion = ChampionSettings.parse(
+        ...     {"register": "nnselect", "task": "global", "system": "nnselect", "metric": "R@20"}
+        ... )
+        >>> champion.check()
+        >>> f"{champion.register_as}@{champion.alias}", champion.level
+        ('nnselect@champion', 0.05)
+    """
 
     register_as: Name = Field(alias="register")
     """Name of the registered model."""
     alias: Name = "champion"
     task: Literal["local", "global"]
-    """The dev queries both are compared on."""
+    """The kind of dev queries that both models are compared on."""
     system: Name
-    """How they rank: one of ``cocite evaluate pipeline --stages``."""
+    """How the models rank: one of ``cocite evaluate pipeline --stages``."""
     metric: Name
-    """Of each query; the test is paired."""
+    """Compared query by query, in a paired test."""
     sample: int | None = Field(2000, ge=2, le=1_000_000_000)
-    """So many of the dev queries; null: all."""
+    """How many of the dev queries; null: all."""
     level: float = Field(LEVEL, gt=0, lt=1)
     """Greatest p of the two-sided paired t-test."""
 
     def check(self) -> None:
-        """Refuse a system or a metric that there is none of."""
+        """Refuse a system or a metric that does not exist.
+
+        Raises:
+            InputError: there is no such system or metric.
+        """
         from cocite.evaluation.metrics import Metric
         from cocite.evaluation.systems import SYSTEMS
 
@@ -150,15 +171,28 @@ class ChampionSettings(Settings):
 
 
 class Sweep(Settings):
-    """All of a sweep."""
+    """All settings of a sweep, as its file holds them.
+
+    Example:
+        >>> sweep = Sweep.parse({
+        ...     "name": "words",
+        ...     "study": {"kind": "bm25", "queries": 200},
+        ...     "space": {"k1": {"uniform": [0.5, 3]}, "b": {"uniform": [0, 1]}},
+        ...     "metric": {"name": "MRR"},
+        ... })
+        >>> sweep.kind, sweep.search, sweep.budget.trials
+        ('bm25', 'tpe', 50)
+        >>> load_sweep("bm25", ["budget.trials=3"]).budget.trials
+        3
+    """
 
     name: str = Field(pattern=r"^\w[\w .-]*$", max_length=200)
-    """Of its folder too."""
+    """Also the name of its folder."""
     study: Annotated[SerializeAsAny[Settings], BeforeValidator(_study)]
     space: Annotated[dict[Name, Any], Field(max_length=1000)]
     """See :mod:`cocite_tuning.sweep.spaces`."""
     start: Annotated[tuple[Values, ...], Field(max_length=10_000)] = ({},)
-    """Parameters that are tried before any is drawn; ``{}`` is the thing as it is, which the others are to beat."""
+    """Parameters that are tried before any are drawn; ``{}`` is the default, which the others are to beat."""
     metric: MetricSettings
     search: Search = "tpe"
     scheduler: SchedulerSettings = SchedulerSettings()
@@ -166,25 +200,30 @@ class Sweep(Settings):
     protocol: ProtocolSettings | None = None
     resources: ResourceSettings = ResourceSettings()
     retries: SmallCount = 2
-    """How often a trial is taken up again after its process died."""
+    """How often a trial is restarted after its process died."""
     keep: PositiveSmallCount = 1
-    """Trials whose files stay on disk, the best ones; others' are removed as they end."""
+    """How many trials' files stay on disk, those of the best; the files of the others are removed as they end."""
     seed: Seed = 0
     champion: ChampionSettings | None = None
 
     @property
     def kind(self) -> str:
-        """The study's."""
+        """The kind of the study."""
         return str(self.study.kind)  # type: ignore[attr-defined]
 
     def identity(self) -> dict[str, Any]:
-        """What makes it this sweep and no other: all but how much is tried, by whom, and what becomes of it."""
+        """The settings that may not change when a sweep is resumed."""
         free = {"budget", "resources", "retries", "keep", "champion"}
         return self.model_dump(mode="json", by_alias=True, exclude=free)
 
 
 def shipped_sweeps() -> list[str]:
-    """Names of the sweeps that come with cocite."""
+    """The names of the sweeps that ship with cocite.
+
+    Example:
+        >>> "nnselect" in shipped_sweeps()
+        True
+    """
     return shipped_names(SWEEPS)
 
 
@@ -197,45 +236,3 @@ def load_sweep(name: str, overrides: Sequence[str] = ()) -> Sweep:
     """A sweep by the name of a shipped one or by its path, with ``key.path=value`` overrides."""
     path = sweep_path(name)
     return Sweep.load(path, overrides)
-
-
-def checked_space(sweep: Sweep, study: Study) -> Space:
-    """The space of a sweep, once a study has been found to take all that may be drawn from it, and ``start``.
-
-    Raises:
-        ConfigError: a key is unknown, or a value is none that the study takes.
-    """
-    space = Space.parse(sweep.space)
-    keys = study.keys
-    adapters: dict[str, TypeAdapter[Any]] = {}
-
-    def check(key: str, value: Any, where: str) -> None:
-        if key not in keys:
-            raise ConfigError(f"unknown key {key!r}", where=where, hint=nearest(key, keys))
-        if key not in adapters:
-            adapters[key] = TypeAdapter(keys[key])
-        try:
-            adapters[key].validate_python(value)
-        except ValidationError as error:
-            message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            raise ConfigError(
-                f"{value!r} is no value of it: {message[0].lower()}{message[1:]}", where=f"{where}.{key}"
-            ) from error
-
-    for term in space.all_terms():
-        for value in term.ends():
-            check(term.key, value, "space")
-    fixed = [(values, "start") for values in sweep.start]
-    if sweep.protocol is not None:
-        fixed += [(sweep.protocol.short, "protocol.short"), (sweep.protocol.full, "protocol.full")]
-    for values, where in fixed:
-        for key, value in values.items():
-            check(key, value, where)
-    drawn = draws(space, CHECKED, sweep.seed)
-    for params in drawn:
-        for key, value in params.items():
-            check(key, value, "space")
-    if isinstance(study, Choosy):
-        for params in (*sweep.start, *drawn):
-            study.check(params)
-    return space

@@ -1,4 +1,4 @@
-"""Parameters by dotted name, as sweep files give them."""
+"""Parameter values by dotted name, as sweep files give them."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ Values = Annotated[
     BeforeValidator(lambda data: flat(data) if isinstance(data, Mapping) else data),
     Field(max_length=1000),
 ]
-"""Dotted name -> value; nested mappings do as well."""
+"""Dotted name -> value. Nested mappings are flattened: ``{"training": {"epochs": 1}}`` is ``{"training.epochs": 1}``."""

@@ -31,8 +31,8 @@ class TripletBatch:
         >>> from cocite.corpus.starter import starter_corpus
         >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
         >>> from cocite.systems.citeomatic.nnselect_task import build
-        >>> recipe = NNSelectRecipe.parse(
-        ...     {"model": {"dimension": 8}, "objective": {"objective": "paper", "triplets": 60}})
+        >>> objective = {"objective": "paper", "triplets": 60}
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 8}, "objective": objective})
         >>> build(recipe, starter_corpus()).collate(np.arange(4), epoch=0).position.shape
         torch.Size([3, 4])
     """

@@ -82,11 +82,12 @@ def train(
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, build
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"epochs": 2, "batch": 128}})
         >>> task, curve = build(recipe, starter_corpus()), {}
-        >>> result = train(task, recipe.training, world=World(),
-        ...     log=lambda metrics, step: curve.update({step: metrics}))
+        >>> log = lambda metrics, step: curve.update({step: metrics})
+        >>> result = train(task, recipe.training, world=World(), log=log)
         >>> result.reason, result.best["R@20"] == curve[result.best_step]["R@20"]
         ('done', True)
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cocite.systems.cross_encoder.network import SCIBERT
-from cocite.systems.cross_encoder.task import CrossEncoderRecipe
-from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
+from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
+from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
 from cocite_jobs.training.recipes import load_recipe
 
 

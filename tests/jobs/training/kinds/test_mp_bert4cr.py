@@ -11,9 +11,9 @@ from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
-from cocite.pipeline import components as members
-from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
-from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
+from cocite.pipeline import components
+from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite.text.queries import context_queries
 from cocite_jobs.training.recipes import load_recipe
 
@@ -48,7 +48,7 @@ def test_a_corpus_alone_is_enough(corpus: Corpus, tmp_path: Path, capsys: pytest
     trained = json.loads(out)
     assert Path(trained["folder"]) == tmp_path / "mp-bert4cr"
     assert set(trained["metrics"]) == {"R@10", "MAP@10", "R@10 of several"}
-    (encoder,) = members.load_encoders(tmp_path)
+    (encoder,) = components.load_encoders(tmp_path)
     vectors = encoder.encode_papers(corpus, np.arange(20, dtype=np.int32))
     assert (vectors @ encoder.encode_queries(context_queries(corpus, np.arange(3))).T).shape == (20, 3)
 
@@ -86,7 +86,7 @@ def test_pretraining_has_the_papers_numbers_and_fits_fine_tuning() -> None:
 
 
 def test_the_papers_variants_are_one_override_each() -> None:
-    assert tuning("mp-bert4cr", "objective.loss=triplet").drawn == 0
+    assert tuning("mp-bert4cr", "objective.loss=triplet").drawn_positives == 0
     assert tuning("mp-bert4cr", "contexts.fixed=true").contexts.fixed
     small = tuning("mp-bert4cr-small")
     assert small.negatives.shared

@@ -1,0 +1,74 @@
+"""A model takes the alias only if it is significantly better on dev than the holder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.synthetic import SyntheticCorpora
+
+from cocite.artifacts import verify
+from cocite.corpus.store import Corpus
+from cocite_jobs import tracking
+from cocite_jobs.tracking import Tracking
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
+from cocite_tuning.run.champion import promote_if_better
+from cocite_tuning.sweep.promotion import PromotionResult
+from cocite_tuning.sweep.sweep import ChampionSettings
+
+SETTINGS = ChampionSettings.parse(
+    {"register": "ours", "task": "global", "system": "nnselect", "metric": "R@20", "sample": None}
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=3, split=(3, 1))
+
+
+def model(corpus: Corpus, folder: Path, *values: str) -> Path:
+    train(
+        load_recipe("nnselect", ["model.dimension=16", "training.epochs=6", "training.batch=64", *values]),
+        corpus,
+        folder,
+    )
+    return folder
+
+
+@pytest.mark.integration
+def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: Path) -> None:
+    weak = model(
+        corpus,
+        tmp_path / "weak",
+        "training.epochs=1",
+        "training.optimizer.learning_rate=1e-9",
+        "model.dimension=2",
+    )
+    strong = model(corpus, tmp_path / "strong")
+    store = Tracking(folder=tmp_path)
+
+    def challenge(contender: Path) -> PromotionResult:
+        with tracking.run("sweep", experiment="tune", tracking=store) as run:
+            result = promote_if_better(SETTINGS, contender, corpus, store, run)
+        assert result is not None
+        return result
+
+    first = challenge(weak)
+    assert (first.won, first.version, first.comparison) == (True, 1, None)
+    second = challenge(strong)
+    assert (second.won, second.version) == (True, 2)
+    assert second.comparison is not None
+    assert second.comparison.difference > 0
+    assert second.comparison.p < 0.05
+    assert second.sentence().startswith("ours@champion is version 2 now: ")
+    for contender in (weak, strong):  # a worse one, and one that is as good
+        result = challenge(contender)
+        assert (result.won, result.version) == (False, 2)
+        assert result.sentence().startswith("ours@champion stays version 2: ")
+    holder = tracking.fetch("ours", "champion", tmp_path / "back", tracking=store)
+    assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
+
+
+def test_without_tracking_nothing_is_registered(corpus: Corpus, tmp_path: Path) -> None:
+    assert promote_if_better(SETTINGS, tmp_path, corpus, Tracking(enabled=False), tracking.Run()) is None

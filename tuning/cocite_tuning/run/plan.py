@@ -1,0 +1,140 @@
+"""The plan of a sweep: whatever can be refused is refused before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
+
+from cocite.destinations import check_folder_destination
+from cocite.errors import ConfigError, nearest
+from cocite_jobs.storage.cache import fetch_local
+from cocite_tuning.studies.study import Study
+from cocite_tuning.studies.training import TrainingStudy
+from cocite_tuning.sweep.sampler import draw_random
+from cocite_tuning.sweep.spaces import Space
+from cocite_tuning.sweep.study_kinds import open_study
+from cocite_tuning.sweep.sweep import Sweep
+
+CHECKED_DRAWS = 64
+"""How many random draws of a space are checked before anything starts."""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """A sweep that passed all checks and can start.
+
+    Attributes:
+        sweep: its settings.
+        study: the study that runs its trials.
+        space: the space that its parameters are drawn from.
+        corpus: path or URI of the corpus store.
+        to: folder of the sweep.
+
+    Example:
+        >>> from cocite_tuning.sweep.sweep import load_sweep
+        >>> plan = plan_sweep(load_sweep("nnselect"), "corpus", Path("sweeps/nnselect"), here=False)
+        >>> "training.optimizer.learning_rate" in plan.space.keys()
+        True
+    """
+
+    sweep: Sweep
+    study: Study
+    space: Space
+    corpus: str
+    to: Path
+
+
+@runtime_checkable
+class ParameterValidator(Protocol):
+    """A study that can refuse a combination of parameters each of which is valid.
+
+    Example:
+        >>> from cocite_tuning.studies.training_settings import TrainingStudySettings
+        >>> study = TrainingStudy(TrainingStudySettings(recipe="nnselect"), "corpus", Path("shared"))
+        >>> isinstance(study, ParameterValidator)
+        True
+    """
+
+    def check_params(self, params: Mapping[str, Any]) -> None:
+        """Raise a :class:`~cocite.errors.ConfigError` for parameters that exclude each other."""
+        ...
+
+
+def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> SweepPlan:
+    """Check all of a sweep before anything starts.
+
+    Args:
+        sweep: from its file.
+        corpus: path or URI of the corpus store.
+        to: folder of the sweep; with Ray on several nodes, a folder that all of them see.
+        here: whether the sweep is to run on this machine; otherwise the corpus is not looked for.
+
+    Raises:
+        ConfigError: the space names a key that the study does not know, or a value that it does not accept.
+        InputError: parts of the sweep do not fit one another.
+    """
+    check_folder_destination(to)
+    store = fetch_local(corpus) if here else Path(corpus)
+    study: Study = open_study(sweep.study, store, to / "shared")
+    if isinstance(study, TrainingStudy):
+        resources = sweep.resources
+        # Its trials may run on other nodes, so it takes the corpus as the user named it.
+        study = replace(
+            study, corpus=corpus, workers=resources.workers, cpus=resources.cpus, gpus=resources.gpus
+        )
+    elif sweep.champion is not None:
+        raise ConfigError("only what trains a model has a champion", where="champion", hint="leave it out")
+    if study.in_process and sweep.scheduler.kind != "none":
+        raise ConfigError(
+            "its trials are over before one could be ended", where="scheduler.kind", hint="none"
+        )
+    if sweep.champion is not None:
+        sweep.champion.check()
+    return SweepPlan(sweep, study, check_space(sweep, study), corpus, to)
+
+
+def check_space(sweep: Sweep, study: Study) -> Space:
+    """Parse the space of a sweep, and check that the study accepts its values, its start and its protocol.
+
+    Raises:
+        ConfigError: the study does not know a key, or does not accept a value.
+    """
+    space = Space.parse(sweep.space)
+    types = study.parameter_types
+    adapters: dict[str, TypeAdapter[Any]] = {}
+
+    def check(key: str, value: Any, where: str) -> None:
+        if key not in types:
+            raise ConfigError(f"unknown key {key!r}", where=where, hint=nearest(key, types))
+        if key not in adapters:
+            adapters[key] = TypeAdapter(types[key])
+        try:
+            adapters[key].validate_python(value)
+        except ValidationError as error:
+            message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            raise ConfigError(
+                f"{value!r} is no value of it: {message[0].lower()}{message[1:]}", where=f"{where}.{key}"
+            ) from error
+
+    for term in space.all_terms():
+        for value in term.extremes():
+            check(term.key, value, "space")
+    fixed = [(values, "start") for values in sweep.start]
+    if sweep.protocol is not None:
+        fixed += [(sweep.protocol.short, "protocol.short"), (sweep.protocol.full, "protocol.full")]
+    for values, where in fixed:
+        for key, value in values.items():
+            check(key, value, where)
+    # Rounding to steps and unbounded terms make values that the extremes do not show.
+    drawn = draw_random(space, CHECKED_DRAWS, sweep.seed)
+    for params in drawn:
+        for key, value in params.items():
+            check(key, value, "space")
+    if isinstance(study, ParameterValidator):
+        for params in (*sweep.start, *drawn):
+            study.check_params(params)
+    return space
