@@ -27,7 +27,8 @@ class Bag(nn.Module):
 
     def __init__(self, dropout: float, rare: bool, scalar: bool = False, sparse: bool = False) -> None:
         super().__init__()
-        self.words = nn.Embedding(WORDS, WIDTH, sparse=sparse)
+        # How a step is cut into passes decides where there is padding, and a step moves the rows that it names: not 0.
+        self.words = nn.Embedding(WORDS, WIDTH, sparse=sparse, padding_idx=0 if sparse else None)
         self.norm = nn.LayerNorm(WIDTH)
         self.hidden = nn.Linear(WIDTH, 7)
         self.dropout = nn.Dropout(dropout)
