@@ -3,17 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from helpers.records import make, paper
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.artifacts import publish, verify
-from cocite.corpus.append import append, append_into
 from cocite.corpus.builder import build
 from cocite.corpus.records import ContextRecord, PaperRecord
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
 
 NEW = [paper("e", "a", "d", "f", year=2003), paper("b", "c"), paper("f", "e", year=2003)]
 GROUPS = [
@@ -26,7 +22,7 @@ GROUPS = [
 
 def test_old_papers_keep_their_rows_and_new_ones_follow(tmp_path: Path) -> None:
     base = make(tmp_path)
-    corpus = append(base, NEW, GROUPS, tmp_path / "more", rejects=tmp_path / "r.jsonl")
+    corpus = build([*NEW, *GROUPS], tmp_path / "more", base=base, rejects=tmp_path / "r.jsonl")
     assert corpus.ids(range(6)) == ["a", "b", "c", "d", "e", "f"]
     assert corpus.papers_at(range(4)) == base.papers_at(range(4))
     assert [corpus.cites[row].tolist() for row in (3, 4, 5)] == [[0, 1, 2], [0, 3, 5], [4]]
@@ -63,25 +59,14 @@ def test_appending_equals_importing_at_once(tmp_path: Path, cites: list[set[int]
     first = [c for c in contexts if int(c.citing) < cut]
     base = build([*papers[:cut], *first], tmp_path / "base", replace=True, links_from_contexts=False)
     folder = tmp_path / f"more-{len(list(tmp_path.iterdir()))}"
-    more = append(base, papers[cut:], [c for c in contexts if int(c.citing) >= cut], folder)
+    new = [*papers[cut:], *(c for c in contexts if int(c.citing) >= cut)]
+    more = build(new, folder, base=base, links_from_contexts=False)
     assert more.version == whole.version
-
-
-def test_inside_an_artifact_that_is_being_built(tmp_path: Path) -> None:
-    base = make(tmp_path)
-    with publish(tmp_path / "index", kind="index", meta={}) as folder:
-        corpus = append_into(base, NEW[:1], [], folder / "corpus")
-        assert len(corpus) == 5
-    assert len(Corpus.open(tmp_path / "index" / "corpus")) == 5
-    Corpus.verify(tmp_path / "index" / "corpus")
-    assert "corpus/papers.arrow" in verify(tmp_path / "index", kind="index").files
-    with pytest.raises(InputError, match="not empty"):
-        append_into(base, NEW, [], tmp_path / "index" / "corpus")
 
 
 def test_adding_to_full_batches(tmp_path: Path) -> None:
     base = make(tmp_path, (paper(str(i)) for i in range(16384 + 10)))
-    corpus = append(base, (paper(f"n{i}", str(i % 1000)) for i in range(20_000)), [], tmp_path / "more")
+    corpus = build((paper(f"n{i}", str(i % 1000)) for i in range(20_000)), tmp_path / "more", base=base)
     assert [len(c) for c in corpus.papers.table.column("id").chunks] == [16384, 16384, 3626]
     assert corpus.ids([16393, 16394, 36393]) == ["16393", "n0", "n19999"]
     assert np.array_equal(corpus.cites.indices, np.arange(20_000) % 1000)

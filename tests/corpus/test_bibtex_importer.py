@@ -26,7 +26,7 @@ def read(path: Path, text: str | bytes) -> tuple[list[PaperRecord], list[tuple[s
     """The papers of a bibliography, and rule, line and reason of what is wrong with it."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     source = open_source(path)
-    found = [(record, source.place.line) for record in source]
+    found = [(record, source.position.line) for record in source]
     papers = [record for record, _ in found if isinstance(record, PaperRecord)]
     return papers, [
         (record.rule, line, record.reason) for record, line in found if isinstance(record, Malformed)
@@ -57,7 +57,7 @@ def test_gzipped_with_strings_and_line_numbers(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "x.bib.gz", "wt") as file:
         file.write('@string{abc = "Alphabet"}\n' + entries)
     source = open_source(tmp_path / "x.bib.gz")
-    found = [(r.id, r.venue, source.place.line) for r in source if isinstance(r, PaperRecord)]
+    found = [(r.id, r.venue, source.position.line) for r in source if isinstance(r, PaperRecord)]
     assert found == [(f"k{i}", "Alphabet", 2 + 2 * i) for i in range(20)]
 
 

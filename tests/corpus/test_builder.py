@@ -15,7 +15,7 @@ from helpers.records import make, paper, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.corpus import builder, links, texts
+from cocite.corpus import links, staging, text_order
 from cocite.corpus.builder import build
 from cocite.corpus.records import (
     CitationRecord,
@@ -77,9 +77,9 @@ def test_the_order_of_texts_and_links_does_not_matter(tmp_path: Path, rng: rando
     places = sorted(rng.sample(range(len(records)), len(others)))
     mixed: list[Record] = [others.pop() if i in places else next(papers) for i in range(len(records))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "BUCKET", size)
-        patch.setattr(builder, "CHUNK", size)
-        patch.setattr(builder, "PENDING", size)
+        patch.setattr(text_order, "BUCKET", size)
+        patch.setattr(staging, "CHUNK", size)
+        patch.setattr(staging, "PENDING", size)
         patch.setattr(links, "BLOCK", size)
         one = build(mixed, tmp_path / "one", replace=True)
     two = build(tiny(), tmp_path / "two", replace=True)
@@ -193,10 +193,10 @@ def test_strict_allows_links_out_of_the_source(tmp_path: Path) -> None:
     }
 
 
-def test_unknown_citations_beyond_the_sketch_are_counted(
+def test_unknown_citations_beyond_the_sample_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "SKETCH", 20)
+    monkeypatch.setattr(citation_sample, "SIZE", 20)
     corpus = make(tmp_path, [paper("a", *(f"x{i}" for i in range(100)))], rejects=tmp_path / "r.jsonl")
     assert hits(corpus) == {"unknown_citation": 100}
     assert 1 <= len(rejects(tmp_path / "r.jsonl")) <= 20

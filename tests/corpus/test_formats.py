@@ -25,7 +25,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.importers import detect, files, json_values, open_source
 from cocite.corpus.importers.files import InputFile
 from cocite.corpus.records import Malformed, PaperRecord
-from cocite.corpus.rules import Place
+from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
 
 WORKS = Path(__file__).parent / "data" / "openalex.jsonl"
@@ -59,7 +59,7 @@ def test_a_compressed_source_is_the_same_source(tmp_path: Path, suffix: str) -> 
     source = open_source(packed)
     assert len(list(source)) == len(LINES)
     assert source.done == source.total == packed.stat().st_size
-    assert source.place.line == len(LINES)
+    assert source.position.line == len(LINES)
     assert version(packed, tmp_path / "packed") == version(plain, tmp_path / "plain")
     (tmp_path / "in").mkdir()
     packed.rename(tmp_path / "in" / packed.name)
@@ -116,7 +116,7 @@ def test_an_array_is_its_elements(
     path.write_text(json.dumps(values, indent=indent, ensure_ascii=ascii_only), encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch, InputFile(path) as stream:
         patch.setattr(json_values, "CHUNK", chunk)
-        found = list(json_values.json_values(stream, Place()))
+        found = list(json_values.json_values(stream, SourcePosition()))
     assert json.dumps(found) == json.dumps(values)
 
 
@@ -125,7 +125,7 @@ def test_lines_of_an_array_are_those_of_its_elements(tmp_path: Path) -> None:
         '[\n {"id": "a",\n  "title": "A"},\n\n 7, {"id": "b", "title": ["B"]}\n]\n'
     )
     source = open_source(tmp_path / "x.json")
-    found = [(type(record), source.place.line) for record in source]
+    found = [(type(record), source.position.line) for record in source]
     assert found == [(PaperRecord, 2), (Malformed, 5), (Malformed, 5)]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cocite.corpus.builder import build
 from cocite.corpus.importers import FORMATS, detect, open_source
-from cocite.corpus.importers.fulltext import Mention, parts, split_sentences
+from cocite.corpus.importers.fulltext import Mention, body_records, split_sentences
 from cocite.corpus.importers.openalex import abstract
 from cocite.corpus.records import CitationRecord, ContextRecord, Malformed, PaperRecord, SentenceRecord
 from cocite.errors import InputError, NotFoundError
@@ -77,7 +77,7 @@ def test_native_lines(tmp_path: Path, name: str) -> None:
 def test_a_broken_line_is_told_with_its_field(tmp_path: Path, line: str, field: str) -> None:
     path = write_lines(tmp_path / "x.jsonl", [{"id": "a", "title": "A"}, line, {"id": "z", "title": "Z"}])
     source = open_source(path, "jsonl")
-    found = [(record, source.place.line) for record in source]
+    found = [(record, source.position.line) for record in source]
     assert [record.id for record, _ in found if isinstance(record, PaperRecord)] == ["a", "z"]
     broken = [(record.field, at) for record, at in found if isinstance(record, Malformed)]
     assert broken == [(field, 2)]
@@ -404,7 +404,7 @@ def test_sentences_end_where_they_end() -> None:
 def test_any_spans_give_whole_contexts(spans: list[tuple[int, int]]) -> None:
     text = "Word after word, and so on. " * 3
     mentions = [Mention(start, start + size, f"p{start}") for start, size in spans]
-    found = list(parts("x", text, [(0, len(text), "S")], mentions))
+    found = list(body_records("x", text, [(0, len(text), "S")], mentions))
     contexts = [r for r in found if isinstance(r, ContextRecord)]
     assert all(c.text.count("TARGETCIT") == 1 for c in contexts)
     assert len({c.group for c in contexts}) == len(contexts)

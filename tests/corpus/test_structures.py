@@ -16,7 +16,7 @@ from cocite.corpus import idtable
 from cocite.corpus.cocitation import count_pairs
 from cocite.corpus.csr import CSR
 from cocite.corpus.idtable import HashSet, IdTable
-from cocite.corpus.links import PAIR, WEIGHTED, bounds, write_csr
+from cocite.corpus.links import PAIR, WEIGHTED, bucket_limits, write_csr
 from cocite.corpus.spill import BatchWriter, NpyWriter, PairFile
 from cocite.corpus.store import BATCH, ArrowFile
 from cocite.errors import InputError
@@ -108,7 +108,7 @@ def test_weights_of_equal_pairs_are_summed(tmp_path: Path, pairs: list[tuple[int
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=30), st.integers(1, 25))
 def test_bounds_cut_rows_into_ranges_of_about_one_size(degrees: list[int], size: int) -> None:
-    limits = bounds(np.array(degrees), size).tolist()
+    limits = bucket_limits(np.array(degrees), size).tolist()
     assert limits == sorted(set(limits))
     assert limits[-1] == len(degrees)
     starts = [0, *limits[:-1]]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from cocite.corpus.builder import build
 from cocite.corpus.fields import NESTED, RECORDS, suggest
 from cocite.corpus.importers import open_source
-from cocite.corpus.rules import FIELDS, Place, Tally
+from cocite.corpus.rule_log import UNKNOWN_FIELDS, RuleLog
 from cocite.corpus.store import Corpus
+from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
 
 
@@ -134,12 +135,12 @@ def test_a_suggestion_is_a_field_of_the_record(kind: str, name: str) -> None:
 
 
 def test_ever_new_names_take_bounded_memory() -> None:
-    tally = Tally()
-    for number in range(3 * FIELDS):
-        tally.unknown("paper", [f"f{number}" * 100], Place("x", number + 1))
-    assert len(tally.unknown_fields) == FIELDS
-    assert tally.counts["unknown_field"] == 3 * FIELDS
-    assert max(len(entry["field"]) for entry in tally.unknown_fields.values()) <= 80
+    log = RuleLog()
+    for number in range(3 * UNKNOWN_FIELDS):
+        log.report_unknown_fields("paper", [f"f{number}" * 100], SourcePosition("x", number + 1))
+    assert len(log.unknown_fields) == UNKNOWN_FIELDS
+    assert log.counts["unknown_field"] == 3 * UNKNOWN_FIELDS
+    assert max(len(entry["field"]) for entry in log.unknown_fields.values()) <= 80
 
 
 def test_a_part_of_a_paper_that_does_not_fit_costs_that_part_alone(tmp_path: Path) -> None:

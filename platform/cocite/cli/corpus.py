@@ -273,8 +273,8 @@ class _Watched:
         self.advance = advance
 
     @property
-    def place(self) -> Any:
-        return self.stream.place
+    def position(self) -> Any:
+        return self.stream.position
 
     @property
     def path(self) -> Any:
@@ -314,7 +314,8 @@ def _report(corpus: Any, rejects: Path | None, as_json: bool) -> None:
 def _rules(
     counts: dict[str, int], samples: dict[str, list[dict[str, Any]]], unknown: list[dict[str, Any]]
 ) -> None:
-    from cocite.corpus.rules import RULES, Place
+    from cocite.corpus.rules import RULES
+    from cocite.corpus.streams import SourcePosition
 
     hits = [(name, n) for name, n in counts.items() if n]
     if not hits:
@@ -323,7 +324,7 @@ def _rules(
     rows = []
     for name, n in hits:
         sample = next(iter(samples.get(name, [])), {})
-        where = str(Place(sample.get("file", ""), sample.get("line", 0)))
+        where = str(SourcePosition(sample.get("file", ""), sample.get("line", 0)))
         rows.append((RULES[name].finds, name, RULES[name].action, f"{n:,}", where))
     table("rules", ["what", "rule", "then", "hits", "first at"], rows)
     if unknown:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus import vocabulary
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK, ContextRecord, PaperRecord, Record, SentenceRecord
-from cocite.corpus.rules import Place
+from cocite.corpus.streams import SourcePosition
 
 FIRST_YEAR, LAST_YEAR = 1990, 2019
 TOPIC_WORDS = 60
@@ -77,7 +77,7 @@ class Synthetic:
         self.topics = max(round(0.7 * papers**0.5), 3)
         # Early blocks are short: a paper cites only papers of blocks before its own.
         self.block = int(np.clip(papers // 64, 8, 8192))
-        self.place = Place("synth")
+        self.position = SourcePosition("synth")
         self.done = 0
         self._common = len(vocabulary.COMMON)
         self._words = self._vocabulary()
@@ -227,7 +227,7 @@ class Synthetic:
             for at, record in self._contexts(rng, rows, anchors, companions):
                 per_paper[at].append(record)
         for i, row in enumerate(rows.tolist()):
-            self.place.line = row + 1
+            self.position.line = row + 1
             links = tuple(paper_id(c) for c in dict.fromkeys(cited[i][cited[i] >= 0].tolist()))
             yield PaperRecord(
                 id=paper_id(row),

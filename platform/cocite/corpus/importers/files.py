@@ -39,7 +39,7 @@ class InputFile(io.BufferedReader):
         super().__init__(_Unpacked(path, self._file, kind) if kind else self._file, BUFFER)
 
     @property
-    def position(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes of the file read so far, before they were unpacked."""
         return self._file.tell()
 
