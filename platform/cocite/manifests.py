@@ -21,11 +21,30 @@ _ENTRIES = {"format", "kind", "meta", "files"}
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``manifest.json`` says of its folder."""
+    """The content of an artifact's ``manifest.json``.
+
+    Attributes:
+        kind: of the artifact, such as ``corpus``.
+        meta: its description.
+        files: path in the folder -> ``bytes`` and ``sha256``.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> manifest = starter_corpus().manifest
+        >>> manifest.kind, manifest.meta["counts"]["papers"]
+        ('corpus', 423)
+        >>> sorted(manifest.files["ids.npy"]), manifest.size > 100_000
+        (['bytes', 'sha256'], True)
+    """
 
     kind: str
     meta: dict[str, Any]
     files: dict[str, dict[str, Any]]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files but the manifest itself."""
+        return sum(entry["bytes"] for entry in self.files.values())
 
     @property
     def digest(self) -> str:

@@ -107,9 +107,8 @@ def _open(folder: Path, kind: str | None, memory: _Memory, *, foreign: bool, tru
     switched_off = not foreign and os.environ.get(SWITCH) == "0"
     if trust and (switched_off or memory.get(place) == fingerprint):
         return manifest
-    size = sum(entry["bytes"] for entry in manifest.files.values())
-    if size >= LARGE:
-        LOG.warning("%s: comparing %.1f GB with their SHA-256", folder, size / 1e9)
+    if manifest.size >= LARGE:
+        LOG.warning("%s: comparing %.1f GB with their SHA-256", folder, manifest.size / 1e9)
     manifest = verify(folder, kind=kind, foreign=foreign)
     if youngest < now - SETTLED_NS and _fingerprint(folder, manifest)[0] == fingerprint:
         memory[place] = fingerprint

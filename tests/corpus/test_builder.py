@@ -15,7 +15,7 @@ from helpers.records import make, paper, tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.corpus import links, staging, text_order
+from cocite.corpus import citation_sample, links, staging, text_order
 from cocite.corpus.builder import build
 from cocite.corpus.records import (
     CitationRecord,

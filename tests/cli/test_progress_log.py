@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from cocite.cli import console, progress_lines
-from cocite.cli.progress_lines import ProgressLines, duration
+from cocite.cli import console, progress_log
+from cocite.cli.progress_log import ProgressLog, duration
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
 def lines_of(total: float | None, *steps: tuple[float, float]) -> list[str]:
     """The lines of a stage that goes so many steps until so many seconds have passed, and then ends."""
     clock, written = Clock(), []
-    lines = ProgressLines("indexing", total, written.append, clock)
+    lines = ProgressLog("indexing", total, written.append, clock)
     for count, seconds in steps:
         lines.advance(count)
         clock.now = 100.0 + seconds
@@ -62,8 +62,8 @@ def test_durations() -> None:
 def test_every_command_says_it_on_standard_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress_lines, "EVERY_S", 0.0)
-    with console.stages() as bar:
+    monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
+    with console.StagedProgress() as bar:
         bar.stage("reading", 0)
         bar.stage("training", 4)
         bar.advance(2)
@@ -80,10 +80,10 @@ def test_every_command_says_it_on_standard_error(
 def test_of_a_stage_that_fails_no_end_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress_lines, "EVERY_S", 0.0)
-    with pytest.raises(ValueError, match="broken"), console.stages() as bar:
+    monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
+    with pytest.raises(ValueError, match="broken"), console.StagedProgress() as bar:
         bar.stage("training", 4)
         raise ValueError("broken")
-    with pytest.raises(ValueError, match="broken"), console.progress("reading"):
+    with pytest.raises(ValueError, match="broken"), console.progress_bar("reading"):
         raise ValueError("broken")
     assert capsys.readouterr().err == ""

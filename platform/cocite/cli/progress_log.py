@@ -1,4 +1,4 @@
-"""Progress in plain lines, for logs and pipes: how far a stage is, now and then, and how long it took."""
+"""Reports progress in plain lines, for log files and pipes: how far a stage is, now and then, and how long it took."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ EVERY_S = 30.0
 """Seconds between two lines, at least. A shorter stage prints none."""
 
 
-class ProgressLines:
-    """The lines of one stage.
+class ProgressLog:
+    """Writes lines about the progress of one stage.
 
     Args:
         name: of the stage.
         total: its steps; None: unknown.
         write: takes a line.
         clock: the time in seconds.
+
+    Example:
+        >>> from cocite.cli.progress_log import ProgressLog
+        >>> seconds = iter([0, 10, 60])
+        >>> log = ProgressLog("encoding papers", 200, print, clock=lambda: next(seconds))
+        >>> log.advance(50)
+        >>> log.write_if_due()  # after 10 s: too early
+        >>> log.write_if_due()
+        encoding papers: 50 of 200 (25 %), 1 min, about 3 min to go
     """
 
     def __init__(
@@ -37,7 +46,7 @@ class ProgressLines:
         self._done += steps
 
     def write_if_due(self) -> None:
-        """Write a line where the last one, or the beginning, is long ago."""
+        """Write a line if the last one, or the beginning, is at least ``EVERY_S`` ago."""
         now = self._clock()
         if now - self._written < EVERY_S:
             return
@@ -45,7 +54,7 @@ class ProgressLines:
         self._write(f"{self.name}: {self._position(now - self._began)}")
 
     def write_end(self) -> None:
-        """Write how long the stage took, where that was long."""
+        """Write how long the stage took, if that was at least ``EVERY_S``."""
         seconds = self._clock() - self._began
         if seconds >= EVERY_S:
             self._write(f"{self.name}: done in {duration(seconds)}")
@@ -62,19 +71,19 @@ class ProgressLines:
 
 
 @contextmanager
-def progress_lines(name: str, total: float | None, write: Callable[[str], None]) -> Iterator[ProgressLines]:
-    """Write lines while the block runs, also where nothing advances; its end, unless the block raises."""
-    lines, ended = ProgressLines(name, total, write), threading.Event()
+def log_progress(name: str, total: float | None, write: Callable[[str], None]) -> Iterator[ProgressLog]:
+    """Write lines while the block runs, also where nothing advances, and a last one unless the block raises."""
+    log, ended = ProgressLog(name, total, write), threading.Event()
 
     def watch() -> None:
         while not ended.wait(1.0):
-            lines.write_if_due()
+            log.write_if_due()
 
     thread = threading.Thread(target=watch, name="progress", daemon=True)
     thread.start()
     try:
-        yield lines
-        lines.write_end()
+        yield log
+        log.write_end()
     finally:
         ended.set()
 
