@@ -12,7 +12,6 @@ from cocite.corpus.records import ContextRecord, PaperRecord, SentenceRecord
 from cocite.corpus.splits import Split
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import LAST_YEAR, Synthetic
-from cocite.corpus.vocabulary import words
 
 DEPTH = 20
 
@@ -108,7 +107,3 @@ def test_rate_and_bodies() -> None:
 @pytest.mark.parametrize("count", [10, 50, 1000])
 def test_any_size(count: int) -> None:
     assert sum(isinstance(r, PaperRecord) for r in Synthetic(count, seed=2)) == count
-
-
-def test_words_are_distinct() -> None:
-    assert len(set(words(np.arange(300_000)).tolist())) == 300_000

@@ -320,7 +320,7 @@ def _print_rules(
 
     hits = [(name, n) for name, n in counts.items() if n]
     if not hits:
-        out.print("no rule was broken: every record and link is in the store")
+        out.print("no rule was hit: every record and link is in the store")
         return
     rows = []
     for name, n in hits:

@@ -226,3 +226,28 @@ def test_k1_and_b_are_options_and_are_told(
     )
     code, _, err = call(capsys, *build, "--bm25", "text.b=2")
     assert (code, "text.b: input should be less than or equal to 1, got 2" in err) == (2, True)
+
+
+def write(path: Path, *values: dict[str, Any] | str) -> Path:
+    path.write_text("".join((v if isinstance(v, str) else json.dumps(v)) + "\n" for v in values))
+    return path
+
+
+def test_adding_to_an_index_names_unknown_fields_and_refuses_nothing_new(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, index = tmp_path / "store", tmp_path / "index"
+    first = write(tmp_path / "a.jsonl", {"id": "a", "title": "A quokka"})
+    call(capsys, "corpus", "import", first, "--to", store)
+    call(capsys, "index", "build", store, "--to", index)
+    code, _, err = call(capsys, "index", "add", index, first)
+    assert code == 2
+    assert "a.jsonl: no new paper can be kept: 1 rejected, 1 by the rule duplicate_id" in err
+    new = write(tmp_path / "b.jsonl", {"id": "b", "title": "A parser", "references": ["a"]})
+    code, out, _ = call(capsys, "index", "add", index, new)
+    assert (code, "unknown field 'references' of a paper (1); did you mean 'citations'?" in out) == (
+        0,
+        True,
+    )
+    versions = json.loads(call(capsys, "index", "list", index, "--json")[1])
+    assert [entry["papers"] for entry in versions] == [1, 2]
