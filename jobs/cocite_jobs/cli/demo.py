@@ -27,7 +27,7 @@ Corpus = Annotated[
 def demo(
     corpus: Corpus = None,
     once: Annotated[bool, typer.Option("--once", help="End after printing the recommendation.")] = False,
-    port: Annotated[int, typer.Option(help="TCP port of the page.", min=1, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
     to: Annotated[Path, typer.Option("--to", help="Folder for all results; it is made anew.")] = Path("demo"),
     sample: Annotated[
         int, typer.Option(min=10, max=1_000_000_000, help="Most queries that are evaluated, of each kind.")

@@ -12,6 +12,7 @@ import typer
 from cocite.cli.console import err, print_json, print_note, print_table
 from cocite.cli.options import JsonOption, OverridesArgument
 from cocite.errors import InputError
+from cocite_jobs.cli.options import RegisterOption
 
 if TYPE_CHECKING:
     from cocite_jobs.cluster.submit import Cluster, Job
@@ -47,9 +48,7 @@ def submit(
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue what is unfinished.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Discard what is unfinished.")] = False,
-    register: Annotated[
-        str | None, typer.Option("--register", metavar="NAME[@ALIAS]", help="Register the model in MLflow.")
-    ] = None,
+    register: RegisterOption = None,
     track: Annotated[
         bool | None,
         typer.Option(

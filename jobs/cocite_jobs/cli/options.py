@@ -1,4 +1,4 @@
-"""Options that the commands of ``cocite evaluate`` share."""
+"""Options that several commands of this package share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+ALIAS = "candidate"
+"""Alias of a registered model where ``--register`` names none."""
+
+RegisterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--register", metavar="NAME[@ALIAS]", help=f"Register the model in MLflow [default alias: {ALIAS}]."
+    ),
+]
+
+# -- cocite evaluate ------------------------------------------------------------------------------------------
 
 SplitOption = Annotated[str, typer.Option(help="Split whose papers are the queries: test, dev or train.")]
 SampleOption = Annotated[

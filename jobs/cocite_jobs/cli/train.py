@@ -19,11 +19,10 @@ from cocite.cli.options import (
 )
 from cocite.cli.signals import exit_on_sigterm
 from cocite.errors import InputError
+from cocite_jobs.cli.options import ALIAS, RegisterOption
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
 
-ALIAS = "candidate"
-"""Alias of a registered model where ``--register`` names none."""
 COUNTING = ("fusion", "final")
 """Kinds that weigh counts of the history before dev: without links they can be trained, and those counts are zero. The
 other kinds that read links cannot (:meth:`cocite.training.periods.Periods.of`)."""
@@ -58,10 +57,7 @@ def train(
     address: RayAddressOption = None,
     wait: WaitOption = False,
     verbose: VerboseOption = False,
-    register: Annotated[
-        str | None,
-        typer.Option("--register", metavar="NAME[@ALIAS]", help=f"Register in MLflow [alias: {ALIAS}]."),
-    ] = None,
+    register: RegisterOption = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the run in MLflow.")] = True,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,

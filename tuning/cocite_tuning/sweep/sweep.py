@@ -45,12 +45,12 @@ def _study(data: Any, info: ValidationInfo) -> Any:
     """The settings of a study by its kind."""
     if isinstance(data, Settings):
         return data
-    source = (info.context or Source()).at("study")
+    source = (info.context or Source()).section("study")
     kind = data.get("kind") if isinstance(data, Mapping) else data
     if kind not in STUDIES:
         raise ConfigError(
             f"study.kind: no study is of the kind {kind!r}",
-            where=source.of("kind"),
+            where=source.origin("kind"),
             hint=nearest(str(kind), STUDIES),
         )
     return STUDIES[kind].parse(data, where=source)

@@ -29,6 +29,15 @@ class InputFile(io.BufferedReader):
     """A file's bytes, unpacked when its first bytes are those of gzip, xz, zstd or bzip2.
 
     Reading raises an :class:`InputError` where a compressed file is damaged, cut short, or unpacks to absurdly much.
+
+    Example:
+        >>> import gzip
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.files import InputFile
+        >>> _ = Path("papers.gz").write_bytes(gzip.compress(b"first\\nsecond\\n"))
+        >>> with InputFile(Path("papers.gz")) as file:
+        ...     file.readline(), file.bytes_read == Path("papers.gz").stat().st_size
+        (b'first\\n', True)
     """
 
     def __init__(self, path: Path) -> None:
