@@ -1,4 +1,4 @@
-"""Lock files: one process at a time writes into a folder, and the others are told which process that is.
+"""Lock files: one process at a time writes into a folder, and the error of the others names that process.
 
 Locks are ``flock``: they end with their process, however it ends. A lock file names its holder and is removed when the
 lock is released.
@@ -53,7 +53,7 @@ def locked(path: Path, *, folder: Path | str | None = None, wait: bool = False) 
 
 @contextmanager
 def _held(path: Path, where: str, wait: bool) -> Iterator[IO[str]]:
-    """The open lock file, held. One that its holder removed meanwhile protects nothing, so it is opened again."""
+    """Open and lock the file. A file that its holder removed meanwhile protects nothing, so another one is opened."""
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

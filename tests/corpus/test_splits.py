@@ -19,7 +19,7 @@ def test_splits_by_year(tmp_path: Path) -> None:
     )
     split = Split.by_year(corpus, 2009, 2010)
     assert split.codes.tolist() == [0, 1, 1, 2, 3]
-    assert np.array_equal(Split.given(corpus).codes, split.codes)
+    assert np.array_equal(Split.of(corpus).codes, split.codes)
     assert split.counts() == {"none": 1, "train": 2, "dev": 1, "test": 1}
     assert [split.train.sum(), split.dev.sum(), split.test.sum()] == [2, 1, 1]
     with pytest.raises(InputError, match="dev ends in 2008"):
@@ -63,7 +63,7 @@ def test_leaks_leave_train_and_all_else_stays(tmp_path: Path) -> None:
     )
     leaks = leaked(corpus, other)
     assert leaks.tolist() == [True, False, False]
-    result = with_split(corpus, Split.given(corpus).without(leaks), tmp_path / "clean")
+    result = with_split(corpus, Split.of(corpus).without(leaks), tmp_path / "clean")
     assert result.split.tolist() == [0, 1, 1]
     assert [p.title for p in result.papers_at(range(3))] == titles
     assert np.array_equal(result.cites.indices, corpus.cites.indices)

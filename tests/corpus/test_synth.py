@@ -45,7 +45,7 @@ def overlap(corpus: Corpus, texts: list[str]) -> NDArray[np.float64]:
 
 def test_content_tells_what_is_cited(corpus: Corpus) -> None:
     """Words of a held-out context find its anchor far better than chance, which is DEPTH / N = 0.7 %."""
-    test = np.flatnonzero(Split.given(corpus).test[corpus.context_citing])[::8]
+    test = np.flatnonzero(Split.of(corpus).test[corpus.context_citing])[::8]
     first = corpus.context_cited.indices[corpus.context_cited.indptr[test]].astype(np.int64)
     scores = overlap(corpus, corpus.contexts.take("text", test))
     scores[np.arange(len(test)), np.asarray(corpus.context_citing)[test]] = -1
@@ -54,10 +54,10 @@ def test_content_tells_what_is_cited(corpus: Corpus) -> None:
 
 def test_cocitation_tells_what_is_cited_and_words_do_not(corpus: Corpus) -> None:
     """Given one member of a held-out group, past co-citation finds another; their words hardly do."""
-    until = int(corpus.years[Split.given(corpus).dev].max())
+    until = int(corpus.years[Split.of(corpus).dev].max())
     together, times = History.until(corpus, until).cocitations
     several = np.flatnonzero(
-        Split.given(corpus).test[corpus.context_citing] & (corpus.context_cited.degrees > 1)
+        Split.of(corpus).test[corpus.context_citing] & (corpus.context_cited.degrees > 1)
     )[::8]
     starts = corpus.context_cited.indptr[several]
     given = corpus.context_cited.indices[starts].astype(np.int64)

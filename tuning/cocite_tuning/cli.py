@@ -114,13 +114,13 @@ def list_(as_json: JsonOption = False) -> None:
     from cocite_tuning.sweep.spaces import Space
     from cocite_tuning.sweep.sweep import load_sweep, shipped
 
-    found = {name: load_sweep(name) for name in shipped()}
+    sweeps = {name: load_sweep(name) for name in shipped()}
     if as_json:
-        print_json({name: sweep.model_dump(mode="json", by_alias=True) for name, sweep in found.items()})
+        print_json({name: sweep.model_dump(mode="json", by_alias=True) for name, sweep in sweeps.items()})
         return
     rows = [
         [name, getattr(s.study, "recipe", s.kind), s.metric.name, ", ".join(Space.parse(s.space).keys())]
-        for name, s in found.items()
+        for name, s in sweeps.items()
     ]
     print_table("sweeps", ["sweep", "of", "metric", "parameters"], rows)
 

@@ -133,22 +133,22 @@ def _run_command(*arguments: object) -> None:
 def _print_answer(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     from rich.table import Table
 
-    paper = asked["paper"]
+    citing = asked["paper"]
     out.rule(style="dim")
     grid = Table(
-        title=f"What should “{paper.title}” ({paper.year or 'year unknown'}) cite?",
+        title=f"What should “{citing.title}” ({citing.year or 'year unknown'}) cite?",
         title_justify="left",
         caption="✓ the paper cites it, which the endpoint could not know",
         caption_justify="left",
     )
     for column in ("", "paper", "year", "because it shares"):
         grid.add_column(column)
-    for found in answer["papers"]:
-        words = [word["word"] for word in (found.get("evidence") or {}).get("shared_words", [])][:5]
+    for paper in answer["papers"]:
+        words = [word["word"] for word in (paper.get("evidence") or {}).get("shared_words", [])][:5]
         grid.add_row(
-            "✓" if found["id"] in asked["cites"] else "",
-            found["title"],
-            str(found["year"] or ""),
+            "✓" if paper["id"] in asked["cites"] else "",
+            paper["title"],
+            str(paper["year"] or ""),
             ", ".join(words),
         )
     out.print(grid)

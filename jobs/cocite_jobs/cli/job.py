@@ -74,7 +74,11 @@ def submit(
         _check_location(option, location)
     if sweep:
         if register:
-            raise InputError("a sweep says itself what it registers", where="--register", hint="set champion")
+            raise InputError(
+                "a sweep says itself what it registers",
+                where="--register",
+                hint="set champion",
+            )
         _check_sweep(recipe, overrides or [], to)
         kind, file = "sweep", Path(recipe)
         shipped = not file.is_file()

@@ -242,7 +242,7 @@ def split(
     elif random:
         chosen = Split.random(len(corpus), *parse_shares(random), seed=seed)
     else:
-        chosen = Split.given(corpus)
+        chosen = Split.of(corpus)
     removed = 0
     if without is not None:
         leaks = leaked(corpus, Corpus.open(without), threshold=threshold)

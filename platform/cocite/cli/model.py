@@ -63,10 +63,10 @@ def _parts(model: Path) -> list[Path]:
             raise InputError(f"is a {kind}, not a model or a part of one", where=str(model), hint=hint)
         return [model]
     # What begins with a dot is what a training or a publication has not ended.
-    found = [path for path in sorted(model.glob("[!.]*")) if (path / MANIFEST).is_file()]
-    if not found:
+    parts = [path for path in sorted(model.glob("[!.]*")) if (path / MANIFEST).is_file()]
+    if not parts:
         raise NotFoundError("holds no model", where=str(model), hint="train one: cocite train nnselect …")
-    return found
+    return parts
 
 
 def _facts(path: Path, manifest: Manifest) -> dict[str, Any]:

@@ -95,7 +95,7 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show Ray's own l
 
 
 def start_mode(resume: bool, fresh: bool, *, command: str) -> Literal["new", "resume", "fresh"]:
-    """What ``--resume`` and ``--fresh`` say together.
+    """The way to start that ``--resume`` and ``--fresh`` choose.
 
     Raises:
         InputError: both are given.

@@ -49,8 +49,8 @@ def build(
         destination: the folder to make.
         limits: what a field may hold.
         strict: stop at the first bad record.
-        rejects: file for what is rejected or dropped; removed again when there is nothing to say.
-        split: gives a paper's split by its year, in place of what the source says.
+        rejects: file for what is rejected or dropped; removed again when it is empty.
+        split: gives a paper's split by its year, in place of the source's.
         links_from_contexts: make a citation of each (citing, cited) of a context; None: where the source names no
             citations itself.
         base: a store whose papers, links and texts come first, under their present rows. New papers may cite old ones.

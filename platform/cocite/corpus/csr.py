@@ -78,9 +78,9 @@ class CSR:
             return np.zeros(rows.shape, bool)
         width, keys = self._keys
         wanted = np.where((values >= 0) & (values < width), rows * width + values, -1)
-        found = np.searchsorted(keys, wanted)
-        there: NDArray[np.bool_] = (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == wanted)
-        return there
+        at = np.searchsorted(keys, wanted)
+        is_entry: NDArray[np.bool_] = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
+        return is_entry
 
     @cached_property
     def _keys(self) -> tuple[int, NDArray[np.int64]]:

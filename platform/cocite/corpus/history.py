@@ -54,7 +54,7 @@ class History:
 
     @property
     def is_cold(self) -> bool:
-        """Whether no known paper has a link, so that nothing is known of who cites whom."""
+        """Whether no known paper has a link, so that every count of citations is zero."""
         return not (self.citing & (self.corpus.cites.degrees > 0)).any()
 
     @cached_property

@@ -21,8 +21,8 @@ MAX_RUN = 1 << 21
 class IdTable:
     """Ids by their 64-bit hash, in sorted runs that are merged as they grow.
 
-    An id costs 16 bytes: its hash, its row, and a checksum by an unrelated function that tells a repeated id from
-    two ids with one hash. The latter is refused; among 10^8 ids it is expected once in 3,700 corpora.
+    An id costs 16 bytes: its hash, its row, and a checksum by an unrelated function that distinguishes a repeated id
+    from two ids with one hash. The latter is refused; among 10^8 ids it is expected once in 3,700 corpora.
 
     Example:
         >>> from cocite.corpus.idtable import IdTable
@@ -73,8 +73,8 @@ class IdTable:
         rows = np.full(len(hashes), -1, np.int32)
         for known, taken in self._runs:
             at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-            found = known[at] == hashes
-            rows[found] = taken[at[found]]
+            is_here = known[at] == hashes
+            rows[is_here] = taken[at[is_here]]
         return rows
 
     def compact(self) -> None:

@@ -1,4 +1,4 @@
-"""The log of an import: what its rules found, counted, sampled, and written to a file.
+"""The log of an import: it counts and samples the hits of the rules, and writes them to a file.
 
 Every hit of a rule is counted in the store's manifest, the first few are kept there as samples, and what was rejected
 or dropped is written to the rejects file with the reason and the position in the source.

@@ -43,7 +43,7 @@ class Split:
     codes: NDArray[np.int8]
 
     @classmethod
-    def given(cls, corpus: Corpus) -> Split:
+    def of(cls, corpus: Corpus) -> Split:
         """The split that the source gave, or the import."""
         return cls(np.asarray(corpus.split))
 

@@ -79,7 +79,7 @@ class StagingArea:
         folder: an empty folder, which the store's files are written to.
         log: counts what the rules find.
         limits: what a field may hold.
-        split: gives a paper's split by its year, in place of what the source says.
+        split: gives a paper's split by its year, in place of the source's.
         base: a store whose papers and context ids come first, under their present rows.
 
     Attributes:

@@ -254,8 +254,8 @@ class Synthetic:
     def _authors(self, rng: np.random.Generator, topic: NDArray[np.int64]) -> list[tuple[str, ...]]:
         """One to four authors of the topic for each paper; a topic has about one author for three papers."""
         pool = max(self.papers // self.topics // 3, 4)
-        people = np.floor(pool * rng.random((len(topic), 4)) ** 1.5).astype(np.int64) + topic[:, None] * pool
-        names = vocabulary.names(people.ravel()).reshape(people.shape).tolist()
+        authors = np.floor(pool * rng.random((len(topic), 4)) ** 1.5).astype(np.int64) + topic[:, None] * pool
+        names = vocabulary.names(authors.ravel()).reshape(authors.shape).tolist()
         return [
             tuple(dict.fromkeys(row[:n]))
             for row, n in zip(names, rng.integers(1, 5, len(topic)).tolist(), strict=True)

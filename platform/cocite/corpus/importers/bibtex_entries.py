@@ -20,7 +20,7 @@ Fields = dict[str, str]
 """Name in lower case -> LaTeX, with single spaces."""
 VENUES = ("journal", "journaltitle", "booktitle", "publisher")
 INHERITED = ("title", "author", "year", "date", *VENUES, "crossref")
-"""What an entry takes from the one that its ``crossref`` names: never what tells the two apart, such as a DOI."""
+"""What an entry takes from the one that its ``crossref`` names: never what distinguishes the two, such as a DOI."""
 _YEAR = re.compile(r"\d{3,4}")
 _RUNS_ON = re.compile(r"\s*,\s*([A-Za-z][\w-]*)\s*=")
 _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)

@@ -28,7 +28,8 @@ _DESCRIPTIONS = ("README", "LICENSE")
 class InputFile(io.BufferedReader):
     """A file's bytes, unpacked when its first bytes are those of gzip, xz, zstd or bzip2.
 
-    Reading raises an :class:`InputError` where a compressed file is damaged, cut short, or unpacks to absurdly much.
+    Reading raises an :class:`InputError` where a compressed file is damaged or cut short, or unpacks to more than
+    ``MAX_RATIO`` times its size.
 
     Example:
         >>> import gzip
@@ -114,8 +115,8 @@ def bare_name(path: Path) -> str:
 
 def folder_files(folder: Path) -> list[Path]:
     """All files of a folder and its subfolders, in order, but for hidden files and those of hidden subfolders."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(p for p in files if not any(part.startswith(".") for part in p.relative_to(folder).parts))
 
 
 def data_files(path: Path) -> list[Path]:

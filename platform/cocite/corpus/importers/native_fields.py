@@ -23,7 +23,7 @@ def read_fields(kind: str, value: Mapping[str, Any], unknown: list[str]) -> dict
 
     Args:
         kind: one of ``RECORDS`` or ``NESTED``.
-        value: the object; a field that is null counts as not given.
+        value: the object; a field that is null counts as absent.
         unknown: a list that the names are added to.
 
     Raises:
@@ -39,17 +39,17 @@ def read_fields(kind: str, value: Mapping[str, Any], unknown: list[str]) -> dict
     """
     fields = FIELDS[kind]
     result: dict[str, Any] = {}
-    for name, given in value.items():
+    for name, raw in value.items():
         field = fields.get(name)
         if field is None:
             unknown.append(name)
-        elif given is not None:
-            read = READERS[field.type](given, name, unknown)
+        elif raw is not None:
+            read = READERS[field.type](raw, name, unknown)
             if read is not None:
                 result[name] = read
     for name, type_ in REQUIRED[kind]:
         if name not in result:
-            # What a record lacks of its own is found by a rule that has a name.
+            # A missing text or id of the record itself breaks a rule of its own, such as empty_title.
             result[name] = "" if type_ in OWN else _reference(None, name, unknown)
     return result
 
@@ -62,31 +62,31 @@ def context_of(fields: dict[str, Any]) -> ContextRecord:
 # -- readers of the types of fields ---------------------------------------------------------------------------
 
 
-def _text(given: Any, name: str, _: list[str]) -> str:
-    return given if isinstance(given, str) else text({name: given}, name)
+def _text(raw: Any, name: str, _: list[str]) -> str:
+    return raw if isinstance(raw, str) else text({name: raw}, name)
 
 
-def _reference(given: Any, name: str, unknown: list[str]) -> str:
-    id_ = "" if given is None else _text(given, name, unknown)
+def _reference(raw: Any, name: str, unknown: list[str]) -> str:
+    id_ = "" if raw is None else _text(raw, name, unknown)
     if not id_ or id_.isspace():
-        raise FieldError(name, "an id", given)
+        raise FieldError(name, "an id", raw)
     return id_
 
 
-def _one_or_more(given: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
-    if not isinstance(given, list):
-        return (_reference(given, name, unknown),)
-    ids = _items(given, name, unknown)
-    if not ids or len(ids) < len(given) or not all(id_.strip() for id_ in ids):
-        raise FieldError(name, "one or more ids", given)
+def _one_or_more(raw: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
+    if not isinstance(raw, list):
+        return (_reference(raw, name, unknown),)
+    ids = _items(raw, name, unknown)
+    if not ids or len(ids) < len(raw) or not all(id_.strip() for id_ in ids):
+        raise FieldError(name, "one or more ids", raw)
     return ids
 
 
-def _items(given: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
+def _items(raw: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
     """A list of texts or numbers, or of objects that hold them under the key of ``NESTED``."""
     key = next(iter(NESTED[name]))
     result = []
-    for item in _list(given, name, unknown):
+    for item in _list(raw, name, unknown):
         if isinstance(item, dict):
             if key not in item:
                 raise FieldError(name, f"a list of texts or of objects with {key!r}", item)
@@ -97,21 +97,21 @@ def _items(given: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def _list(given: Any, name: str, _: list[str]) -> list[Any]:
-    if not isinstance(given, list):
-        raise FieldError(name, "a list", given)
-    return given
+def _list(raw: Any, name: str, _: list[str]) -> list[Any]:
+    if not isinstance(raw, list):
+        raise FieldError(name, "a list", raw)
+    return raw
 
 
-def _integer(given: Any, name: str, _: list[str]) -> int | None:
-    blank = isinstance(given, str) and not given.strip()
-    return None if blank else integer({name: given}, name)
+def _integer(raw: Any, name: str, _: list[str]) -> int | None:
+    blank = isinstance(raw, str) and not raw.strip()
+    return None if blank else integer({name: raw}, name)
 
 
-def _split(given: Any, name: str, unknown: list[str]) -> str:
-    split = _text(given, name, unknown)
+def _split(raw: Any, name: str, unknown: list[str]) -> str:
+    split = _text(raw, name, unknown)
     if split not in SPLITS:
-        raise FieldError(name, "train, dev or test", given)
+        raise FieldError(name, "train, dev or test", raw)
     return split
 
 

@@ -46,10 +46,10 @@ class OpenAlex(JSONLines):
     @staticmethod
     def recognises(value: dict[str, object]) -> bool:
         """Whether a first record looks like a work, or like a page of the API."""
-        known = ("referenced_works", "abstract_inverted_index", "authorships")
+        names = ("referenced_works", "abstract_inverted_index", "authorships")
         return (
             _is_page(value)
-            or any(name in value for name in known)
+            or any(name in value for name in names)
             or str(value.get("id")).startswith("https://openalex.org/")
         )
 

@@ -40,61 +40,61 @@ def text(value: Mapping[str, Any], *names: str) -> str:
     Numbers are written out, and ``null`` counts as absent.
     """
     for name in names:
-        given = value.get(name)
-        if given is None:
+        raw = value.get(name)
+        if raw is None:
             continue
-        if isinstance(given, str):
-            return given
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            return str(given)
-        raise FieldError(name, "text", given)
+        if isinstance(raw, str):
+            return raw
+        if isinstance(raw, int | float) and not isinstance(raw, bool):
+            return str(raw)
+        raise FieldError(name, "text", raw)
     return ""
 
 
 def integer(value: Mapping[str, Any], name: str, default: int = 0) -> int:
     """A whole number, or text that holds one, cut to the range of int32."""
-    given = value.get(name)
-    if given is None or (isinstance(given, str) and not given.strip()):
+    raw = value.get(name)
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
         return default
     is_whole = (
-        (isinstance(given, int) and not isinstance(given, bool))
-        or (isinstance(given, float) and given.is_integer())
-        or (isinstance(given, str) and _WHOLE.fullmatch(given))
+        (isinstance(raw, int) and not isinstance(raw, bool))
+        or (isinstance(raw, float) and raw.is_integer())
+        or (isinstance(raw, str) and _WHOLE.fullmatch(raw))
     )
     if not is_whole:
-        raise FieldError(name, "a whole number", given)
-    return max(_MIN, min(int(given), _MAX))
+        raise FieldError(name, "a whole number", raw)
+    return max(_MIN, min(int(raw), _MAX))
 
 
 def objects(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """A list of JSON objects; empty when absent."""
-    given = value.get(name)
-    if given is None:
+    raw = value.get(name)
+    if raw is None:
         return []
-    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-        raise FieldError(name, "a list of objects", given)
-    return given
+    if not isinstance(raw, list) or not all(isinstance(item, dict) for item in raw):
+        raise FieldError(name, "a list of objects", raw)
+    return raw
 
 
 def mapping(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A JSON object; empty when absent."""
-    given = value.get(name)
-    if given is None:
+    raw = value.get(name)
+    if raw is None:
         return {}
-    if not isinstance(given, dict):
-        raise FieldError(name, "an object", given)
-    return given
+    if not isinstance(raw, dict):
+        raise FieldError(name, "an object", raw)
+    return raw
 
 
 def texts(value: Mapping[str, Any], name: str, key: str = "name") -> tuple[str, ...]:
     """A list of texts or numbers, or of objects that hold the text under ``key``; empty when absent."""
-    given = value.get(name)
-    if given is None:
+    raw = value.get(name)
+    if raw is None:
         return ()
-    if not isinstance(given, list):
-        raise FieldError(name, "a list", given)
+    if not isinstance(raw, list):
+        raise FieldError(name, "a list", raw)
     result = []
-    for item in given:
+    for item in raw:
         if isinstance(item, dict):
             item = item.get(key) or ""
         if item is None:
