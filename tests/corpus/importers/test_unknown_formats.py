@@ -67,7 +67,7 @@ def test_what_was_seen_and_what_to_do(
     data = content if isinstance(content, bytes) else content.encode()
     path = tmp_path / (f"{name}.xz" if packed else name)
     path.write_bytes(lzma.compress(data) if packed else data)
-    pattern = "the first record has no known format: this is "
+    pattern = "the format is not recognised: this is "
     for source, where in ((path, ""), (tmp_path, f"a folder whose file {path.name} is ")):
         with pytest.raises(
             InputError, match=pattern + where + (seen.split(r" \(")[0] if packed else seen)

@@ -47,7 +47,7 @@ def detect(path: Path) -> str:
     if formats:
         return next(iter(formats))
     seen, hint = describe_source(path, files)
-    raise InputError(f"the first record has no known format: this is {seen}", where=str(path), hint=hint)
+    raise InputError(f"the format is not recognised: this is {seen}", where=str(path), hint=hint)
 
 
 def check_format(path: Path, name: str) -> None:
