@@ -13,7 +13,8 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite_jobs import tracking
 from cocite_jobs.tracking import Tracking
-from cocite_jobs.training.train import load_recipe, train
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 from cocite_tuning.run.champion import Verdict, contend
 from cocite_tuning.sweep.sweep import ChampionSettings
 

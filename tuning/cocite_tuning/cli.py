@@ -112,9 +112,9 @@ def run(
 def list_(as_json: JsonOption = False) -> None:
     """List the sweeps that come with cocite."""
     from cocite_tuning.sweep.spaces import Space
-    from cocite_tuning.sweep.sweep import load_sweep, shipped
+    from cocite_tuning.sweep.sweep import load_sweep, shipped_sweeps
 
-    sweeps = {name: load_sweep(name) for name in shipped()}
+    sweeps = {name: load_sweep(name) for name in shipped_sweeps()}
     if as_json:
         print_json({name: sweep.model_dump(mode="json", by_alias=True) for name, sweep in sweeps.items()})
         return

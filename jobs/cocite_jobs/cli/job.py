@@ -15,7 +15,7 @@ from cocite.errors import InputError
 from cocite_jobs.cli.options import RegisterOption
 
 if TYPE_CHECKING:
-    from cocite_jobs.cluster.submit import Cluster, Job
+    from cocite_jobs.cluster.job_client import JobClient, JobInfo
 
 app = typer.Typer(help="Train on a Ray cluster: submit, list, logs, stop.", add_completion=False)
 
@@ -67,8 +67,8 @@ def submit(
     """
     import os
 
-    from cocite_jobs.cluster.submit import Cluster
-    from cocite_jobs.training.train import load_recipe, recipe_path
+    from cocite_jobs.cluster.job_client import JobClient
+    from cocite_jobs.training.recipes import load_recipe, recipe_path
 
     for option, location in (("--corpus", corpus), ("--to", to)):
         _check_location(option, location)
@@ -94,7 +94,7 @@ def submit(
     arguments += [
         "--track" if track or (track is None and "MLFLOW_TRACKING_URI" in os.environ) else "--no-track"
     ]
-    cluster = Cluster(address)
+    cluster = JobClient(address)
     id_ = cluster.submit(
         arguments, recipe=name, kind=kind, file=None if shipped else file, installed=installed
     )
@@ -120,9 +120,9 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the trainings of a cluster, the newest first."""
-    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.cluster.job_client import JobClient
 
-    jobs = Cluster(address).list(everyone=everyone)
+    jobs = JobClient(address).list(everyone=everyone)
     if as_json:
         print_json(jobs)
         return
@@ -140,9 +140,9 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print until the job ends.")] = False,
 ) -> None:
     """Print what a job has printed; with --follow until it ends, and end with its exit code."""
-    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.cluster.job_client import JobClient
 
-    cluster = Cluster(address)
+    cluster = JobClient(address)
     if follow:
         _print_end(_follow(cluster, id_, sys.stdout))
     else:
@@ -152,9 +152,9 @@ def logs(
 @app.command()
 def stop(id_: Id, address: Address = LOCAL, as_json: JsonOption = False) -> None:
     """Stop a job; its checkpoints stay, and --resume goes on from the last one."""
-    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.cluster.job_client import JobClient
 
-    job = Cluster(address).stop(id_)
+    job = JobClient(address).stop(id_)
     if as_json:
         print_json(job)
     else:
@@ -186,7 +186,7 @@ def _check_location(option: str, location: str) -> None:
         )
 
 
-def _follow(cluster: Cluster, id_: str, to: TextIO) -> Job:
+def _follow(cluster: JobClient, id_: str, to: TextIO) -> JobInfo:
     def write(text: str) -> None:
         to.write(text)
         to.flush()
@@ -201,18 +201,18 @@ def _follow(cluster: Cluster, id_: str, to: TextIO) -> Job:
         raise typer.Exit(130) from None
 
 
-def _print_end(job: Job) -> None:
+def _print_end(job: JobInfo) -> None:
     why = f": {job.message}" if job.code and job.exit_code is None and job.message else ""
     print_note(f"Job {job.id} {job.status.lower()} after {_duration(job)}{why}")
     if job.code:
         raise typer.Exit(job.code)
 
 
-def _start_time(job: Job) -> str:
+def _start_time(job: JobInfo) -> str:
     return datetime.fromtimestamp(job.started).strftime("%Y-%m-%d %H:%M:%S") if job.started else "waiting"
 
 
-def _duration(job: Job) -> str:
+def _duration(job: JobInfo) -> str:
     if job.seconds is None:
         return "no time"
     minutes, seconds = divmod(round(job.seconds), 60)

@@ -71,30 +71,34 @@ def train(
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
     from cocite_jobs import tracking
-    from cocite_jobs.storage.location import at_hand
-    from cocite_jobs.training.train import Manner, Report, is_neural, load_recipe, ready
+    from cocite_jobs.storage.cache import fetch_local
+    from cocite_jobs.training.progress import ProgressFunctions
+    from cocite_jobs.training.recipes import load_recipe
+    from cocite_jobs.training.registry import KINDS
+    from cocite_jobs.training.train import open_session
+    from cocite_jobs.training.types import LaunchOptions
 
     start = start_mode(resume, fresh, command="train")
     name, alias = _parse_registration(register, track)
     settings: Any = load_recipe(recipe, overrides or [])
-    kind, neural = str(settings.kind), is_neural(settings.kind)
-    store = Corpus.open(at_hand(corpus))
+    kind, neural = str(settings.kind), KINDS[settings.kind].uses_engine
+    store = Corpus.open(fetch_local(corpus))
     if kind in COUNTING:
         print_warnings(cold_before(store, "dev"))
-    manner = Manner(start, on, address, wait, verbose, corpus if "://" in corpus else None)
+    manner = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     params = {"recipe": recipe, **settings.model_dump(mode="json")}
     tags = {"corpus": store.version, "kind": kind}
     history: list[dict[str, float]] = []
     exit_on_sigterm()
     with ExitStack() as stack:
-        training = stack.enter_context(ready(settings, store, to, manner))
-        kept = tracking.Tracking(enabled=track and training.first)
+        training = stack.enter_context(open_session(settings, store, to, manner))
+        kept = tracking.Tracking(enabled=track and training.is_first)
         run = stack.enter_context(
             tracking.run(
-                kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow
+                kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow_run
             )
         )
-        training.note(run.id)
+        training.set_mlflow_run(run.id)
         bar = stack.enter_context(StagedProgress())
 
         def log(metrics: dict[str, float], step: int) -> None:
@@ -104,13 +108,13 @@ def train(
                 values = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
                 print_note(f"{'step' if neural else 'epoch'} {step}: {values}")
 
-        result = training.train(Report(log, bar.stage, bar.advance))
-        if not training.first:
+        result = training.train(ProgressFunctions(log, bar.stage, bar.advance))
+        if not training.is_first:
             return
         run.log({f"best.{name}": value for name, value in result.metrics.items()}, None)
         if name:
             bar.stage("registering the model", 0)
-            version = tracking.register(at_hand(to), name, alias, run=run)
+            version = tracking.register(fetch_local(to), name, alias, run=run)
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
             run.artifact(result.folder if neural else result.folder / "manifest.json")

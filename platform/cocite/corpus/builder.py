@@ -23,8 +23,7 @@ from cocite.corpus.store import KIND, Corpus
 from cocite.corpus.streams import FileRecordStream, RecordStream, SourcePosition
 from cocite.destinations import check_artifact_destination
 from cocite.errors import InputError
-from cocite.locks import locked
-from cocite.write_errors import writing_to
+from cocite.locks import locked_for_writing
 
 
 def build(
@@ -140,5 +139,5 @@ def write_store(
 def _lock(destination: Path) -> Iterator[None]:
     """Keep other imports away from a destination."""
     target = Path(os.path.realpath(destination))
-    with writing_to(destination), locked(target.with_name(f".{target.name}.lock"), folder=destination):
+    with locked_for_writing(target.with_name(f".{target.name}.lock"), destination):
         yield
