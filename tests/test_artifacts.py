@@ -61,11 +61,11 @@ def test_an_exception_in_the_body_leaves_nothing_new(tmp_path: Path, replace: bo
     if replace:
         write(tmp_path / "art", "old")
     with (
-        pytest.raises(KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt, match="in the body"),
         publish(tmp_path / "art", kind="thing", meta={}, replace=replace) as folder,
     ):
         (folder / "a.txt").write_text("half")
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("in the body")
     assert hidden(tmp_path) == []
     if replace:
         assert verify(tmp_path / "art").meta == {"text": "old"}
@@ -127,7 +127,7 @@ def test_a_failed_swap_without_the_kernel_puts_the_old_one_back(
 ) -> None:
     monkeypatch.setattr(artifacts, "_renameat2", lambda one, other: False)
     write(tmp_path / "art", "old")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="never"):
         artifacts.exchange(tmp_path / "never", tmp_path / "art")
     assert verify(tmp_path / "art").meta == {"text": "old"}
     assert hidden(tmp_path) == []
@@ -191,7 +191,7 @@ def test_a_writer_that_is_killed_leaves_what_was_there(tmp_path: Path, old: bool
     assert verify(tmp_path / "art").meta == {"text": "next"}
 
 
-def test_of_two_writers_without_replace_one_wins_and_the_other_is_told(tmp_path: Path) -> None:
+def test_of_two_writers_without_replace_one_wins_and_the_other_raises(tmp_path: Path) -> None:
     inner = publish(tmp_path / "art", kind="thing", meta={"text": "first"})
     with (
         pytest.raises(InputError, match="already exists"),

@@ -18,7 +18,7 @@ def test_write_atomic_replaces_and_leaves_no_temporary(tmp_path: Path) -> None:
 
 def test_write_atomic_keeps_the_old_text_when_it_fails(tmp_path: Path) -> None:
     write_atomic(tmp_path / "CURRENT", "v1")
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
         write_atomic(tmp_path / "CURRENT", "lone surrogate \ud800")
     assert (tmp_path / "CURRENT").read_text() == "v1"
     assert os.listdir(tmp_path) == ["CURRENT"]
@@ -28,9 +28,9 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "run"
     with replace_file(path) as file:
         file.write(b"one")
-    with pytest.raises(KeyboardInterrupt), replace_file(path) as file:
+    with pytest.raises(KeyboardInterrupt, match="in the body"), replace_file(path) as file:
         file.write(b"half")
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("in the body")
     assert path.read_text() == "one"
     assert os.listdir(path.parent) == ["run"]
 
@@ -56,10 +56,10 @@ def test_files_of_a_folder_are_replaced_together(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     for name in ("a", "other"):
         (tmp_path / "out" / name).write_text("old")
-    with pytest.raises(ZeroDivisionError), replace_files(tmp_path / "out") as folder:
+    with pytest.raises(ValueError, match="in the body"), replace_files(tmp_path / "out") as folder:
         assert folder is not None
         (folder / "a").write_text("half")
-        raise ZeroDivisionError
+        raise ValueError("in the body")
     assert (tmp_path / "out" / "a").read_text() == "old"
     with replace_files(tmp_path / "out") as folder:
         assert folder is not None

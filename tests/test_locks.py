@@ -70,7 +70,7 @@ def test_who_waits_is_next_and_never_two_at_once(tmp_path: Path) -> None:
     assert most == [1] * 80
 
 
-def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path) -> None:
+def test_a_file_where_the_folder_should_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with (

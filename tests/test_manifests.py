@@ -17,7 +17,7 @@ def write(destination: Path, text: str = "one", *, replace: bool = False, kind: 
         (folder / "sub" / "b.bin").write_bytes(text.encode() * 100)
 
 
-def test_read_manifest_tells_what_is_wrong(tmp_path: Path) -> None:
+def test_read_manifest_names_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no such folder"):
         read_manifest(tmp_path / "none")
     (tmp_path / "plain").mkdir()
@@ -28,7 +28,7 @@ def test_read_manifest_tells_what_is_wrong(tmp_path: Path) -> None:
         read_manifest(tmp_path / "art", kind="corpus")
 
 
-def test_any_flipped_bit_of_a_manifest_is_refused_or_changes_nothing_that_it_says(tmp_path: Path) -> None:
+def test_any_flipped_bit_of_a_manifest_is_refused_or_changes_nothing_of_its_content(tmp_path: Path) -> None:
     meta = {"año": [1.5, 1e-7, None], "recipe": {"n": 3, "names": ("a", "b")}, "x": "\u2028"}
     with publish(tmp_path / "art", kind="thing", meta=meta) as folder:
         (folder / "a.txt").write_text("one")
@@ -97,7 +97,7 @@ def test_the_digest_depends_on_kind_names_and_content_alone(tmp_path: Path) -> N
     assert all(len(digest) == 16 for digest in digests)
 
 
-def test_read_json_tells_missing_from_damaged(tmp_path: Path) -> None:
+def test_read_json_distinguishes_missing_from_damaged(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"x\.json: no such file"):
         read_json(tmp_path / "x.json")
     (tmp_path / "x.json").write_bytes(b"\xff\xfe")

@@ -116,7 +116,7 @@ def test_each_end_has_its_code_and_its_sentence(
 
 
 @pytest.mark.usefixtures("fake")
-def test_wrong_usage_is_told_with_the_usage_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_prints_the_usage_line(capsys: pytest.CaptureFixture[str]) -> None:
     for args, words in (
         (["fake", "go", "usage"], "no such paper"),
         (["fake", "go", "well", "--number", "x"], "'--number'"),
@@ -154,14 +154,14 @@ def test_no_arguments_show_the_help_as_it_is(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.usefixtures("fake")
 def test_a_defect_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match="a defect"):
         main(["fake", "go", "defect"])
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COCITE_TRACEBACK", "1")
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="bad year 3022"):
         main(["fake", "go", "input"])
 
 

@@ -47,7 +47,7 @@ def test_a_table_shows_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) 
         assert text in out
 
 
-def test_progress_is_silent_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_progress_prints_nothing_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with console.progress_bar("Indexing [CIT]", total=3) as advance:
         advance()
         advance(2)

@@ -78,7 +78,7 @@ def test_import_stats_show_verify(source: Path, tmp_path: Path, capsys: pytest.C
     assert "undamaged" in run(capsys, "corpus", "verify", store)[0]
 
 
-def test_mistakes_are_told_in_a_sentence(
+def test_mistakes_are_reported_in_a_sentence(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = tmp_path / "store"
@@ -129,7 +129,7 @@ def write(path: Path, *values: dict[str, Any] | str) -> Path:
     return path
 
 
-def test_that_nothing_was_lost_is_said_only_when_it_is_so(
+def test_that_nothing_was_lost_is_printed_only_when_it_is_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = tmp_path / "store"

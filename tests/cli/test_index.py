@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from cocite.corpus.builder import build
-    from cocite.corpus.synth import Synthetic
+def store(synthetic: SyntheticCorpora) -> Path:
 
-    return build(Synthetic(60, seed=1), tmp_path_factory.mktemp("synth") / "store").path
+    return synthetic(60, seed=1).path
 
 
 @pytest.fixture
@@ -184,7 +183,7 @@ def test_a_cold_history_is_a_warning_where_work_can_go_on_and_an_error_where_not
     )
 
 
-def test_mistakes_are_told_in_a_sentence(
+def test_mistakes_are_reported_in_a_sentence(
     store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index = tmp_path / "index"
@@ -208,7 +207,7 @@ def test_mistakes_are_told_in_a_sentence(
     assert (code, "alive.npy" in err) == (3, True)
 
 
-def test_k1_and_b_are_options_and_are_told(
+def test_k1_and_b_are_options_and_are_printed(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index = tmp_path / "index"

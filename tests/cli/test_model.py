@@ -60,7 +60,7 @@ def test_every_byte_is_verified(model: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("command", ["list", "verify"])
-def test_what_holds_no_model_is_told(
+def test_a_folder_without_a_model_is_refused(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = call(capsys, "model", command, tmp_path)

@@ -39,11 +39,11 @@ def test_a_line_every_half_minute_and_one_at_the_end() -> None:
     ]
 
 
-def test_a_short_stage_says_nothing() -> None:
+def test_a_short_stage_prints_nothing() -> None:
     assert lines_of(10, (5, 10), (5, 29)) == []
 
 
-def test_where_the_length_is_not_known_or_nothing_advances_the_time_is_told() -> None:
+def test_where_the_length_is_not_known_or_nothing_advances_the_time_is_printed() -> None:
     assert lines_of(None, (0, 31), (4_000, 62), (0, 80)) == [
         "indexing: 31 s", "indexing: 4,000, 1 min 2 s", "indexing: done in 1 min 20 s",
     ]  # fmt: skip
@@ -59,7 +59,7 @@ def test_durations() -> None:
     ]  # fmt: skip
 
 
-def test_every_command_says_it_on_standard_error(
+def test_progress_goes_to_standard_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
@@ -77,7 +77,7 @@ def test_every_command_says_it_on_standard_error(
     ]
 
 
-def test_of_a_stage_that_fails_no_end_is_told(
+def test_no_end_is_printed_for_a_stage_that_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress_log, "EVERY_S", 0.0)

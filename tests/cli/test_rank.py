@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
@@ -18,8 +19,8 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Corpus:
-    return build(Synthetic(300, seed=1), tmp_path_factory.mktemp("rank") / "corpus")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +192,7 @@ def test_bm25_needs_no_index(corpus, index, tmp_path, capsys):
         (json.dumps({"id": "b", "title": "x" * (1 << 20)}), "line 2: longer than 1,048,576 bytes"),
     ],
 )
-def test_a_bad_line_is_told_and_no_run_appears(corpus, tmp_path, capsys, line, message):
+def test_a_bad_line_is_refused_and_no_run_appears(corpus, tmp_path, capsys, line, message):
     queries = write(tmp_path / "q.jsonl", {"id": "a", "title": "some words"}, line)
     args = ["--queries", queries, "--to", tmp_path / "run", "--corpus", corpus.path, "--retriever", "bm25"]
     code, _, err = call(capsys, "rank", *args)
@@ -210,7 +211,7 @@ def test_a_bad_line_is_told_and_no_run_appears(corpus, tmp_path, capsys, line, m
         (["--model", "nowhere"], "no such model folder"),
     ],
 )
-def test_bad_options_are_told(index, tmp_path, capsys, args, message):
+def test_bad_options_are_refused(index, tmp_path, capsys, args, message):
     queries = write(tmp_path / "q.jsonl", {"id": "a", "title": "some words"})
     code, _, err = call(
         capsys, "rank", "--queries", queries, "--to", tmp_path / "run", "--index", index, *args
@@ -252,7 +253,7 @@ def test_what_a_line_lacks_is_taken_from_its_paper(corpus, tmp_path):
     assert (c.paper, c.authors, c.year) == (-1, (), None)
 
 
-def test_a_file_without_queries_is_told(corpus, tmp_path, capsys):
+def test_a_file_without_queries_is_refused(corpus, tmp_path, capsys):
     for name, text, message in (("empty", "\n", "holds no query"), ("bytes", "\xff", "not valid")):
         (tmp_path / name).write_bytes(text.encode("latin-1"))
         args = [

@@ -115,7 +115,7 @@ def test_what_reads_a_corpus_answers(
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_what_needs_citations_says_so(
+def test_what_needs_citations_refuses_a_corpus_without(
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -35,7 +35,7 @@ def test_an_exception_leaves_nothing(tmp_path: Path) -> None:
         yield from tiny()
         raise RuntimeError("source went away")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="source went away"):
         make(tmp_path, broken())
     assert list(tmp_path.iterdir()) == []
 
@@ -44,7 +44,7 @@ def test_the_old_store_stays_when_its_replacement_fails(tmp_path: Path) -> None:
     version = make(tmp_path).version
     with pytest.raises(InputError, match="already exists"):
         make(tmp_path)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="rule missing_id"):
         make(tmp_path, [paper("")], strict=True, replace=True)
     assert Corpus.open(tmp_path / "store").version == version
     assert len(make(tmp_path, [paper("n")], replace=True)) == 1
@@ -70,7 +70,7 @@ def test_a_killed_import_leaves_no_store_and_the_next_one_cleans_up(tmp_path: Pa
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    with pytest.raises(BusyError):
+    with pytest.raises(BusyError, match=f"process {process.pid} is at work here"):
         make(tmp_path)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()

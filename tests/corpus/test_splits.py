@@ -44,10 +44,15 @@ def test_other_seeds_give_other_splits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "text"), [(parse_years, "2009"), (parse_years, "2010,2009"), (parse_shares, "a,b")]
+    ("reader", "text", "message"),
+    [
+        (parse_years, "2009", "split years: '2009' is not two years as 2009,2010"),
+        (parse_years, "2010,2009", "split years: dev ends in 2009, before train in 2010"),
+        (parse_shares, "a,b", "random split: 'a,b' is not two shares as 0.1,0.1"),
+    ],
 )
-def test_splits_that_cannot_be_read(reader: object, text: str) -> None:
-    with pytest.raises(InputError):
+def test_splits_that_cannot_be_read(reader: object, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         reader(text)  # type: ignore[operator]
     with pytest.raises(InputError, match="within 0 and 1"):
         Split.random(10, 0.6, 0.6)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from numpy.typing import NDArray
 
 from cocite.corpus.builder import build
@@ -17,8 +18,8 @@ DEPTH = 20
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(3000, seed=1), tmp_path_factory.mktemp("synth") / "store")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(3000, seed=1)
 
 
 def recall(scores: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
@@ -43,7 +44,7 @@ def overlap(corpus: Corpus, texts: list[str]) -> NDArray[np.float64]:
     return np.stack([(weight[found][:, None] * table[found]).sum(0) for found in known])
 
 
-def test_content_tells_what_is_cited(corpus: Corpus) -> None:
+def test_content_predicts_what_is_cited(corpus: Corpus) -> None:
     """Words of a held-out context find its anchor far better than chance, which is DEPTH / N = 0.7 %."""
     test = np.flatnonzero(Split.of(corpus).test[corpus.context_citing])[::8]
     first = corpus.context_cited.indices[corpus.context_cited.indptr[test]].astype(np.int64)
@@ -52,7 +53,7 @@ def test_content_tells_what_is_cited(corpus: Corpus) -> None:
     assert recall(scores, first) > 0.2
 
 
-def test_cocitation_tells_what_is_cited_and_words_do_not(corpus: Corpus) -> None:
+def test_cocitation_predicts_what_is_cited_and_words_do_not(corpus: Corpus) -> None:
     """Given one member of a held-out group, past co-citation finds another; their words hardly do."""
     until = int(corpus.years[Split.of(corpus).dev].max())
     together, times = History.until(corpus, until).cocitations

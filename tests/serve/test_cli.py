@@ -108,7 +108,7 @@ def test_a_signal_while_it_starts_ends_it(
         (["--watch", "-1"], "Invalid value for '--watch'"),
     ],
 )
-def test_mistakes_are_told_before_anything_starts(
+def test_mistakes_are_reported_before_anything_starts(
     arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = call(capsys, "serve", "--index", tmp_path, *arguments)

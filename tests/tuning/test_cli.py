@@ -70,7 +70,7 @@ def test_trials_are_printed_while_they_end_and_the_best_at_the_end(
         (["--max-latency-ms", "-1"], "Invalid value for '--max-latency-ms'"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(
+def test_mistakes_are_reported_in_a_sentence(
     line: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     code, out, err = call(capsys, "tune", *line, *arguments)

@@ -121,7 +121,7 @@ def test_crossrefs_over_two_levels_in_a_circle_and_to_nowhere(bib: Path) -> None
     assert ("unknown_crossref", 6, "the entry 'd' refers to 'nowhere', which the file does not hold") in wrong
 
 
-def test_only_entries_that_are_referred_to_are_held(bib: Path) -> None:
+def test_only_entries_that_are_referred_to_are_kept_in_memory(bib: Path) -> None:
     bib.write_text(CHILD * 50 + PARENT + "".join(f"@misc{{m{i}, title = {{T}}}}\n" for i in range(500)))
     source = open_source(bib)
     assert set(source._parents(bib)) == {"proc"}  # type: ignore[attr-defined]

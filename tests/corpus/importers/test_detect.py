@@ -14,7 +14,7 @@ from cocite.corpus.importers import FORMATS, detect, open_source
 from cocite.errors import InputError, NotFoundError
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no such file"):
         open_source(tmp_path / "none")
     with pytest.raises(InputError, match="not recognised: this is a folder without files"):

@@ -21,7 +21,7 @@ from cocite.corpus.importers import files, open_source
 from cocite.errors import InputError
 
 
-def test_a_compressed_file_cut_short_is_told(tmp_path: Path) -> None:
+def test_a_compressed_file_cut_short_is_refused(tmp_path: Path) -> None:
     lines = b"".join(
         b'{"id": "%d", "title": "%s"}\n' % (i, os.urandom(20).hex().encode()) for i in range(500)
     )

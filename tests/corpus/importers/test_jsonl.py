@@ -82,7 +82,7 @@ def test_native_lines(tmp_path: Path, name: str) -> None:
         ("[" * 100_000, ""),
     ],
 )
-def test_a_broken_line_is_told_with_its_field(tmp_path: Path, line: str, field: str) -> None:
+def test_a_broken_line_is_reported_with_its_field(tmp_path: Path, line: str, field: str) -> None:
     path = write_lines(tmp_path / "x.jsonl", [{"id": "a", "title": "A"}, line, {"id": "z", "title": "Z"}])
     source = open_source(path, "jsonl")
     found = [(record, source.position.line) for record in source]

@@ -102,7 +102,7 @@ def test_parquet_folder(tmp_path: Path) -> None:
     assert corpus.sentences.take("text", [0]) == ["t [[CIT:0]]"]
 
 
-def test_parquet_mistakes_are_told(tmp_path: Path) -> None:
+def test_parquet_mistakes_are_reported(tmp_path: Path) -> None:
     path = parquet(tmp_path / "in")
     pq.write_table(pa.table({"citing": ["a"]}), path / "citations.parquet")
     with pytest.raises(InputError, match=r"citations\.parquet: lacks the column 'cited'"):

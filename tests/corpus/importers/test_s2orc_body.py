@@ -12,7 +12,7 @@ from helpers.s2orc import full_text
 from cocite.corpus.records import ContextRecord, Malformed
 
 
-def test_s2_spans_that_are_broken_are_told(tmp_path: Path) -> None:
+def test_s2_spans_that_are_broken_are_reported(tmp_path: Path) -> None:
     value = full_text(1)
     value["content"]["annotations"]["bibref"] = "[{"
     path = write_lines(tmp_path / "x.jsonl", [value, full_text(1)])

@@ -17,7 +17,7 @@ from helpers.synthetic import SyntheticCorpora
         (["--sample", "0"], "Invalid value for '--sample'"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_measured(
+def test_mistakes_are_reported_before_anything_is_measured(
     synthetic: SyntheticCorpora,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -58,7 +58,7 @@ def test_the_run_is_not_overwritten(run: tuple[Path, Path], capsys: pytest.Captu
         ("tables", [], "Missing option '--model'"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(
+def test_mistakes_are_reported_in_a_sentence(
     run: tuple[Path, Path],
     synthetic: SyntheticCorpora,
     tmp_path: Path,
