@@ -1,4 +1,4 @@
-"""Typed settings: YAML in, validated models out, with dotted overrides and errors that name the key.
+"""Typed settings: validated models of plain data, with dotted overrides and errors that name the key.
 
 Every settings class of cocite derives from :class:`Settings`. A misspelt key is refused with the nearest
 right one; a wrong value with its path and what was expected.
@@ -11,13 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cocite.errors import ConfigError, NotFoundError, nearest
-
-MOST_VALUES = 100_000
-"""Values of a YAML file, every alias written out."""
+from cocite.errors import ConfigError, nearest
+from cocite.yaml_files import key_line, parse_yaml, read_yaml
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Source:
         for key, (text, where) in reversed(list(self.overrides.items())):
             if key.split(".") == whole[: key.count(".") + 1]:
                 return f"{text} {where}"
-        return f"{self.where}{_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
+        return f"{self.where}{key_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
 
     def within(self, *keys: str) -> str:
         """The overrides that set a part of what some keys hold; empty where none does."""
@@ -127,73 +124,6 @@ class Settings(BaseModel):
             raise _explain(cls, error, data, source) from error
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, except that a key given twice is a mistake rather than a silent choice of the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Construct as usual, after refusing keys that are given twice or are no plain values."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(
-                    problem="a key is a list or a mapping", problem_mark=key.start_mark
-                )
-            if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-class _TooLargeError(Exception):
-    """More values than settings have."""
-
-
-def _refuse_large(data: Any) -> None:
-    """Refuse aliases that hold themselves, or one another so often that no memory would hold them written out.
-
-    Raises:
-        _TooLargeError: there are more than :data:`MOST_VALUES` values.
-    """
-    left = MOST_VALUES
-    waiting = [data]
-    while waiting:
-        value = waiting.pop()
-        left -= 1
-        if left < 0:
-            raise _TooLargeError
-        if isinstance(value, list):
-            waiting += value
-        elif isinstance(value, dict):
-            waiting += value.values()
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The keys and values of a YAML file; an empty file has none."""
-    try:
-        # A subclass of the safe loader: it builds plain values and nothing else.
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
-        _refuse_large(data)
-    except FileNotFoundError as error:
-        raise NotFoundError("no such file", where=str(path)) from error
-    except (IsADirectoryError, UnicodeDecodeError) as error:
-        raise ConfigError("is not a text file", where=str(path), hint="name a YAML file") from error
-    except (RecursionError, _TooLargeError) as error:
-        raise ConfigError("is nested too deep, or an alias repeats too much", where=str(path)) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise ConfigError(
-            f"not valid YAML: {getattr(error, 'problem', None) or error}", where=where
-        ) from error
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        raise ConfigError("must hold keys and values", where=str(path))
-    return data
-
-
 def with_overrides(
     data: Mapping[str, Any], overrides: Sequence[str], *, where: str = "override"
 ) -> dict[str, Any]:
@@ -204,9 +134,8 @@ def with_overrides(
         if not equals or not all(part.strip() for part in key.split(".")):
             raise ConfigError(f"{override!r} is not of the form key.path=value", where=where)
         try:
-            value = yaml.safe_load(text)
-            _refuse_large(value)
-        except (yaml.YAMLError, RecursionError, _TooLargeError) as error:
+            value = parse_yaml(text)
+        except ValueError as error:
             raise ConfigError(
                 f"the value of {key!r} is not valid YAML: {_shown(text)}", where=where
             ) from error
@@ -335,27 +264,6 @@ def _breaks_alone(cls: type[BaseModel], mistake: Any, source: Source) -> bool:
         first = error.errors(include_url=False)[0]
         return bool((first["loc"], first["type"]) == (mistake["loc"], mistake["type"]))
     return False
-
-
-def _line(path: Path, keys: Sequence[str]) -> str:
-    """``:12``, the line of a key in a YAML file, or that of the nearest key above it; empty where there is none."""
-    try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except (OSError, yaml.YAMLError):
-        return ""
-    line = ""
-    for key in keys:
-        if isinstance(node, yaml.MappingNode):
-            entries = [(name, value) for name, value in node.value if name.value == key]
-        elif isinstance(node, yaml.SequenceNode) and key.isdecimal() and int(key) < len(node.value):
-            entries = [(node.value[int(key)],) * 2]
-        else:
-            break
-        if not entries:
-            break
-        name, node = entries[-1]
-        line = f":{name.start_mark.line + 1}"
-    return line
 
 
 def _shown(value: Any) -> str:
