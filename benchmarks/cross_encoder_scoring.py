@@ -39,7 +39,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.protocols import Query
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.index import paper_texts
+from cocite.retrieval.index.documents import paper_texts
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.gaps import split_at_gap, strip_marks

@@ -13,7 +13,7 @@ from cocite.artifacts import load_array
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
-from cocite.retrieval.index.versions import Pin, Versions
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite.verification import open_verified_once
 
 
@@ -26,7 +26,7 @@ class Papers:
         pin: keeps the snapshot from being deleted.
     """
 
-    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], pin: Pin | None = None) -> None:
+    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], pin: VersionLock | None = None) -> None:
         self.corpus = corpus
         self.alive = alive
         self._pin = pin
@@ -34,8 +34,8 @@ class Papers:
     @classmethod
     def open(cls, index: Path, version: str) -> Papers:
         """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
-        name, pin = Versions(index).pin(version)
-        folder = Versions(index).folder(name)
+        name, pin = VersionedFolder(index).lock(version)
+        folder = VersionedFolder(index).folder(name)
         open_verified_once(folder, kind="index")
         return cls(Corpus.open(folder / "corpus", verified=True), load_array(folder / "alive.npy"), pin)
 

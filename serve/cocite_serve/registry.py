@@ -19,7 +19,7 @@ from typing import Any
 
 from cocite.artifacts import verify
 from cocite.errors import BusyError, CociteError, InputError, IntegrityError, NotFoundError, nearest
-from cocite.retrieval.index.versions import Pin, Versions
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite_serve.settings import Registry as RegistrySettings
 
 SCHEME = "models:/"
@@ -113,7 +113,7 @@ class Registry:
             raise NotFoundError(f"{name} has no alias {alias!r}", where=str(reference), hint=hint)
         return Registered(name, int(known.aliases[alias]), alias)
 
-    def fetch(self, model: Registered) -> tuple[Path, Pin]:
+    def fetch(self, model: Registered) -> tuple[Path, VersionLock]:
         """A version's model folder on this machine, every file of it verified; it stays while the pin is held.
 
         Raises:
@@ -127,11 +127,11 @@ class Registry:
         # A name that was deleted and given again, or that another store has too, is another model.
         made = f"{self.uri} {model.name} {self._known(reference).creation_timestamp}"
         key = hashlib.sha256(made.encode()).hexdigest()[:12]
-        versions = Versions(self.settings.cache.expanduser().resolve() / f"{model.name[:80]}-{key}")
+        versions = VersionedFolder(self.settings.cache.expanduser().resolve() / f"{model.name[:80]}-{key}")
         label = f"{model.version:06d}"
         folder = versions.folder(label)
         if folder.is_dir():
-            _, pin = versions.pin(label)
+            _, pin = versions.lock(label)
             try:
                 _check(folder, tags, reference)
             except CociteError:
@@ -142,8 +142,8 @@ class Registry:
             with versions.writing():
                 self._download(source, folder, tags, reference)
                 versions.publish(label)
-                _, pin = versions.pin(label)
-                versions.collect(KEEP)
+                _, pin = versions.lock(label)
+                versions.delete_old(KEEP)
         except BusyError as error:
             raise BusyError("another process fetches this model", where=str(reference)) from error
         return folder, pin

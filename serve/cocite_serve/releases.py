@@ -12,7 +12,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import read_manifest
-from cocite.retrieval.index.versions import Pin, Versions
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite.verification import open_verified_once
 from cocite_serve.registry import Reference, Registered, Registry
 from cocite_serve.settings import ServeSettings
@@ -49,7 +49,7 @@ class Release:
 
     def cold(self) -> InputError | None:
         """That the snapshot knows of no citation, if so: recommendations then rest on texts alone."""
-        folder = Versions(self.index).folder(self.index_version)
+        folder = VersionedFolder(self.index).folder(self.index_version)
         history = History(Corpus.open(folder / "corpus"), load_array(folder / "history.npy"))
         hint = "build the index again without --known-until and --before-split, or with a later year or split"
         return cold_history(history, "whose links the index knows", hint)
@@ -98,7 +98,7 @@ class Held:
     """A release whose files stay where they are until it is let go."""
 
     release: Release
-    pins: tuple[Pin, ...]
+    pins: tuple[VersionLock, ...]
 
     def let_go(self) -> None:
         """Allow that the snapshot and the model's copy are deleted."""
@@ -123,7 +123,7 @@ class Source:
 
     def look(self) -> Target:
         """What is meant now: the version behind the alias, and the current snapshot unless one was named."""
-        index = self.settings.index_version or Versions(self.settings.index).current()
+        index = self.settings.index_version or VersionedFolder(self.settings.index).current()
         return Target(None if self.reference is None else self.registry.find(self.reference), index)
 
     def take(self, target: Target) -> Held:
@@ -133,9 +133,9 @@ class Source:
             IntegrityError: a file of the model or of the snapshot is damaged.
             CociteError: there is no such model or snapshot, or the registry cannot be asked.
         """
-        version, pin = Versions(self.settings.index).pin(target.index)
+        version, pin = VersionedFolder(self.settings.index).lock(target.index)
         index = self.settings.index.resolve()
-        open_verified_once(Versions(index).folder(version), kind="index")
+        open_verified_once(VersionedFolder(index).folder(version), kind="index")
         if target.model is not None:
             folder, kept = self.registry.fetch(target.model)
             return Held(Release(folder, index, version, target.model), (pin, kept))
@@ -164,4 +164,4 @@ def _vectors(release: Release) -> dict[str, str]:
 
 def _meta(release: Release) -> dict[str, Any]:
     """What a release's snapshot says of itself."""
-    return read_manifest(Versions(release.index).folder(release.index_version)).meta
+    return read_manifest(VersionedFolder(release.index).folder(release.index_version)).meta

@@ -16,8 +16,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
-from cocite.evaluation import tasks
-from cocite.evaluation.systems import offered
+from cocite.evaluation import systems, tasks
 from cocite.manifests import read_manifest
 from cocite.pipeline import components as members
 from cocite.pipeline.fusion_training import FusionRecipe
@@ -202,11 +201,10 @@ def test_a_fusion_that_is_left_out_leaves_the_order_before_it(
 def test_what_is_left_out_is_no_system_and_says_why(model: Path, tmp_path: Path) -> None:
     folder = changed(model, tmp_path / "m", nnrank={"all": "nnrank is below nnselect: .1 against .2"})
     shutil.rmtree(folder / "fusion")
-    assert offered(folder) == ["bm25", "nnselect", "first-without-neural", "first"]
-    from cocite.evaluation.systems import chosen
+    assert systems.available(folder) == ["bm25", "nnselect", "first-without-neural", "first"]
 
     with pytest.raises(InputError, match=r"--stages nnrank: nnrank is below nnselect: \.1 against \.2"):
-        chosen(folder, ["nnrank"], where="--stages")
+        systems.select(folder, ["nnrank"], where="--stages")
 
 
 def test_a_training_says_that_the_start_was_best_and_what_is_below(

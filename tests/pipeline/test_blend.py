@@ -137,7 +137,7 @@ def test_a_fusion_is_refused_over_an_index_of_another_k1(
     tmp_path: Path, corpus: Corpus, first: FirstStage, later: list[int]
 ) -> None:
     fused(tmp_path, first, corpus, later)
-    other = Bm25Fields.given(["text.k1=2"], option="--bm25")
+    other = Bm25Fields.from_options(["text.k1=2"], option="--bm25")
     index = Index.build(corpus, History.until(corpus, first.signals.year), bm25=other)
     with pytest.raises(InputError, match=r"has the usual k1 and b, and this one has text\.k1=2\.0"):
         SecondStage.load(tmp_path, index)

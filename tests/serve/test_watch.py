@@ -8,7 +8,7 @@ import pytest
 from helpers.served_folders import index, model
 
 from cocite.errors import CociteError
-from cocite.retrieval.index.versions import Pin
+from cocite.retrieval.index.versions import VersionLock
 from cocite_serve.registry import Reference, Registered, Registry
 from cocite_serve.releases import Release, Source
 from cocite_serve.rollout import Rollout, RolloutError
@@ -27,8 +27,8 @@ class Shelf(Registry):
             raise CociteError("the store is away")
         return Registered(reference.name, len(self.folders), reference.alias)
 
-    def fetch(self, model: Registered) -> tuple[Path, Pin]:
-        return self.folders[model.version - 1], Pin(None)
+    def fetch(self, model: Registered) -> tuple[Path, VersionLock]:
+        return self.folders[model.version - 1], VersionLock(None)
 
 
 class Recorded(Rollout):

@@ -9,11 +9,10 @@ from cocite.artifacts import verify
 from cocite.cli import main
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.errors import ConfigError, InputError, NotFoundError
+from cocite.errors import InputError
 from cocite.systems.citeomatic.artifacts import load_encoder, load_reranker
 from cocite_jobs.training.progress import ProgressFunctions
-from cocite_jobs.training.recipes import load_recipe, shipped_recipes
-from cocite_jobs.training.registry import KINDS
+from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
 
 SMALL_SELECT = ["model.dimension=8", "objective.batch=256", "loop.epochs=2", "loop.learning_rate=0.02"]
@@ -24,19 +23,6 @@ SMALL_RANK = [
     "objective.folds=2",
     "loop.epochs=1",
 ]
-
-
-def test_every_shipped_recipe_fits_its_type() -> None:
-    assert {"nnselect", "nnselect-paper", "nnrank", "nnrank-paper", "nnrank-metadata"} <= set(
-        shipped_recipes()
-    )
-    for name in shipped_recipes():
-        try:
-            recipe = load_recipe(name)
-        except ConfigError as error:  # a recipe of a job that is no training
-            assert "cannot be trained" in str(error)  # noqa: PT017
-            continue
-        assert recipe.model_dump()["kind"] in KINDS
 
 
 def test_the_papers_recipes_have_the_papers_numbers() -> None:
@@ -51,16 +37,6 @@ def test_the_papers_recipes_have_the_papers_numbers() -> None:
             500_000,
             256,
         )
-
-
-def test_mistakes_in_a_recipe_are_told(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match=r"no recipe 'nnselct' .*did you mean 'nnselect'"):
-        load_recipe("nnselct")
-    with pytest.raises(ConfigError, match=r"unknown key 'loop\.epoch' .*epochs"):
-        load_recipe("nnselect", ["loop.epoch=3"])
-    (tmp_path / "r.yaml").write_text("kind: nnselet\n")
-    with pytest.raises(ConfigError, match=r"kind: 'nnselet' cannot be trained .*did you mean 'nnselect'"):
-        load_recipe(str(tmp_path / "r.yaml"))
 
 
 def test_the_command_trains_both_and_what_it_writes_can_be_used(

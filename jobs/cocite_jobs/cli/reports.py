@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocite.cli.console import out, print_json, print_note, print_table, print_warnings
-from cocite.evaluation.report import Report, shown
+from cocite.evaluation.report import Report, format_cell
 
 if TYPE_CHECKING:
     from cocite.corpus.store import Corpus
@@ -54,10 +54,10 @@ def print_report(report: Report, as_json: bool, markdown: Path | None, *, brief:
         return
     out.print(
         f"{report.title}: "
-        + ", ".join(f"{key.replace('_', ' ')} {shown(v)}" for key, v in report.facts.items())
+        + ", ".join(f"{key.replace('_', ' ')} {format_cell(v)}" for key, v in report.facts.items())
     )
     # Metrics and times come first, then the slices.
     for part in report.tables[:2] if brief else report.tables:
-        print_table(part.title, part.columns, [[shown(cell) for cell in row] for row in part.rows])
+        print_table(part.title, part.columns, [[format_cell(cell) for cell in row] for row in part.rows])
         if part.note:
             out.print(part.note, style="dim")

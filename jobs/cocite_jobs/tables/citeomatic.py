@@ -13,10 +13,10 @@ from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import NEIGHBOURS, CiteomaticRanker
-from cocite.evaluation.experiment import Outcome, Rank
+from cocite.evaluation.experiment import EvalResult, Rank
 from cocite.evaluation.metrics import means
 from cocite.evaluation.report import Report, Table
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
 from cocite.pipeline import components as members
 from cocite.retrieval.index.index import Index
@@ -78,7 +78,7 @@ class _Tables:
         self, corpus: Corpus, model: Path, split: str, sample: int | None, seed: int, k: int, bar: Bar
     ) -> None:
         self.corpus, self.model, self.split, self.k, self.bar = corpus, model, split, k, bar
-        self.task: Task = tasks.global_(corpus, split, sample=sample, seed=seed)
+        self.task: EvalTask = tasks.global_(corpus, split, sample=sample, seed=seed)
         self.facts = {
             "corpus": str(corpus.path),
             "split": split,
@@ -90,7 +90,7 @@ class _Tables:
             needed = members.ENCODERS if "fusion" in members.kept(model) else ["nnselect"]
             encoders = members.load_encoders(model, among=tuple(needed))
             self.index = Index.build(corpus, history, encoders=encoders, advance=advance)
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, EvalResult] = {}
 
     def report(self, only: Sequence[str]) -> Report:
         makers = {"2": self.table2, "3": self.table3, "4": self.table4}
@@ -160,7 +160,7 @@ class _Tables:
             return self.index
         return self.index.with_vectors(encoder)
 
-    def _run(self, name: str, rank: Rank) -> Outcome:
+    def _run(self, name: str, rank: Rank) -> EvalResult:
         with self.bar(f"ranking: {name}", len(self.task)) as advance:
             return experiment.run(self.task, rank, k=self.k, advance=advance)
 

@@ -21,7 +21,7 @@ from cocite.evaluation.cocitation_report import CocitationTables
 from cocite.evaluation.experiment import Rank
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.report import Report, Table
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components as members
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.vectors import VectorIndex
@@ -115,7 +115,7 @@ def cocitation_tables(
     task = tasks.local(corpus, split, sample=sample, seed=seed)
     with replace_files(to) as folder:
         if folder is not None:
-            experiment.write_task(task, folder / "qrels.trec")
+            experiment.write_task_qrels(task, folder / "qrels.trec")
         found = _Measured(task, folder, k, progress)
         base = {row.name: found.hits(row) for row in tried}
         mine = {row.name: found.hits(row) for row in wanted}
@@ -246,7 +246,7 @@ class _Rows:
             if name not in encoders:
                 raise InputError(f"holds no {name}", where=str(model.folder), hint="train it, or --train")
         else:
-            systems.chosen(model.folder, [name], where="--systems")
+            systems.select(model.folder, [name], where="--systems")
 
     def _opener(self, folder: Path, name: str, encoders: list[str]) -> Callable[[], Rank]:
         if name in encoders:
@@ -280,7 +280,7 @@ class _Rows:
 class _Measured:
     """Runs systems on the task's queries."""
 
-    def __init__(self, task: Task, to: Path | None, k: int, bar: Bar) -> None:
+    def __init__(self, task: EvalTask, to: Path | None, k: int, bar: Bar) -> None:
         self.task, self.to, self.k, self.bar = task, to, k, bar
         self._times: list[list[Any]] = []
 

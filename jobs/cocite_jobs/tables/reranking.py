@@ -19,9 +19,9 @@ from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.experiment import Rank
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Measurement, measure
-from cocite.evaluation.oracle import Remembered, reordered, with_relevant
+from cocite.evaluation.oracle import CachedReranker, add_relevant, rerank_head
 from cocite.evaluation.report import Report, Table, marked_table
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components as members
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query, Ranking, Reranker
@@ -129,8 +129,8 @@ class _Tables:
         bar: Bar,
     ) -> None:
         self.model, self.bar = model, bar
-        self.offered = systems.offered(model)
-        self.task: Task = tasks.build(corpus, task, split, sample=sample, seed=seed)
+        self.offered = systems.available(model)
+        self.task: EvalTask = tasks.build(corpus, task, split, sample=sample, seed=seed)
         self.metrics = RERANKING[task]
         self.facts = {
             "corpus": str(corpus.path),
@@ -177,20 +177,20 @@ class _Tables:
     # -- reranking -------------------------------------------------------------------------------------------
 
     @cached_property
-    def cross(self) -> Remembered:
+    def cross(self) -> CachedReranker:
         """The cross-encoder of the model folder."""
         found = members.load_cross_encoder(self.model, self.index)
         assert found is not None
-        return Remembered(found)
+        return CachedReranker(found)
 
     def reranking(self, depth: int) -> Table:
         """BM25's candidates with every cited paper among them, in BM25's order and in the reranker's."""
         found = self._ranked("bm25", self._system("bm25"), depth)
-        oracle = with_relevant(found, self.task.relevant)
+        oracle = add_relevant(found, self.task.relevant)
         scores = self._scores(oracle, self.cross, "oracle candidates")
         measured = {
             "bm25": self._measured(oracle),
-            self.cross.name: self._measured(reordered(oracle, scores, oracle.depth)),
+            self.cross.name: self._measured(rerank_head(oracle, scores, oracle.depth)),
         }
         note = f"{oracle.depth} candidates; a cited paper that BM25 missed stands in place of the last ones."
         return marked_table("reranking, oracle BM25", measured, "bm25", note=note)
@@ -205,7 +205,7 @@ class _Tables:
             scores = self._scores(found.top(depths[-1]), self.cross, f"candidates of {name}")
             rows[name] = [self._measured(found)] * len(depths)
             rows[f"{name} + {self.cross.name}"] = [
-                self._measured(reordered(found, scores, depth)) for depth in depths
+                self._measured(rerank_head(found, scores, depth)) for depth in depths
             ]
         recommender = Recommender.over(self.model, self.index)
         if recommender.second.fusions:
@@ -258,7 +258,7 @@ class _Tables:
             scores = self._scores(
                 found.top(depth), CrossEncoderReranker(PairScorer(model), self.task.corpus), f"{name} tokens"
             )
-            measured[name] = self._measured(reordered(found, scores, depth))
+            measured[name] = self._measured(rerank_head(found, scores, depth))
         half = f"{round(0.5 * total)} + {total - round(0.5 * total)}"
         note = f"{depth} candidates of the first stage; tokens of query + candidate; the same weights in each row."
         return marked_table("token budgets", measured, half, note=note)
@@ -268,7 +268,7 @@ class _Tables:
     def _system(self, name: str) -> Rank:
         return systems.open_system(name, self.model, self.index)
 
-    def _run(self, name: str, rank: Rank) -> experiment.Outcome:
+    def _run(self, name: str, rank: Rank) -> experiment.EvalResult:
         with self.bar(f"ranking: {name}", len(self.task)) as advance:
             return experiment.run(self.task, rank, k=DEEPEST, batch=BLOCK, advance=advance)
 

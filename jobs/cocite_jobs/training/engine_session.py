@@ -80,7 +80,18 @@ def open_engine_session(
 
 
 class EngineSession:
-    """A :class:`~cocite_jobs.training.types.TrainingSession` of a kind that the training engine trains."""
+    """A :class:`~cocite_jobs.training.types.TrainingSession` of a kind that the training engine trains.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> recipe, corpus = load_recipe("hatten", ["workers.count=0"]), starter_corpus()
+        >>> with tempfile.TemporaryDirectory() as to:
+        ...     with open_engine_session(recipe, corpus, to, LaunchOptions()) as session:
+        ...         session.options.on, session.run.read_state() == session.state
+        ('process', True)
+    """
 
     def __init__(
         self,

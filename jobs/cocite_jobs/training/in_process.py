@@ -40,6 +40,16 @@ class InProcessSession:
     Attributes:
         is_first: True; no other process trains along.
         mlflow_run: empty: a training that continues from a checkpoint starts an MLflow run of its own.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> recipe, corpus = load_recipe("nnselect"), starter_corpus()
+        >>> with tempfile.TemporaryDirectory() as to:
+        ...     with open_in_process_session(recipe, corpus, to, LaunchOptions()) as session:
+        ...         [path.name for path in session.folder.iterdir()]
+        ['.nnselect.training.lock']
     """
 
     is_first, mlflow_run = True, ""

@@ -131,6 +131,18 @@ class LogKeepingStore:
         run: the folder that gets the log.
         sender: has the entries logged so far, and sends those of a resumed training.
         saved: called after each checkpoint.
+
+    Example:
+        >>> from cocite.training.engine.settings import TrainingSettings
+        >>> world, run = World(), TrainingRun(Location.of("memory://example/log"), is_kept=True)
+        >>> sender = ProgressSender(ignore_progress, TrainingSettings())
+        >>> store = run.store(world, metric="MRR", keep=1)
+        >>> store = LogKeepingStore(store, world, run, sender, lambda step, metrics: print(f"saved {step}"))
+        >>> sender.log({"loss": 2.0}, 5)
+        >>> store.save(5, lambda folder: Path(folder, "manifest.json").touch(), {"MRR": 0.25})
+        saved 5
+        >>> run.read_log(5)
+        [({'loss': 2.0}, 5)]
     """
 
     def __init__(

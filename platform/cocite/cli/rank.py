@@ -132,7 +132,7 @@ def _system(
     from cocite.retrieval.index.snapshot import IndexSnapshot
     from cocite.retrieval.query_forms import QueryForm
 
-    [name] = systems.chosen(model, ["full" if pipeline is None else pipeline], where="--pipeline")
+    [name] = systems.select(model, ["full" if pipeline is None else pipeline], where="--pipeline")
     print_warnings(*members.left_out_notes(model))
     if form is not None and name != "bm25":
         raise InputError("a form of the query goes with --pipeline bm25", where="--form")

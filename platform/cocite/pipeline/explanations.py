@@ -83,7 +83,7 @@ class Explainer:
     ) -> list[Evidence]:
         """Why each of some papers is recommended to a query, which is one at a position of the batch."""
         text = manuscript_texts([query])[0]
-        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, function_words())
+        words = self.index.papers["text"].shared_terms(text, rows.tolist(), WORDS, function_words())
         citing: list[tuple[int, ...]] = [()] * len(rows)
         quoted: list[tuple[tuple[int, str], ...]] = [()] * len(rows)
         if (near := candidates.neighbour_voters) is not None:

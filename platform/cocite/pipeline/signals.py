@@ -21,10 +21,10 @@ from cocite.protocols import NO_ROW, Encoder, Query, Ranking, require_finite
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm, query_texts
 from cocite.retrieval.signals.anchors import Anchors, window_texts
-from cocite.retrieval.signals.author_signals import People, gather
+from cocite.retrieval.signals.author_signals import AuthorSignals, gather
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours
-from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.retrieval.signals.votes import KINDS, Votes, count_votes, relative
 from cocite.retrieval.vector_retriever import VectorRetriever
 
@@ -48,7 +48,7 @@ class Signals:
         self.index = index
         self.retrievers = {encoder.name: VectorRetriever(index, encoder) for encoder in encoders}
         self.anchors = Anchors(index)
-        self.people = People(index)
+        self.people = AuthorSignals(index)
         self.sentences = CitingSentences(index)
         self.neighbours = Neighbours(index)
         self.year = index.history.year
@@ -75,7 +75,7 @@ class BlockSignals:
         self.signals, self.queries = signals, queries
         self.index, self.local = signals.index, queries[0].is_local
         self.papers = len(self.index)
-        self.own = OwnLinks(self.index, queries)
+        self.own = SelfCitations(self.index, queries)
         self.near = window_texts(queries) if self.local else []
         self.dense = self._match()
         self.vectors = self._encode()
@@ -147,7 +147,7 @@ class BlockSignals:
                 self.neighbour_voters = voters
         # Who cites the neighbours, too, works on the same things.
         result["cites-neighbours"] = count_votes(self.neighbour_voters, index.history.cited_by, self.papers)
-        self.sentence_voters = signals.sentences.voters(self.queries)
+        self.sentence_voters = signals.sentences.nearest(self.queries)
         result["sentences"] = signals.sentences.count(self.sentence_voters)
         if self.local:
             windows = signals.anchors.windows.scores(self.near)

@@ -21,8 +21,9 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
+from cocite.retrieval.dense_search import keep_positive
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.index import found, paper_texts
+from cocite.retrieval.index.documents import paper_texts
 from cocite.retrieval.query_forms import QueryForm, query_texts
 from cocite.systems.learned_fusion.reranker import FusionSettings, labels
 from cocite.systems.learned_fusion.reranker import train as grow
@@ -110,7 +111,9 @@ def test_bm25_is_what_a_new_index_scores(bm25: Bm25Study, params: dict[str, Any]
     fresh = Bm25Index.build(
         paper_texts(dev.index.corpus, field), k1=params.get("k1", 1.2), b=params.get("b", 0.75)
     )
-    scores = found(dev.index.forbid(fresh.scores(query_texts(dev.task.queries, form)), dev.task.queries))
+    scores = keep_positive(
+        dev.index.forbid(fresh.scores(query_texts(dev.task.queries, form)), dev.task.queries)
+    )
     for ours, theirs in zip(
         (bm25.hits(params), bm25.hits(params, held_out=True)),
         halves(bm25, Ranking.best(scores, 300), dev),

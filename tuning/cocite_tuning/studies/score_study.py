@@ -22,7 +22,7 @@ from cocite.evaluation import tasks
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric, means
 from cocite.evaluation.significance import Comparison, compare
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import holds, read_manifest
 from cocite.pipeline import components as members
 from cocite.pipeline.first_stage import FirstStage
@@ -62,9 +62,9 @@ class DevQueries:
         task = tasks.build(self.corpus, settings.task, SPLIT)
         papers = np.array([query.paper for query in task.queries], np.int32)
         allowed = np.flatnonzero(_unseen(settings.model, papers) if unseen else np.ones(len(papers), bool))
-        chosen = tasks.drawn(allowed, settings.queries, settings.seed)
+        chosen = tasks.draw_sample(allowed, settings.queries, settings.seed)
         held = reserved(papers[chosen], settings.held_out, settings.seed + 1)
-        self.task: Task = task.take(np.concatenate([chosen[~held], chosen[held]]))
+        self.task: EvalTask = task.take(np.concatenate([chosen[~held], chosen[held]]))
         self.tuning = int((~held).sum())
         if not self.tuning:
             raise InputError(

@@ -13,7 +13,7 @@ from cocite.artifacts import load_array, publish
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.protocols import BodyReader, Encoder, Query
-from cocite.retrieval.index.index import encode
+from cocite.retrieval.index.documents import encode
 from cocite.systems.baselines.vectors import VectorBaseline
 from cocite.verification import open_verified
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.index.index import search_dense
+from cocite.retrieval.dense_search import search_dense
 from cocite.systems.baselines.texts import mean_vectors, only_words
 from cocite.text.paragraphs import CONTEXT, ParagraphReader, Paragraphs
 
