@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, progress
-from cocite_jobs.cli.reports import (
-    CorpusOption,
+from cocite.cli.console import progress_bar
+from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption
+from cocite_jobs.cli.options import (
     IndexOption,
     MarkdownOption,
     RunsOption,
@@ -18,10 +18,8 @@ from cocite_jobs.cli.reports import (
     SplitOption,
     TrackingOption,
     TrackOption,
-    keep,
-    open_corpus,
-    tell,
 )
+from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 
 
 def cocitation(
@@ -71,8 +69,8 @@ def cocitation(
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.destinations import check_file_destination, check_folder_destination
@@ -91,7 +89,7 @@ def cocitation(
         if not models:
             raise InputError("names no folder to train into", where="--train", hint="give --model FOLDER")
         home, *others = models
-        made = variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bar=progress)
+        made = variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bar=progress_bar)
         models = [*made, *others]
     params = {
         "split": split,
@@ -105,7 +103,7 @@ def cocitation(
     where = mlflow.Tracking(folder=tracking, enabled=track)
     with mlflow.run(
         f"cocitation-{split}", experiment="tables", params=params, tags=tags, tracking=where
-    ) as kept:
+    ) as run:
         report = cocitation_tables(
             opened,
             models,
@@ -118,9 +116,9 @@ def cocitation(
             saved=index,
             cache=cache,
             to=to,
-            bar=progress,
+            bar=progress_bar,
         )
         if to is not None:
             save(report, to)
-        keep(kept, report)
-    tell(report, json, markdown)
+        log_report(run, report)
+    print_report(report, as_json, markdown)
