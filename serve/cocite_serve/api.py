@@ -15,10 +15,10 @@ from cocite.corpus import bibtex
 from cocite.errors import InputError
 from cocite.pipeline.options import Options
 from cocite.protocols import Query as Search
+from cocite_mlflow.references import ModelVersion
 from cocite_serve import answers, manuscript, problems
 from cocite_serve.answers import Answer
 from cocite_serve.papers import Papers
-from cocite_serve.registry import Registered
 from cocite_serve.schemas import (
     Health,
     PaperOut,
@@ -46,7 +46,7 @@ class Backend(Protocol):
     papers: Papers
     model_version: str
     index_version: str
-    registered: Registered | None
+    registered: ModelVersion | None
 
     async def recommend(self, query: Search, options: Options) -> Answer:
         """The ranked papers of one query."""

@@ -14,7 +14,8 @@ from cocite.errors import InputError
 from cocite.manifests import read_manifest
 from cocite.retrieval.index.versions import Pin, Versions
 from cocite.verification import open_verified_once
-from cocite_serve.registry import Reference, Registered, Registry
+from cocite_mlflow.references import ModelReference, ModelVersion
+from cocite_serve.model_cache import ModelCache
 from cocite_serve.settings import ServeSettings
 
 
@@ -32,7 +33,7 @@ class Release:
     model: Path | None
     index: Path
     index_version: str
-    registered: Registered | None = None
+    registered: ModelVersion | None = None
 
     @property
     def target(self) -> Target:
@@ -89,7 +90,7 @@ class Target:
         index: the snapshot.
     """
 
-    model: Registered | None
+    model: ModelVersion | None
     index: str
 
 
@@ -111,8 +112,8 @@ class Source:
 
     def __init__(self, settings: ServeSettings) -> None:
         self.settings = settings
-        self.reference = Reference.parse(settings.model)
-        self.registry = Registry(settings.registry)
+        self.reference = ModelReference.parse(settings.model)
+        self.cache = ModelCache(settings.registry)
 
     @property
     def interval(self) -> float:
@@ -124,7 +125,7 @@ class Source:
     def look(self) -> Target:
         """What is meant now: the version behind the alias, and the current snapshot unless one was named."""
         index = self.settings.index_version or Versions(self.settings.index).current()
-        return Target(None if self.reference is None else self.registry.find(self.reference), index)
+        return Target(None if self.reference is None else self.cache.resolve(self.reference), index)
 
     def take(self, target: Target) -> Held:
         """Fetch what is missing, hold it, and check that it is undamaged: before any replica begins to load it.
@@ -137,7 +138,7 @@ class Source:
         index = self.settings.index.resolve()
         open_verified_once(Versions(index).folder(version), kind="index")
         if target.model is not None:
-            folder, kept = self.registry.fetch(target.model)
+            folder, kept = self.cache.fetch(target.model)
             return Held(Release(folder, index, version, target.model), (pin, kept))
         model = self.settings.model
         if model is not None:

@@ -88,7 +88,7 @@ def _cache() -> Path:
     return cache_folder() / "models"
 
 
-class Registry(Settings):
+class RegistrySettings(Settings):
     """Where registered models come from."""
 
     folder: FilePath = Path(".")
@@ -117,7 +117,7 @@ class ServeSettings(Settings):
     """The index folder."""
     index_version: Name | None = None
     """The snapshot to serve; the current one when not given. All replicas serve the same one."""
-    registry: Registry = Registry()
+    registry: RegistrySettings = RegistrySettings()
     watch: Watch = Watch()
     host: Name = "127.0.0.1"
     """Address to listen on. There is no login: the default is reachable from this machine alone."""

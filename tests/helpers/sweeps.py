@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
 from cocite_tuning.run.driver import Manner, Swept, planned, tune
 from cocite_tuning.run.trial_runner import Listener
 from cocite_tuning.sweep.sweep import Sweep
@@ -17,7 +17,7 @@ def run_sweep(
     settings: Mapping[str, Any], corpus: Corpus, to: Path, how: str = "new", listener: Listener | None = None
 ) -> Swept:
     """A sweep, tracked beside its folder."""
-    manner = Manner(start=how, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
+    manner = Manner(start=how, tracking=TrackingSettings(folder=to.parent))  # type: ignore[arg-type]
     return tune(planned(Sweep.parse(dict(settings)), str(corpus.path), to), manner, listener)
 
 

@@ -22,7 +22,7 @@ def test_the_packages_travel_and_run_where_nothing_else_is(tmp_path: Path) -> No
     packed.mkdir()
     assert pack(packed, file=recipe, installed=False)
     names = {path.name for path in packed.iterdir()}
-    assert names == {"cocite", "cocite_jobs", "cocite_tuning", "cocite_serve", "ours.yaml"}
+    assert names == {"cocite", "cocite_mlflow", "cocite_jobs", "cocite_tuning", "cocite_serve", "ours.yaml"}
     assert not [path for path in packed.rglob("*") if path.name == "__pycache__" or path.name.startswith(".")]
     assert (packed / "cocite_jobs" / "recipes" / "nnselect.yaml").is_file()
     # The copy is what runs there: python -m looks into the working directory first.

@@ -10,7 +10,7 @@ from helpers.served_folders import index, model
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError, IntegrityError
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite_serve.registry import Registered
+from cocite_mlflow.references import ModelVersion
 from cocite_serve.releases import Release, Source, Target
 from cocite_serve.settings import ServeSettings
 
@@ -72,7 +72,7 @@ def test_an_alias_is_watched(tmp_path: Path, model_: str, seconds: float) -> Non
 
 
 def test_a_release_in_words() -> None:
-    release = Release(Path("m"), Path("i"), "000001", Registered("citeomatic", 2, "champion"))
+    release = Release(Path("m"), Path("i"), "000001", ModelVersion("citeomatic", 2, "champion"))
     assert str(release) == "citeomatic version 2 (@champion) over index 000001"
     assert str(Release(None, Path("i"), "000001")) == "no model over index 000001"
 

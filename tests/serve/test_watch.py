@@ -9,26 +9,27 @@ from helpers.served_folders import index, model
 
 from cocite.errors import CociteError
 from cocite.retrieval.index.versions import Pin
-from cocite_serve.registry import Reference, Registered, Registry
+from cocite_mlflow.references import ModelReference, ModelVersion
+from cocite_serve.model_cache import ModelCache
 from cocite_serve.releases import Release, Source
 from cocite_serve.rollout import Rollout, RolloutError
 from cocite_serve.settings import ServeSettings
 from cocite_serve.watch import Watcher
 
 
-class Shelf(Registry):
+class Shelf(ModelCache):
     """A registry of folders: version n is folder n - 1."""
 
     folders: list[Path]
     away = False
 
-    def find(self, reference: Reference) -> Registered:
+    def resolve(self, reference: ModelReference) -> ModelVersion:
         if self.away:
             raise CociteError("the store is away")
-        return Registered(reference.name, len(self.folders), reference.alias)
+        return ModelVersion(reference.name, len(self.folders), reference.alias)
 
-    def fetch(self, model: Registered) -> tuple[Path, Pin]:
-        return self.folders[model.version - 1], Pin(None)
+    def fetch(self, version: ModelVersion) -> tuple[Path, Pin]:
+        return self.folders[version.version - 1], Pin(None)
 
 
 class Recorded(Rollout):
@@ -56,7 +57,7 @@ class Scene:
         self.shelf.folders = self.models
         self.rollout = Recorded(settings)
         source = Source(settings)
-        source.registry = self.shelf
+        source.cache = self.shelf
         self.watcher = Watcher(source, source.take(source.look()), self.rollout, self.said.append)
 
     def looks(self, times: int = 2) -> tuple[int, str]:

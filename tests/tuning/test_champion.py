@@ -11,9 +11,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite_jobs import tracking
-from cocite_jobs.tracking import Tracking
 from cocite_jobs.training.train import load_recipe, train
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.registry import download_model
+from cocite_mlflow.runs import MlflowRun, start_run
 from cocite_tuning.run.champion import Verdict, contend
 from cocite_tuning.sweep.sweep import ChampionSettings
 
@@ -43,10 +44,10 @@ def model(corpus: Corpus, folder: Path, *values: str) -> Path:
 def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: Path) -> None:
     weak = model(corpus, tmp_path / "weak", "loop.epochs=1", "loop.learning_rate=1e-9", "model.dimension=2")
     strong = model(corpus, tmp_path / "strong")
-    store = Tracking(folder=tmp_path)
+    store = TrackingSettings(folder=tmp_path)
 
     def challenge(contender: Path) -> Verdict:
-        with tracking.run("sweep", experiment="tune", tracking=store) as run:
+        with start_run("sweep", experiment="tune", tracking=store) as run:
             verdict = contend(SETTINGS, contender, corpus, store, run)
         assert verdict is not None
         return verdict
@@ -63,9 +64,9 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
         verdict = challenge(contender)
         assert (verdict.won, verdict.version) == (False, 2)
         assert verdict.sentence().startswith("ours@champion stays version 2: ")
-    holder = tracking.fetch("ours", "champion", tmp_path / "back", tracking=store)
+    holder = download_model("ours", "champion", tmp_path / "back", tracking=store)
     assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
 
 
 def test_without_tracking_nothing_is_registered(corpus: Corpus, tmp_path: Path) -> None:
-    assert contend(SETTINGS, tmp_path, corpus, Tracking(enabled=False), tracking.Run()) is None
+    assert contend(SETTINGS, tmp_path, corpus, TrackingSettings(enabled=False), MlflowRun()) is None

@@ -12,7 +12,7 @@ from helpers.sweeps import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
 from cocite_tuning.run.driver import Manner, planned, tune
 from cocite_tuning.run.trial_runner import Listener
 from cocite_tuning.run.trials import Trials
@@ -134,7 +134,7 @@ def test_a_sweep_of_nothing_but_failures_says_why(small: Corpus, empty: Path) ->
     with pytest.raises(
         CociteError, match="no trial finished .* the last one failed: toy: x is not to its liking"
     ):
-        tune(plan, Manner(tracking=Tracking(enabled=False)))
+        tune(plan, Manner(tracking=TrackingSettings(enabled=False)))
 
 
 def test_the_command_line(

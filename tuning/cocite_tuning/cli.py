@@ -80,7 +80,7 @@ def run(
 
     All that ended is on disk at once: a sweep that was stopped, killed or lost with its machine goes on with --resume.
     """
-    from cocite_jobs.tracking import Tracking
+    from cocite_mlflow.connection import TrackingSettings
     from cocite_tuning.run.driver import Manner, planned, tune
     from cocite_tuning.sweep.sweep import load_sweep
 
@@ -95,7 +95,7 @@ def run(
         _show_plan(plan, json_)
         return
     start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
-    manner = Manner(start, address, wait, verbose, max_latency_ms, Tracking(enabled=track))
+    manner = Manner(start, address, wait, verbose, max_latency_ms, TrackingSettings(enabled=track))
     # Ended from outside, by a scheduler or a job's end, it still ends what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with stages() as bar:

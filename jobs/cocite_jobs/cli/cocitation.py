@@ -77,10 +77,11 @@ def cocitation(
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import save
     from cocite_jobs.tables.cocitation import Model, cocitation_tables, named
     from cocite_jobs.tables.cocitation_variants import variants
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
@@ -102,8 +103,8 @@ def cocitation(
         "baselines": baselines,
     }
     tags = {"corpus": opened.version, "models": ", ".join(str(part.folder) for part in models)}
-    where = mlflow.Tracking(folder=tracking, enabled=track)
-    with mlflow.run(
+    where = TrackingSettings(folder=tracking, enabled=track)
+    with start_run(
         f"cocitation-{split}", experiment="tables", params=params, tags=tags, tracking=where
     ) as kept:
         report = cocitation_tables(

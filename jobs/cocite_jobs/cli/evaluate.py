@@ -115,8 +115,9 @@ def pipeline(
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.pipeline.components import left_out_notes
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.evaluate import evaluate_pipeline
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
@@ -130,9 +131,9 @@ def pipeline(
         "stages": stages or "all",
     }
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     tags = {"corpus": opened.version, "model": str(model), "runs": str(to)}
-    with mlflow.run(
+    with start_run(
         f"{task}-{split}", experiment="evaluate", params=params, tags=tags, tracking=where
     ) as kept:
         report = evaluate_pipeline(
@@ -173,15 +174,16 @@ def tables(
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
     from cocite.destinations import check_file_destination, check_folder_destination
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables.citeomatic import citeomatic_tables
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
     check_folder_destination(model)
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
-    with mlflow.run(
+    with start_run(
         f"citeomatic-{split}",
         experiment="tables",
         params=params,
@@ -226,12 +228,13 @@ def reranking(
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables.reranking import reranking_tables
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     params = {
         "tables": only or "all",
         "task": task,
@@ -242,7 +245,7 @@ def reranking(
         "oracle_depth": oracle_depth,
     }
     tags = {"corpus": opened.version, "model": str(model)}
-    with mlflow.run(
+    with start_run(
         f"reranking-{task}-{split}", experiment="tables", params=params, tags=tags, tracking=where
     ) as kept:
         report = reranking_tables(

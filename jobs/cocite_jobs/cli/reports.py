@@ -50,10 +50,10 @@ def keep(kept: Any, report: Report) -> None:
 
     from cocite_jobs.evaluate import save
 
-    kept.log(report.metrics())
+    kept.log_metrics(report.metrics())
     with tempfile.TemporaryDirectory() as folder:
         save(report, Path(folder))
-        kept.artifact(folder, folder="report")
+        kept.log_artifact(folder, folder="report")
 
 
 def tell(report: Report, json: bool, markdown: Path | None, *, brief: bool = False) -> None:

@@ -73,9 +73,11 @@ def train(
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
-    from cocite_jobs import tracking
     from cocite_jobs.storage.location import at_hand
     from cocite_jobs.training.train import Manner, Report, is_neural, load_recipe, ready
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.registration import register_model
+    from cocite_mlflow.runs import start_run
 
     if resume and fresh:
         raise InputError("--resume and --fresh exclude each other", where="train")
@@ -94,9 +96,9 @@ def train(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with ExitStack() as stack:
         training = stack.enter_context(ready(settings, store, to, manner))
-        kept = tracking.Tracking(enabled=track and training.first)
+        kept = TrackingSettings(enabled=track and training.first)
         run = stack.enter_context(
-            tracking.run(
+            start_run(
                 kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow
             )
         )
@@ -105,7 +107,7 @@ def train(
 
         def log(metrics: dict[str, float], step: int) -> None:
             history.append(metrics | ({"step": step} if neural else {}))
-            run.log(metrics, step)
+            run.log_metrics(metrics, step)
             if not json_:
                 values = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
                 err.print(
@@ -115,13 +117,13 @@ def train(
         result = training.train(Report(log, bar.stage, bar.advance))
         if not training.first:
             return
-        run.log({f"best.{name}": value for name, value in result.metrics.items()}, None)
+        run.log_metrics({f"best.{name}": value for name, value in result.metrics.items()}, None)
         if name:
             bar.stage("registering the model", 0)
-            version = tracking.register(at_hand(to), name, alias, run=run)
+            version = register_model(at_hand(to), name, alias, run=run)
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
-            run.artifact(result.folder if neural else result.folder / "manifest.json")
+            run.log_artifact(result.folder if neural else result.folder / "manifest.json")
     notes = read_manifest(result.folder).meta.get("notes", [])
     for note in notes:
         err.print(note, highlight=False, soft_wrap=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
 
-PACKAGES = ("cocite", "cocite_jobs", "cocite_tuning", "cocite_serve")
+PACKAGES = ("cocite", "cocite_mlflow", "cocite_jobs", "cocite_tuning", "cocite_serve")
 RECIPE_KEY, KIND_KEY = "cocite.recipe", "cocite.kind"
 """Metadata that tells cocite's jobs from others on the same cluster."""
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")

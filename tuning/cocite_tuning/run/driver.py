@@ -24,8 +24,9 @@ from cocite.evaluation.significance import Comparison
 from cocite.manifests import MANIFEST
 from cocite.pipeline.components import MEMBERS
 from cocite.write_errors import writing_to
-from cocite_jobs import tracking
 from cocite_jobs.storage.location import at_hand
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.runs import MlflowRun, start_run
 from cocite_tuning.run.champion import Verdict, contend
 from cocite_tuning.run.mlflow_logger import Recorder
 from cocite_tuning.run.result import Outcome
@@ -62,7 +63,7 @@ class Manner:
     wait: bool = False
     verbose: bool = False
     max_latency_ms: float | None = None
-    tracking: tracking.Tracking = field(default_factory=tracking.Tracking)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
             Ledger.opened(plan.to, sweep, store.version, start=manner.start, patient=study.light)
         )
         run = stack.enter_context(
-            tracking.run(
+            start_run(
                 sweep.name,
                 experiment=EXPERIMENT,
                 params=sweep.model_dump(mode="json", by_alias=True, exclude={"space"}),
@@ -272,9 +273,7 @@ def _ray(manner: Manner) -> Iterator[None]:
         yield
 
 
-def _keep(
-    run: tracking.Run, plan: Plan, trials: Trials, outcome: Outcome, max_latency_ms: float | None
-) -> Path:
+def _keep(run: MlflowRun, plan: Plan, trials: Trials, outcome: Outcome, max_latency_ms: float | None) -> Path:
     """Write the report beside the trials, and keep it and the sweep's files in its run; returns the page."""
     from cocite_tuning.report.page import write_artifacts, write_report
 
@@ -282,11 +281,11 @@ def _keep(
     if run.id:
         with tempfile.TemporaryDirectory(prefix="cocite-report-") as folder:
             write_artifacts(trials, folder, outcome=outcome, max_latency_ms=max_latency_ms)
-            run.artifact(folder, folder="report")
-        run.artifact(plan.to / "sweep.json")
+            run.log_artifact(folder, folder="report")
+        run.log_artifact(plan.to / "sweep.json")
         if outcome.confirmation is not None:
             c = outcome.confirmation
-            run.log({"held_out.best": c.mean, "held_out.default": c.other, "held_out.p": c.p}, None)
+            run.log_metrics({"held_out.best": c.mean, "held_out.default": c.other, "held_out.p": c.p}, None)
     return page
 
 
