@@ -71,7 +71,7 @@ def serve(
     }
     parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 
-    from cocite_serve.run import LOOPBACK, start
+    from cocite_serve.endpoint import LOOPBACK, start
 
     ended = threading.Event()
 
@@ -88,7 +88,7 @@ def serve(
         signal.signal(number, end)
     try:
         with waiting("Starting the endpoint"):
-            endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
+            endpoint = start(parsed, address=address, quiet=not verbose, notify=_tell)
     except KeyboardInterrupt:
         if ended_by == signal.SIGTERM:
             err.print("Ended before it was up.")

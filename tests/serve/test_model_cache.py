@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +131,3 @@ def test_a_model_that_another_process_fetches_is_busy(store: Store, cache: Model
     ):
         cache.fetch(cache.resolve(CHAMPION))
     assert cache.fetch(version)[0] == folder, "a copy that is there needs no writer"
-
-
-def test_mlflow_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, cocite_serve.run; sys.exit('mlflow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The corpus as the gateway needs it: papers by id and by row, for answers and BibTeX."""
+"""The papers of an index snapshot by id and by row, for responses and BibTeX."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ class Papers:
         corpus: the snapshot's store.
         alive: (N,) whether a paper may be recommended.
         pin: keeps the snapshot from being deleted.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.snapshot import IndexSnapshot
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = IndexSnapshot.create(starter_corpus(), folder)
+        ...     papers = Papers.open(Path(folder), "000001")
+        ...     rows = papers.rows(["devlin2019bert", "no-such-paper"])
+        ...     print(len(papers), papers.years, rows, papers.in_citations(rows[:1]))
+        423 (1960, 2023) [291  -1] [112]
     """
 
     def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], pin: Pin | None = None) -> None:
@@ -54,7 +65,7 @@ class Papers:
         return np.where((rows >= 0) & self.alive[rows], rows, -1).astype(np.int32)
 
     def records(self, ids: Sequence[str]) -> list[PaperRecord]:
-        """The papers of some ids; raises for the first that is not there."""
+        """The papers of some ids; raises NotFoundError for the first that is not there."""
         rows = self.rows(ids)
         if (rows < 0).any():
             raise NotFoundError(f"no paper has the id {ids[int(np.argmax(rows < 0))]!r}", where="id")
@@ -63,5 +74,5 @@ class Papers:
     def in_citations(self, rows: Sequence[int] | NDArray[np.int32]) -> list[int]:
         """How many papers of the corpus cite each row."""
         indptr = self.corpus.cited_by.indptr
-        at = np.asarray(rows, np.int64)
-        return [int(n) for n in indptr[at + 1] - indptr[at]]
+        cited = np.asarray(rows, np.int64)
+        return [int(count) for count in indptr[cited + 1] - indptr[cited]]

@@ -1,4 +1,4 @@
-"""Starts and ends the endpoint on a Ray of its own, or on a cluster that is already there."""
+"""Starts and stops the endpoint, on a Ray of its own or on a cluster that runs already."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from typing import Any
 
 from cocite.errors import CociteError, InputError
 from cocite.ray_start import check_address, ray_errors, start_patiently
-from cocite_serve.releases import Held, Release, Source
+from cocite_serve.release import PinnedRelease, Release, ReleaseSource
 from cocite_serve.rollout import Rollout
 from cocite_serve.settings import ServeSettings
-from cocite_serve.watch import LOG, Watcher
+from cocite_serve.watcher import LOG, Watcher
 
 NAMESPACE = "cocite"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
+"""Takes one line for whoever runs the endpoint."""
 
 # Set before Ray starts, for all its processes; what is already set in the environment wins.
 ENVIRONMENT = {
@@ -39,31 +40,54 @@ ENVIRONMENT = {
 
 
 class Endpoint:
-    """A running endpoint. A context manager: leaving it ends the endpoint."""
+    """A running endpoint. A context manager: leaving it stops the endpoint.
+
+    Args:
+        settings: what to serve, and how.
+        source: finds newer versions.
+        first: the release that is served first.
+        temporary: folder of the private Ray that was started for this endpoint; None: it runs on a cluster.
+        notify: takes one line for whoever runs the endpoint.
+
+    Example:
+        :func:`start` returns a running one::
+
+            with start(ServeSettings(index="index")) as endpoint:
+                httpx.post(f"{endpoint.url}/v1/recommend", json={"title": "Neural machine translation"})
+
+        >>> settings = ServeSettings(index="index", host="::1", port=8080)
+        >>> Endpoint(settings, source=None, first=None, temporary=None, notify=print).url
+        'http://[::1]:8080'
+    """
 
     def __init__(
-        self, settings: ServeSettings, source: Source, held: Held, temporary: Path | None, tell: Tell
+        self,
+        settings: ServeSettings,
+        source: ReleaseSource,
+        first: PinnedRelease,
+        temporary: Path | None,
+        notify: Notify,
     ) -> None:
         host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
         self.url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
         self._temporary = temporary
         self._rollout = Rollout(settings)
-        self._watcher = Watcher(source, held, self._rollout, tell)
+        self._watcher = Watcher(source, first, self._rollout, notify)
         self._stopped = threading.Lock()
 
     @property
     def release(self) -> Release:
-        """What is served now."""
-        return self._watcher.held.release
+        """The release that is served now."""
+        return self._watcher.served.release
 
     def stop(self) -> None:
-        """End the endpoint; and Ray with it, when it was started for this. Does nothing the second time."""
+        """Stop the endpoint, and Ray with it when it was started for this. A second call does nothing."""
         if not self._stopped.acquire(blocking=False):
             return
         import ray
 
         try:
-            self._watcher.end()
+            self._watcher.stop()
             if ray.is_initialized():
                 with ray_errors("the endpoint did not end", self._temporary or "Ray"):
                     self._rollout.delete()
@@ -74,10 +98,10 @@ class Endpoint:
             if self._temporary is not None:
                 ray.shutdown()
                 _remove(self._temporary)
-            self._watcher.held.let_go()
+            self._watcher.served.unpin()
 
     def begin(self) -> None:
-        """Bring it up, and look for something newer from then on."""
+        """Load the first release, and look for newer versions from then on."""
         self._rollout.start(self.release)
         self._watcher.start()
 
@@ -91,7 +115,7 @@ class Endpoint:
 
 
 def start(
-    settings: ServeSettings, *, address: str | None = None, quiet: bool = True, tell: Tell = LOG.warning
+    settings: ServeSettings, *, address: str | None = None, quiet: bool = True, notify: Notify = LOG.warning
 ) -> Endpoint:
     """Start the endpoint and return when it answers.
 
@@ -99,25 +123,24 @@ def start(
         settings: what to serve, and how.
         address: a Ray cluster to run on; a private one on this machine when None, which ends with the endpoint.
         quiet: keep the replicas' log lines out of this process' output; they are in Ray's log folder all the same.
-        tell: takes the one line that is said when something newer is served, or cannot be, or when what is served
-            knows of no citation.
+        notify: takes a line when a newer version is served, or cannot be, and when the index knows of no citation.
 
     Raises:
         InputError: the port is taken, or model and index do not fit.
         CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
-    from cocite.pipeline.components import left_out_notes  # heavy: by who starts an endpoint alone
+    from cocite.pipeline.components import left_out_notes  # imports models: only where one starts
 
     _require_port(settings)
     if address is not None:
         check_address(address)
-    source = Source(settings)
-    held = source.take(source.look())  # what is missing is found before Ray is started
-    held.release.check()
-    if (cold := held.release.cold()) is not None:
-        tell(f"cocite: warning: {cold}")
-    for note in left_out_notes(held.release.model):
-        tell(f"cocite: warning: {note}")
+    source = ReleaseSource(settings)
+    first = source.pin(source.newest())  # a missing file is an error before Ray is started
+    first.release.check()
+    if (cold := first.release.cold_history_warning()) is not None:
+        notify(f"cocite: warning: {cold}")
+    for note in left_out_notes(first.release.model):
+        notify(f"cocite: warning: {note}")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray
@@ -133,11 +156,11 @@ def start(
         # The gateway gives up first and says so in a sentence; this one is for when it cannot.
         request_timeout_s=settings.request_timeout_s + 10,
     )
-    endpoint = Endpoint(settings, source, held, temporary, tell)
+    endpoint = Endpoint(settings, source, first, temporary, notify)
     try:
         with ray_errors("the endpoint did not start", temporary or "Ray", longer="--set start_s=600"):
             if not ray.is_initialized():
-                with _own_signals():
+                with _keep_sigterm():
                     start_patiently(
                         lambda: _connect(ray, settings, address, temporary, quiet),
                         ray.shutdown,
@@ -145,7 +168,7 @@ def start(
                     )
             if quiet:
                 logging.getLogger("ray.serve").setLevel(logging.WARNING)
-            # Once more, it finds the controller that it had started and waits for that one.
+            # A repeated call finds the controller that the first one started, and waits for it.
             start_patiently(
                 lambda: serve.start(proxy_location=ProxyLocation.HeadOnly, http_options=http),
                 int,
@@ -153,25 +176,25 @@ def start(
             )
             endpoint.begin()
     except BaseException:
-        with suppress(Exception):  # what kept it from starting says more than what keeps it from ending
+        with suppress(Exception):  # what kept it from starting matters more than what keeps it from stopping
             endpoint.stop()
         raise
     return endpoint
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
-    """Give the caller's SIGTERM handler back after the block: Ray puts its own, which leaves by SystemExit."""
+def _keep_sigterm() -> Iterator[None]:
+    """Restore the caller's SIGTERM handler after the block: Ray installs its own, which raises SystemExit."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    mine = signal.getsignal(signal.SIGTERM)
+    handler = signal.getsignal(signal.SIGTERM)
     try:
         yield
     except SystemExit as error:
         raise KeyboardInterrupt from error
     finally:
-        signal.signal(signal.SIGTERM, mine)
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _connect(
@@ -195,7 +218,7 @@ def _connect(
 
 
 def _remove(folder: Path) -> None:
-    """Remove Ray's folder; its last processes may still be writing to their logs."""
+    """Remove Ray's folder; its last processes may still write to their logs, so this may need several attempts."""
     for _ in range(20):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -204,7 +227,7 @@ def _remove(folder: Path) -> None:
 
 
 def _require_port(settings: ServeSettings) -> None:
-    """Fail now, in words, rather than after a Ray has been started."""
+    """Refuse a taken port before a Ray is started for it."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Refusals: every one is a status, and one sentence that says what was wrong and what the limit is.
+"""Limits of requests, and every error as a status and one sentence that says what was wrong.
 
 No ``from __future__ import annotations`` here: FastAPI reads this module.
 """
@@ -12,10 +12,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
-from cocite_serve.schemas import RecommendRequest
+from cocite_serve.http.schemas import RecommendRequest
 from cocite_serve.settings import Limits, ServeSettings
 
-MEANING = {
+STATUS_DESCRIPTIONS = {
     404: "No such paper or path.",
     413: "The body is larger than allowed.",
     422: "A field does not fit; `error` says which and why.",
@@ -27,15 +27,39 @@ LOG = logging.getLogger("ray.serve")
 
 
 class OverloadedError(Exception):
-    """More requests wait for a stage than may."""
+    """More requests wait for a stage than may; the API responds 429.
+
+    Example:
+        >>> raise OverloadedError("64 requests wait for the reranker")
+        Traceback (most recent call last):
+        ...
+        cocite_serve.http.problems.OverloadedError: 64 requests wait for the reranker
+    """
 
 
 class NotReadyError(Exception):
-    """A stage is not loaded, or stages of different versions met."""
+    """A stage is not loaded, or a request met stages of different versions; the API responds 503.
+
+    Example:
+        >>> raise NotReadyError("no stages are loaded")
+        Traceback (most recent call last):
+        ...
+        cocite_serve.http.problems.NotReadyError: no stages are loaded
+    """
 
 
 def check_limits(request: RecommendRequest, limits: Limits) -> None:
-    """Hold a request against the limits; the first field above one is named with it."""
+    """Refuse a request with a field above its limit.
+
+    Raises:
+        InputError: names the first such field (``where``) and the limit.
+
+    Example:
+        >>> check_limits(RecommendRequest(title="x", top_k=31), Limits(top_k=30))
+        Traceback (most recent call last):
+        ...
+        cocite.errors.InputError: top_k: at most 30 is allowed, got 31
+    """
     lengths = {
         "title": limits.title_chars,
         "abstract": limits.abstract_chars,
@@ -69,11 +93,11 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
 
 
 def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
-    """Word every error of the application as a :class:`~cocite_serve.schemas.Problem`."""
+    """Respond to every error of the application with a :class:`~cocite_serve.http.schemas.Problem`."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return _answer(422, *_sentence(error.errors()[0]))
+        return _problem(422, *_describe(error.errors()[0]))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
@@ -81,31 +105,31 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
             404: f"Nothing is served at {request.url.path}.",
             405: f"{request.method} is not possible at {request.url.path}.",
         }.get(error.status_code, str(error.detail))
-        return _answer(error.status_code, text, headers=dict(error.headers or {}))
+        return _problem(error.status_code, text, headers=dict(error.headers or {}))
 
     @app.exception_handler(CociteError)
     async def cocite(_: Request, error: CociteError) -> JSONResponse:
         if isinstance(error, NotFoundError):
-            return _answer(404, _capital(error.message), error.where)
+            return _problem(404, _capital(error.message), error.where)
         if isinstance(error, InputError):
             text = f"{error.where}: {error.message}" if error.where else _capital(error.message)
-            return _answer(422, text, error.where)
+            return _problem(422, text, error.where)
         LOG.error("a request failed: %s", error)
-        return _answer(500, "The server could not answer; its log says why.")
+        return _problem(500, "The server could not answer; its log says why.")
 
     @app.exception_handler(OverloadedError)
     async def overloaded(_: Request, error: OverloadedError) -> JSONResponse:  # noqa: ARG001
         after = settings.retry_after_s
         text = f"Too many requests are waiting; try again in {after} second{'' if after == 1 else 's'}."
-        return _answer(429, text, headers={"Retry-After": str(after)})
+        return _problem(429, text, headers={"Retry-After": str(after)})
 
     @app.exception_handler(NotReadyError)
     async def not_ready(_: Request, error: NotReadyError) -> JSONResponse:
-        return _answer(503, _capital(str(error)), headers={"Retry-After": str(settings.retry_after_s)})
+        return _problem(503, _capital(str(error)), headers={"Retry-After": str(settings.retry_after_s)})
 
     @app.exception_handler(TimeoutError)
     async def slow(_: Request, error: TimeoutError) -> JSONResponse:  # noqa: ARG001
-        return _answer(
+        return _problem(
             504,
             f"The request took longer than {settings.request_timeout_s:g} s; a smaller depth or rerank is faster.",
         )
@@ -113,27 +137,27 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     @app.exception_handler(Exception)
     async def defect(request: Request, error: Exception) -> JSONResponse:
         LOG.error("defect while answering %s", request.url.path, exc_info=error)
-        return _answer(500, "The server could not answer; its log says why.")
+        return _problem(500, "The server could not answer; its log says why.")
 
 
-def _answer(
+def _problem(
     status: int, error: str, field: str | None = None, headers: dict[str, str] | None = None
 ) -> JSONResponse:
     text = error if error.endswith((".", "?", "!")) else error + "."
     return JSONResponse({"error": text, "field": field}, status, headers=headers)
 
 
-def _sentence(error: dict[str, Any]) -> tuple[str, str | None]:
-    """A pydantic error as a sentence and the field it is about."""
-    place = [str(part) for part in error["loc"] if part != "body"]
-    field = ".".join(place) or None
+def _describe(error: dict[str, Any]) -> tuple[str, str | None]:
+    """A pydantic error as a sentence, and the field it is about."""
+    path = [str(part) for part in error["loc"] if part != "body"]
+    field = ".".join(path) or None
     kind = error["type"]
     if kind == "json_invalid":
         return f"The body is not valid JSON: {error.get('ctx', {}).get('error', 'it cannot be parsed')}", None
-    if not place and kind in ("model_attributes_type", "model_type", "dict_type"):
+    if not path and kind in ("model_attributes_type", "model_type", "dict_type"):
         return "The body must be a JSON object, sent as Content-Type: application/json", None
     if kind == "extra_forbidden":
-        hint = nearest(place[-1], [*RecommendRequest.model_fields, "K"])
+        hint = nearest(path[-1], [*RecommendRequest.model_fields, "K"])
         return f"{field}: there is no such field ({hint})", field
     if kind == "missing":
         return f"{field}: is required" if field else "The request has no body", field

@@ -1,6 +1,6 @@
-"""What every answer passes through: a limit on the body, security headers, and the files of the web page.
+"""Middleware and files: a limit on a request's body, security headers of every response, and the web page.
 
-Nothing is fetched from elsewhere: the page is three files in this package, and the interactive API documentation is
+Nothing is fetched from elsewhere: the page's files are in this package, and the interactive API documentation is
 Swagger UI as the package ``fastapi_offline`` carries it.
 """
 
@@ -28,14 +28,26 @@ DOCS_POLICY = (
 
 
 class BodyLimit:
-    """Refuses a body above a size, by its declared length or as soon as more has come in."""
+    """Middleware that refuses a body above a size, by its declared length or as soon as more has come in.
+
+    Args:
+        app: the application behind it.
+        limit: bytes.
+
+    Example:
+        >>> from starlette.testclient import TestClient
+        >>> app = FastAPI()
+        >>> app.add_middleware(BodyLimit, limit=1000)
+        >>> TestClient(app).post("/", content=b"x" * 1001).json()["error"]
+        "The request's body is larger than the 1,000 bytes allowed."
+    """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self.app = app
         self.limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 413, or pass the request on with its body read."""
+        """Respond 413, or pass the request on with its body read."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -70,13 +82,21 @@ class BodyLimit:
 
 
 class SecurityHeaders:
-    """Tells the browser to run nothing but the page's own files, and to send no address elsewhere."""
+    """Middleware whose headers let a browser run the page's own files alone, and send no address elsewhere.
+
+    Example:
+        >>> from starlette.testclient import TestClient
+        >>> app = FastAPI()
+        >>> app.add_middleware(SecurityHeaders)
+        >>> TestClient(app).get("/").headers["referrer-policy"]
+        'no-referrer'
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and add headers to its answer."""
+        """Pass the request on and add headers to its response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""The HTTP API: checks what comes in, asks the stages, and words what goes out. Knows nothing of Ray.
+"""The HTTP application: each path checks its request, calls the stages, and converts what they return.
 
 A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
 """
@@ -16,10 +16,11 @@ from cocite.errors import InputError
 from cocite.pipeline.options import Options
 from cocite.protocols import Query as Search
 from cocite_mlflow.references import ModelVersion
-from cocite_serve import answers, manuscript, problems
-from cocite_serve.answers import Answer
-from cocite_serve.papers import Papers
-from cocite_serve.schemas import (
+from cocite_serve.http import problems
+from cocite_serve.http.conversion import Answer, to_paper, to_query, to_response
+from cocite_serve.http.manuscript import parse_manuscript
+from cocite_serve.http.papers import Papers
+from cocite_serve.http.schemas import (
     Health,
     PaperOut,
     Problem,
@@ -28,8 +29,8 @@ from cocite_serve.schemas import (
     RegisteredModel,
     Version,
 )
+from cocite_serve.http.web import BodyLimit, SecurityHeaders, add_pages
 from cocite_serve.settings import ServeSettings
-from cocite_serve.web import BodyLimit, SecurityHeaders, add_pages
 
 DESCRIPTION = """
 Recommends the papers that a manuscript should cite, each with the evidence for it.
@@ -41,7 +42,19 @@ many requests (try again after `Retry-After` seconds), 504 too slow.
 
 
 class Backend(Protocol):
-    """What stands behind the API: the papers, and the two stages."""
+    """What the API calls: the papers of an index, and the two stages.
+
+    Example:
+        >>> class NoPapers:
+        ...     papers, model_version, index_version, registered = [], "5f0c", "000001", None
+        ...     async def recommend(self, query, options):
+        ...         return Answer([], retrieve_ms=1.0, rerank_ms=0.0)
+        ...     async def ready(self): ...
+        >>> from starlette.testclient import TestClient
+        >>> client = TestClient(build_app(NoPapers, ServeSettings(index="index")))
+        >>> client.get("/v1/health").json()
+        {'status': 'ok', 'papers': 0, 'registered': None}
+    """
 
     papers: Papers
     model_version: str
@@ -58,13 +71,16 @@ class Backend(Protocol):
 
 
 def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAPI:
-    """The ASGI application.
+    """The ASGI application of the API and the web page.
 
     Args:
-        current: the backend to ask now. Each request asks for it once, so that all of its answer is from one.
+        current: returns the backend to call now. Each request calls it once, so that one backend answers all of it.
         settings: limits and defaults.
     """
-    refused = {status: {"model": Problem, "description": text} for status, text in problems.MEANING.items()}
+    refused = {
+        status: {"model": Problem, "description": text}
+        for status, text in problems.STATUS_DESCRIPTIONS.items()
+    }
 
     def responses(*statuses: int) -> dict[int | str, dict[str, object]]:
         return {status: refused[status] for status in statuses}
@@ -89,7 +105,7 @@ def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAP
     async def recommend(request: RecommendRequest) -> Response:
         problems.check_limits(request, limits)
         backend = current()
-        parts = manuscript.read(
+        manuscript = parse_manuscript(
             title=request.title,
             abstract=request.abstract,
             context=request.context,
@@ -109,13 +125,13 @@ def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAP
             exclude_authors=tuple(request.exclude_authors),
             evidence=request.evidence,
         )
-        query = answers.query(parts, request)
+        query = to_query(manuscript, request)
         async with asyncio.timeout(settings.request_timeout_s):
             answer = await backend.recommend(query, options)
         unknown = [id_ for id_, row in zip(request.exclude, rows, strict=True) if row < 0]
-        found = answers.response(parts, answer, backend.papers, unknown, _versions(backend))
+        response = to_response(manuscript, answer, backend.papers, unknown, _versions(backend))
         # Already of its type: writing it here saves a second validation of twenty papers.
-        return Response(found.model_dump_json(), media_type="application/json")
+        return Response(response.model_dump_json(), media_type="application/json")
 
     @app.get("/v1/health", tags=["service"], summary="Can it answer?", responses=responses(503))
     async def health() -> Health:
@@ -165,7 +181,7 @@ def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAP
 
     @app.get("/v1/papers/{id:path}", tags=["papers"], summary="One paper", responses=responses(404))
     async def paper(id: str) -> PaperOut:
-        return answers.paper(current().papers, id)
+        return to_paper(current().papers, id)
 
     add_pages(app)
     problems.add_handlers(app, settings)

@@ -1,4 +1,4 @@
-"""Reads what an author pasted: where the gap is, which text is around it, what the title and abstract are."""
+"""Parses a pasted text: the title and abstract, and the context around one gap, marked ``[CIT]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cocite.corpus.records import OTHER_MARK, TARGET_MARK
 from cocite.errors import InputError
 
 GAP = re.compile(rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b", re.IGNORECASE)
-"""A missing citation: `[CIT]` as people write it, or the corpus' own marker."""
+"""A missing citation: ``[CIT]`` in any spelling, or the corpus' own marker."""
 _SENTENCE_END = re.compile(r"[.?!]\s+(?=[A-Z\"'(])")
 WINDOW = 250
 """Characters kept each side of a gap; the contexts that models learn from have about 200."""
@@ -21,7 +21,7 @@ ABSTRACT_CHARS = 2_000
 
 @dataclass(frozen=True)
 class Manuscript:
-    """A request's text, taken apart.
+    """A request's text by its parts.
 
     Attributes:
         title: "" when there is none.
@@ -30,6 +30,14 @@ class Manuscript:
             is about the whole manuscript.
         gap: which gap of the text, from 0; None when the text has none.
         gaps: how many gaps the text has.
+
+    Example:
+        >>> draft = "Neural translation\\nAttention replaced recurrence [CIT]. Quality is measured by BLEU [CIT]."
+        >>> manuscript = parse_manuscript(text=draft, gap=1)
+        >>> manuscript.title, manuscript.gaps
+        ('Neural translation', 2)
+        >>> manuscript.context
+        'Quality is measured by BLEU TARGETCIT.'
     """
 
     title: str
@@ -39,10 +47,17 @@ class Manuscript:
     gaps: int = 0
 
 
-def read(
+def parse_manuscript(
     *, title: str = "", abstract: str = "", context: str = "", text: str = "", gap: int = 0
 ) -> Manuscript:
-    """Take a request's text apart.
+    """Find the parts of a request's text.
+
+    Args:
+        title: of the manuscript; without it, the first line of ``text`` when that is short.
+        abstract: of the manuscript; without it, the beginning of what follows in ``text``.
+        context: text around the missing citation.
+        text: anything pasted: a draft with gaps, or a title and an abstract. Not together with ``context``.
+        gap: which gap, from 0.
 
     Raises:
         InputError: there is nothing to search with, or no gap of that number. ``where`` is the field's name.
@@ -58,14 +73,14 @@ def read(
         first, rest = _split_title(text)
         if GAP.search(first):
             first, rest = "", text
-        around, gaps = _around(rest, gap)
+        context_around, gaps = _context_around(rest, gap)
         body = GAP.sub(" ", rest)
         if not (title or first) and len(body) <= 2 * WINDOW:
-            body = ""  # a passage of a few sentences: it says what is said around the gap, no more
-        return Manuscript(title or first, abstract or _cut(body, ABSTRACT_CHARS), around, gap, gaps)
+            body = ""  # a passage of a few sentences: all of it is the context already
+        return Manuscript(title or first, abstract or _cut(body, ABSTRACT_CHARS), context_around, gap, gaps)
     if context:
-        around, gaps = _around(context, gap)
-        return Manuscript(title, abstract, around, gap if gaps else None, gaps)
+        context_around, gaps = _context_around(context, gap)
+        return Manuscript(title, abstract, context_around, gap if gaps else None, gaps)
     if not (title or abstract):
         raise InputError("give a title and abstract, or a text with the gap marked [CIT]")
     return Manuscript(title, abstract)
@@ -80,8 +95,8 @@ def _split_title(text: str) -> tuple[str, str]:
     return "", text.strip()
 
 
-def _around(text: str, gap: int) -> tuple[str, int]:
-    """The text around one gap with gaps as the corpus marks them, and the number of gaps."""
+def _context_around(text: str, gap: int) -> tuple[str, int]:
+    """The text around one gap, with gaps as the corpus marks them, and the number of gaps."""
     marks = list(GAP.finditer(text))
     if not marks:
         if gap:
@@ -91,16 +106,16 @@ def _around(text: str, gap: int) -> tuple[str, int]:
         raise InputError(
             f"there is no gap number {gap}: the text holds {len(marks)} [CIT], counted from 0", where="gap"
         )
-    here = marks[gap]
-    before = " ".join(GAP.sub(OTHER_MARK, text[: here.start()]).split())
-    after = " ".join(GAP.sub(OTHER_MARK, text[here.end() :]).split())
+    target = marks[gap]
+    before = " ".join(GAP.sub(OTHER_MARK, text[: target.start()]).split())
+    after = " ".join(GAP.sub(OTHER_MARK, text[target.end() :]).split())
     # A neighbouring sentence with a gap of its own is about other papers.
-    ends = [found.end() for found in _SENTENCE_END.finditer(before)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(before)]
     others = before.rfind(OTHER_MARK)
     before = before[next((end for end in ends if end > others >= 0), 0) :]
     others = after.find(OTHER_MARK)
     if others >= 0:
-        ends = [found.start() + 1 for found in _SENTENCE_END.finditer(after, 0, others)]
+        ends = [match.start() + 1 for match in _SENTENCE_END.finditer(after, 0, others)]
         after = after[: ends[-1]] if ends else after
     if len(before) > WINDOW:
         before = before[-WINDOW:].partition(" ")[2]

@@ -1,7 +1,9 @@
-"""Requests and answers of the HTTP API, as its documentation shows them.
+"""Requests and responses of the HTTP API, as its documentation shows them.
 
-Only shape and meaning stand here; how long a field may be is the endpoint's setting (:class:`Limits`) and is checked
-by the gateway, so that the message can name the limit in force.
+Only shape and meaning stand here; how long a field may be is a setting of the endpoint
+(:class:`~cocite_serve.settings.Limits`) and is checked by the gateway, so that the message can name the limit in force.
+
+The API's documentation shows of each docstring what stands before the form feed (``\\f``).
 """
 
 from typing import Annotated, Literal
@@ -18,7 +20,16 @@ GAP_EXAMPLE = (
 
 
 class RecommendRequest(BaseModel):
-    """What recommendations are asked for: a title and abstract, a text with a gap, or both."""
+    """What recommendations are asked for: a title and abstract, a text with a gap, or both.\f
+
+    Example:
+        >>> request = RecommendRequest(context="Quality is measured by BLEU [CIT].", K=100)
+        >>> request.depth, request.candidates
+        (100, 'older')
+        >>> request = RecommendRequest(title="Neural machine translation", year=2015, top_k=5)
+        >>> request.model_dump(exclude_defaults=True)
+        {'title': 'Neural machine translation', 'year': 2015, 'top_k': 5}
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -92,14 +103,24 @@ class RecommendRequest(BaseModel):
 
 
 class SharedWord(BaseModel):
-    """A word that the request and the paper share."""
+    """A word that the request and the paper share.\f
+
+    Example:
+        >>> SharedWord(word="bleu", weight=5.3).model_dump()
+        {'word': 'bleu', 'weight': 5.3}
+    """
 
     word: str
     weight: float = Field(description="How much the word says: higher is rarer and more telling.")
 
 
 class Neighbour(BaseModel):
-    """A paper like the manuscript, that cites the recommended one."""
+    """A paper like the manuscript, that cites the recommended one.\f
+
+    Example:
+        >>> Neighbour(id="P02-1040", title="BLEU", year=2002).model_dump()
+        {'id': 'P02-1040', 'title': 'BLEU', 'year': 2002}
+    """
 
     id: str
     title: str
@@ -107,7 +128,13 @@ class Neighbour(BaseModel):
 
 
 class CitingSentence(BaseModel):
-    """A sentence like the author's, that cites the recommended paper."""
+    """A sentence like the author's, that cites the recommended paper.\f
+
+    Example:
+        >>> citing = CitingSentence(sentence="We report BLEU TARGETCIT.", id="D14-1179", title="GRU", year=2014)
+        >>> citing.sentence
+        'We report BLEU TARGETCIT.'
+    """
 
     sentence: str
     id: str = Field(description="Id of the paper that the sentence stands in.")
@@ -116,7 +143,13 @@ class CitingSentence(BaseModel):
 
 
 class EvidenceOut(BaseModel):
-    """Why a paper is recommended, in terms an author can check."""
+    """Why a paper is recommended, in terms an author can check.\f
+
+    Example:
+        >>> evidence = EvidenceOut(shared_words=[SharedWord(word="bleu", weight=5.3)])
+        >>> evidence.model_dump()
+        {'shared_words': [{'word': 'bleu', 'weight': 5.3}], 'cited_by': [], 'sentences': []}
+    """
 
     shared_words: list[SharedWord] = []
     cited_by: list[Neighbour] = Field(
@@ -126,7 +159,12 @@ class EvidenceOut(BaseModel):
 
 
 class PaperOut(BaseModel):
-    """A paper of the corpus."""
+    """A paper of the corpus.\f
+
+    Example:
+        >>> PaperOut(id="P02-1040", title="BLEU", year=2002).model_dump(exclude_defaults=True)
+        {'id': 'P02-1040', 'title': 'BLEU', 'year': 2002}
+    """
 
     id: str
     title: str
@@ -139,7 +177,13 @@ class PaperOut(BaseModel):
 
 
 class RecommendedPaper(PaperOut):
-    """A recommended paper with its scores and evidence."""
+    """A recommended paper with its scores and evidence.\f
+
+    Example:
+        >>> paper = RecommendedPaper(id="P02-1040", title="BLEU", rank=1, score=3.5, stages={"first-stage": 3.5})
+        >>> paper.rank, paper.stages
+        (1, {'first-stage': 3.5})
+    """
 
     rank: int = Field(description="1 is the best.")
     score: float = Field(description="The last stage's score; comparable within one answer only.")
@@ -148,7 +192,12 @@ class RecommendedPaper(PaperOut):
 
 
 class Took(BaseModel):
-    """Milliseconds spent on a request inside the gateway."""
+    """Milliseconds spent on a request inside the gateway.\f
+
+    Example:
+        >>> Took(retrieve=12.0, rerank=80.5, total=92.5).total
+        92.5
+    """
 
     retrieve: float
     rerank: float
@@ -156,7 +205,19 @@ class Took(BaseModel):
 
 
 class RecommendResponse(BaseModel):
-    """A ranked list of papers."""
+    """A ranked list of papers.\f
+
+    Example:
+        >>> answer = RecommendResponse(
+        ...     read_as="title and abstract",
+        ...     papers=[RecommendedPaper(id="P02-1040", title="BLEU", rank=1, score=3.5, stages={})],
+        ...     model_version="5f0c",
+        ...     index_version="000001",
+        ...     took_ms=Took(retrieve=12.0, rerank=80.5, total=92.5),
+        ... )
+        >>> [paper.title for paper in answer.papers]
+        ['BLEU']
+    """
 
     read_as: Literal["context", "title and abstract"] = Field(description="How the request was understood.")
     gap: int | None = Field(default=None, description="Which gap this answers, from 0.")
@@ -170,7 +231,12 @@ class RecommendResponse(BaseModel):
 
 
 class RegisteredModel(BaseModel):
-    """A version of a model in the registry."""
+    """A version of a model in the registry.\f
+
+    Example:
+        >>> RegisteredModel(name="ranker", version=3, alias="champion").model_dump()
+        {'name': 'ranker', 'version': 3, 'alias': 'champion'}
+    """
 
     name: str
     version: int
@@ -186,7 +252,12 @@ Served = Annotated[
 
 
 class Health(BaseModel):
-    """The endpoint can answer: both stages are loaded."""
+    """The endpoint can answer: both stages are loaded.\f
+
+    Example:
+        >>> Health(papers=423).model_dump()
+        {'status': 'ok', 'papers': 423, 'registered': None}
+    """
 
     status: Literal["ok"] = "ok"
     papers: int = Field(description="Papers in the index.")
@@ -194,7 +265,15 @@ class Health(BaseModel):
 
 
 class Version(BaseModel):
-    """What is being served."""
+    """What is being served.\f
+
+    Example:
+        >>> version = Version(
+        ...     cocite="0.1.0", model_version="5f0c", index_version="000001", papers=423, top_k=20, depth=300, rerank=30
+        ... )
+        >>> version.index_version, version.year_to
+        ('000001', None)
+    """
 
     cocite: str
     model_version: str = Field(description="Fingerprint of the model folder.")
@@ -209,7 +288,12 @@ class Version(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request was refused, in one sentence."""
+    """Why a request was refused, in one sentence.\f
+
+    Example:
+        >>> Problem(error="top_k: at most 100 is allowed, got 200.", field="top_k").field
+        'top_k'
+    """
 
     error: str
     field: str | None = Field(
