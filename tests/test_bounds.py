@@ -28,8 +28,8 @@ PACKAGES = {
     "cocite_mlflow": "platform",
     "cocite_jobs": "jobs",
     "cocite_tuning": "tuning",
+    "cocite_serve": "serve",
 }
-PACKAGES["cocite_serve"] = "serve"
 FREE = {
     "Sweep.space": "the terms of a search space, which Space.parse checks",
     "Sweep.start": "parameters, which checked_space holds against the settings that they stand for",

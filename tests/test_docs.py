@@ -11,7 +11,7 @@ import click
 import pytest
 
 from cocite.cli import root
-from cocite_tuning.sweep.sweep import SWEEPS, shipped
+from cocite_tuning.sweep.sweep import SWEEPS, shipped_sweeps
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -60,7 +60,7 @@ def faults(line: str) -> list[str]:
         if word.startswith("-") or not word:
             break
         inner = command.get_command(click.Context(root), word)
-        if inner is None and word in shipped():  # `cocite tune SWEEP` is `cocite tune run SWEEP`
+        if inner is None and word in shipped_sweeps():  # `cocite tune SWEEP` is `cocite tune run SWEEP`
             inner = command.get_command(click.Context(root), "run")
         if inner is None:
             return [f"no command {word!r}"]

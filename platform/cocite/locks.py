@@ -11,11 +11,12 @@ import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from cocite.errors import BusyError, InputError
+from cocite.write_errors import writing_to
 
 UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP)
 """Errors of a file system that has no locks: there a writer goes on without one."""
@@ -49,6 +50,37 @@ def locked(path: Path, *, folder: Path | str | None = None, wait: bool = False) 
             if is_new:  # a writer that was refused leaves no empty folder
                 with suppress(OSError):
                     path.parent.rmdir()
+
+
+@contextmanager
+def locked_for_writing(
+    path: Path, destination: Path, *, protects: Path | str | None = None
+) -> Iterator[None]:
+    """Hold a lock file while the block runs, for a process that is about to write a destination.
+
+    Errors of writing the lock file are raised as a :class:`~cocite.errors.WriteError` about the destination. Those of
+    the block are not translated: the block knows better than the lock what it writes.
+
+    Args:
+        path: the lock file.
+        destination: named by an error of writing.
+        protects: named where another process holds the lock; the destination by default.
+
+    Raises:
+        BusyError: another process holds the lock.
+        WriteError: the lock file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with locked_for_writing(Path(folder, ".lock"), Path(folder)):
+        ...         Path(folder, ".lock").exists()
+        True
+    """
+    with ExitStack() as stack:
+        with writing_to(destination):
+            stack.enter_context(locked(path, folder=protects if protects is not None else destination))
+        yield
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
-from cocite_jobs.training.train import KINDS
+from cocite_jobs.training.registry import KINDS, RecipeKind
 from helpers.bag_task import BagTask
 
 
@@ -91,7 +91,7 @@ def build(recipe: BagRecipe, corpus: Corpus, model_folder: Path) -> Task:
 
 def enter() -> None:
     """Enter the kind into the registry."""
-    KINDS["bag"] = ("helpers.bag_recipe", "BagRecipe", "cocite_jobs.training.neural:train_neural")
+    KINDS["bag"] = RecipeKind("helpers.bag_recipe:BagRecipe", task="helpers.bag_recipe:build")
 
 
 if __name__ == "__main__":  # the command line, with this kind

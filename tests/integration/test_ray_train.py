@@ -25,8 +25,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import CociteError, InputError
-from cocite_jobs.cluster.session import connected
-from cocite_jobs.training.train import Manner, Report, Trained, ready
+from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.train import open_session
+from cocite_jobs.training.types import LaunchOptions, TrainedArtifact
 
 pytestmark = pytest.mark.integration
 
@@ -45,7 +47,7 @@ def ray_here() -> Iterator[None]:
     """One Ray for the tests that do not end it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(TESTS))
-        with connected("local"):
+        with ray_connection("local"):
             yield
 
 
@@ -67,7 +69,7 @@ def recipe(*overrides: str) -> BagRecipe:
 
 def trained(
     corpus: Corpus, to: Path, *overrides: str, on: str = "ray", start: str = "new"
-) -> tuple[Trained, dict[int, float]]:
+) -> tuple[TrainedArtifact, dict[int, float]]:
     """A training, and its loss at each step; each step is told once."""
     losses: dict[int, float] = {}
 
@@ -76,8 +78,8 @@ def trained(
             assert step not in losses
             losses[step] = metrics["loss"]
 
-    with ready(recipe(*overrides), corpus, to, Manner(on=on, start=start)) as training:  # type: ignore[arg-type]
-        return training.train(Report(log=log)), losses
+    with open_session(recipe(*overrides), corpus, to, LaunchOptions(on=on, start=start)) as training:  # type: ignore[arg-type]
+        return training.train(ProgressFunctions(log=log)), losses
 
 
 def weights(folder: Path) -> Any:
@@ -157,11 +159,11 @@ def test_an_error_of_a_worker_is_one_sentence_and_is_not_tried_again(corpus: Cor
 @pytest.mark.usefixtures("ray_here")
 def test_more_than_there_is_is_refused_at_once(corpus: Corpus, tmp_path: Path) -> None:
     stages: list[str] = []
-    manner = Manner(on="ray")
-    with ready(recipe(*TWO, "workers.gpus=1"), corpus, tmp_path, manner) as training:
+    manner = LaunchOptions(on="ray")
+    with open_session(recipe(*TWO, "workers.gpus=1"), corpus, tmp_path, manner) as training:
         sentence = r"workers: 2 x 1 GPU are asked for, and the cluster has 0 \(lower"
         with pytest.raises(InputError, match=sentence):
-            training.train(Report(stage=lambda name, _: stages.append(name)))
+            training.train(ProgressFunctions(stage=lambda name, _: stages.append(name)))
     assert stages == ["starting Ray"]
 
 

@@ -20,7 +20,8 @@ from cocite.systems.sentence_encoder.encoder import SentenceRecipe
 from cocite_jobs.tables import cocitation_variants
 from cocite_jobs.tables.cocitation import ALL, Model, history, named
 from cocite_jobs.tables.cocitation_variants import VARIANTS
-from cocite_jobs.training.train import load_recipe, train
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
 TINY += [

@@ -25,7 +25,8 @@ from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
 from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
-from cocite_jobs.training.train import Report, train
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.train import train
 
 METRICS = ("F1@20", "MRR", "R@10")
 SELECT: dict[str, Any] = {
@@ -146,7 +147,7 @@ def test_an_nnrank_below_nnselect_is_left_out_of_everything(
     assert recommender.left_out[0] == "nnrank is below nnselect"
     query = tasks.build(one_year, "global", "test", sample=1).queries[0]
     assert "nnrank" not in recommender.recommend(query)[0].stages
-    # Trained to be kept, it is there again, and the fusion knows that it was not.
+    # TrainedArtifact to be kept, it is there again, and the fusion knows that it was not.
     with pytest.raises(InputError, match="trained without nnrank, which is there now"):
         Recommender.load(changed(folder, tmp_path / "again"), index)
 
@@ -239,7 +240,7 @@ def test_a_training_says_that_the_start_was_best_and_what_is_below(
 
 def test_folds_of_an_untrained_nnselect_are_not_trained(one_year: Corpus, tmp_path: Path) -> None:
     stages: list[str] = []
-    report = Report(stage=lambda name, _: stages.append(name))
+    report = ProgressFunctions(stage=lambda name, _: stages.append(name))
     train(NNSelectRecipe.parse({**SELECT, "loop": {"epochs": 1, "learning_rate": 1e-12}}), one_year, tmp_path)
     manifest = read_manifest(tmp_path / "nnselect")
     with publish(

@@ -7,7 +7,7 @@ import pytest
 from cocite.systems.cross_encoder.network import SCIBERT
 from cocite.systems.cross_encoder.task import CrossEncoderRecipe
 from cocite.systems.masked_lm.task import MaskedLanguageModelRecipe
-from cocite_jobs.training.train import load_recipe
+from cocite_jobs.training.recipes import load_recipe
 
 
 def cross_encoder(name: str, *overrides: str) -> CrossEncoderRecipe:

@@ -16,7 +16,8 @@ from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
-from cocite_jobs.storage.location import Place, at_hand
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
 
 
 @pytest.fixture
@@ -39,11 +40,11 @@ def artifact(folder: Path, text: str = "weights") -> Path:
 
 
 @pytest.fixture(params=["here", "elsewhere"])
-def place(request: pytest.FixtureRequest, remote: str, tmp_path: Path) -> Place:
-    return Place.of(tmp_path / "place" if request.param == "here" else f"{remote}/place")
+def place(request: pytest.FixtureRequest, remote: str, tmp_path: Path) -> Location:
+    return Location.of(tmp_path / "place" if request.param == "here" else f"{remote}/place")
 
 
-def test_files_are_written_read_listed_and_removed(place: Place) -> None:
+def test_files_are_written_read_listed_and_removed(place: Location) -> None:
     assert (place.names(), place.read("a")) == ([], None)
     place.write("a", "one")
     place.write("a", "two")
@@ -55,7 +56,7 @@ def test_files_are_written_read_listed_and_removed(place: Place) -> None:
     assert place.names() == ["a"]
 
 
-def test_an_artifact_comes_back_whole_and_the_next_takes_its_place(place: Place, tmp_path: Path) -> None:
+def test_an_artifact_comes_back_whole_and_the_next_takes_its_place(place: Location, tmp_path: Path) -> None:
     for text in ("one", "another"):
         place.put(artifact(tmp_path / "made", text))
         back = tmp_path / f"back-{text}"
@@ -66,7 +67,7 @@ def test_an_artifact_comes_back_whole_and_the_next_takes_its_place(place: Place,
 
 
 def test_damage_on_the_way_is_found(remote: str, tmp_path: Path) -> None:
-    place = Place.of(remote)
+    place = Location.of(remote)
     place.put(artifact(tmp_path / "made"))
     place.write("b.txt", "wrong")
     with pytest.raises(IntegrityError, match=r"b\.txt: damaged"):
@@ -74,46 +75,46 @@ def test_damage_on_the_way_is_found(remote: str, tmp_path: Path) -> None:
 
 
 def test_an_artifact_elsewhere_is_copied_once_and_anew_when_it_changed(remote: str, tmp_path: Path) -> None:
-    place = Place.of(remote)
+    place = Location.of(remote)
     place.put(artifact(tmp_path / "made", "one"))
-    first = at_hand(remote)
+    first = fetch_local(remote)
     verify(first)
     (first / "mark").touch()
-    assert at_hand(remote) == first
+    assert fetch_local(remote) == first
     assert (first / "mark").exists()
     place.put(artifact(tmp_path / "made", "two"))
-    second = at_hand(remote)
+    second = fetch_local(remote)
     assert (second / "inner/a.txt").read_text() == "two"
     assert (first / "inner/a.txt").read_text() == "one"  # who reads it goes on
-    assert at_hand(tmp_path) == tmp_path
+    assert fetch_local(tmp_path) == tmp_path
 
 
 def test_a_corpus_elsewhere_opens(remote: str, tmp_path: Path) -> None:
     corpus = build(Synthetic(60, seed=1), tmp_path / "store")
-    Place.of(remote).put(corpus.path)
-    assert Corpus.open(at_hand(remote)).version == corpus.version
+    Location.of(remote).put(corpus.path)
+    assert Corpus.open(fetch_local(remote)).version == corpus.version
 
 
 def test_of_a_model_folder_elsewhere_the_artifacts_come(remote: str, tmp_path: Path) -> None:
-    assert list(at_hand(remote).iterdir()) == []
+    assert list(fetch_local(remote).iterdir()) == []
     for name in ("one", "two"):
-        Place.of(f"{remote}/{name}").put(artifact(tmp_path / "made", name))
-    Place.of(f"{remote}/.hidden").write("run.json", "{}")
-    folder = at_hand(remote)
+        Location.of(f"{remote}/{name}").put(artifact(tmp_path / "made", name))
+    Location.of(f"{remote}/.hidden").write("run.json", "{}")
+    folder = fetch_local(remote)
     assert sorted(path.name for path in folder.iterdir()) == ["one", "two"]
-    Place.of(f"{remote}/two").put(artifact(tmp_path / "made", "other"))
-    assert (at_hand(remote) / "two/b.txt").read_text() == "otherother"
+    Location.of(f"{remote}/two").put(artifact(tmp_path / "made", "other"))
+    assert (fetch_local(remote) / "two/b.txt").read_text() == "otherother"
     assert (folder / "one" / MANIFEST).is_file()
 
 
 def test_paths_are_absolute_and_uris_as_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    assert Place.of("model").local == tmp_path / "model"
-    assert (Place.of(f"file://{tmp_path}/x") / "y").uri == f"{tmp_path}/x/y"
-    assert Place.of("memory://a/b/").uri == "memory://a/b"
-    assert Place.of("memory://a/b").local is None
+    assert Location.of("model").local == tmp_path / "model"
+    assert (Location.of(f"file://{tmp_path}/x") / "y").uri == f"{tmp_path}/x/y"
+    assert Location.of("memory://a/b/").uri == "memory://a/b"
+    assert Location.of("memory://a/b").local is None
     with pytest.raises(InputError, match=r"nonsense://x: .*nonsense"):
-        Place.of("nonsense://x")
+        Location.of("nonsense://x")
 
 
 def test_a_lock_keeps_others_out_until_it_is_let_go(tmp_path: Path) -> None:
@@ -127,6 +128,6 @@ def test_a_lock_keeps_others_out_until_it_is_let_go(tmp_path: Path) -> None:
         pass
 
 
-def test_json_survives(place: Place) -> None:
+def test_json_survives(place: Location) -> None:
     place.write("x.json", json.dumps({"a": "é"}))
     assert json.loads(place.read("x.json") or b"") == {"a": "é"}

@@ -9,7 +9,8 @@ import pytest
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.cluster.session import SCRATCH, check_resources, connected, resources, scratch, workers_range
+from cocite_jobs.cluster.connection import SCRATCH, ray_connection, scratch_folder
+from cocite_jobs.cluster.resources import check_resources, worker_range, worker_resources
 
 NODES = [{"CPU": 8.0, "GPU": 2.0, "memory": 1e9}, {"CPU": 4.0}]
 
@@ -46,38 +47,41 @@ def test_what_cannot_be_placed_is_told(workers: WorkerSettings, sentence: str) -
 
 
 def test_the_number_of_workers_is_a_number() -> None:
-    assert workers_range(asked(3)) == (3, 3)
-    assert workers_range(asked((1, 4))) == (1, 4)
+    assert worker_range(asked(3)) == (3, 3)
+    assert worker_range(asked((1, 4))) == (1, 4)
     with pytest.raises(ConfigError, match=r"workers\.count: 0 is no number of workers"):
-        workers_range(asked(0))
+        worker_range(asked(0))
     for count in (-1, (0, 2), (3, 2)):
         with pytest.raises(ConfigError, match=r"^count"):
             WorkerSettings.parse({"count": count})
-    assert resources(asked(1, 2)) == {"CPU": 2}
-    assert resources(asked(1, 2, 0.5)) == {"CPU": 2, "GPU": 0.5}
+    assert worker_resources(asked(1, 2)) == {"CPU": 2}
+    assert worker_resources(asked(1, 2, 0.5)) == {"CPU": 2, "GPU": 0.5}
 
 
 @pytest.mark.parametrize("address", ["ray://head:10001", "http://head:8265"])
 def test_a_cluster_that_is_reached_by_jobs_is_told(address: str) -> None:
-    with pytest.raises(InputError, match="use cocite job submit"), connected(address):
+    with pytest.raises(InputError, match="use cocite job submit"), ray_connection(address):
         pass
 
 
 def test_scratch_of_killed_processes_is_cleared_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with scratch() as mine:
+    with scratch_folder() as mine:
         for name in ("left", "young"):
             (tmp_path / f"{SCRATCH}{name}" / "session").mkdir(parents=True)
         for folder in (mine, tmp_path / f"{SCRATCH}left"):
             os.utime(folder, (0, 0))
-        with scratch() as other:
+        with scratch_folder() as other:
             assert {path.name for path in tmp_path.iterdir()} == {mine.name, other.name, f"{SCRATCH}young"}
     assert [path.name for path in tmp_path.iterdir()] == [f"{SCRATCH}young"]
 
 
 def test_an_address_of_the_environment_where_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(InputError, match="^RAY_ADDRESS: no Ray cluster answers at 127.0.0.1:1 "), connected():
+    with (
+        pytest.raises(InputError, match="^RAY_ADDRESS: no Ray cluster answers at 127.0.0.1:1 "),
+        ray_connection(),
+    ):
         pass
 
 
@@ -91,6 +95,6 @@ def test_a_folder_that_is_too_long_for_rays_sockets_is_told(
     monkeypatch.setattr("tempfile.tempdir", str(long))
     with (
         pytest.raises(InputError, match=r"the path of its folder is too long for a socket \(set TMPDIR, or"),
-        connected(),
+        ray_connection(),
     ):
         pass

@@ -21,13 +21,13 @@ from cocite.training.engine import loop
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World
 from cocite_jobs.storage.checkpoints import RemoteStore
-from cocite_jobs.storage.location import Place
+from cocite_jobs.storage.location import Location
 
 
-def far(folder: Path) -> Place:
+def far(folder: Path) -> Location:
     """A place that is elsewhere as far as its store can tell."""
     folder.mkdir(exist_ok=True)
-    return Place("far://bucket/run", "run", fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
+    return Location("far://bucket/run", "run", fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
 
 
 class Stop(Exception):
@@ -113,7 +113,7 @@ class Full(LocalFileSystem):
 
 def test_a_full_disk_is_told_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     disk = Full(auto_mkdir=True)
-    place = Place("far://bucket/run", str(tmp_path / "run"), fs.PyFileSystem(fs.FSSpecHandler(disk)))
+    place = Location("far://bucket/run", str(tmp_path / "run"), fs.PyFileSystem(fs.FSSpecHandler(disk)))
     store = RemoteStore(place, World(), metric="fit", keep=2)
     with pytest.raises(Stop):
         train(store, World(), stop=3)

@@ -17,10 +17,12 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, CociteError, ConfigError, InputError, IntegrityError, NotFoundError
-from cocite_jobs.storage.location import Place
-from cocite_jobs.training.neural import settled
-from cocite_jobs.training.train import Manner, Report, ready, train
-from cocite_jobs.training.training_run import Run, State, identity
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.engine_session import resolve_backend
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.train import open_session, train
+from cocite_jobs.training.training_run import TrainingRun, TrainingState, fixed_settings
+from cocite_jobs.training.types import LaunchOptions
 
 TRAINING = {"steps": 8, "batch": 8, "tokens": 20, "log_every": 1, "refresh_every": 1, "evaluate_every": 4}
 
@@ -61,8 +63,8 @@ def go(corpus: Corpus, to: Path, *overrides: str, start: str = "new", stop: int 
         if text.startswith("going on from step "):
             went_on.append(int(text.split()[-1]))
 
-    with ready(recipe(*overrides), corpus, to, Manner(start=start)) as training:  # type: ignore[arg-type]
-        training.train(Report(log=log, stage=stage))
+    with open_session(recipe(*overrides), corpus, to, LaunchOptions(start=start)) as training:  # type: ignore[arg-type]
+        training.train(ProgressFunctions(log=log, stage=stage))
     assert steps == list(range(1, TRAINING["steps"] + 1))
     return went_on[-1]
 
@@ -113,7 +115,7 @@ def test_a_named_storage_keeps_its_checkpoints(corpus: Corpus, tmp_path: Path, w
     ):
         go(corpus, tmp_path / "model", named, "examples=40")
     assert go(corpus, tmp_path / "model", named, start="resume") == 4
-    place = Place.of(storage)
+    place = Location.of(storage)
     assert {name for name in place.names() if name[0] != "."} == {
         "run.json",
         "log.json",
@@ -137,9 +139,9 @@ def test_a_model_folder_elsewhere(corpus: Corpus, tmp_path: Path, monkeypatch: p
 
     monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
     to = f"memory://{tmp_path.name}/model"
-    Place.of(f"{tmp_path}/corpus").put(corpus.path)
+    Location.of(f"{tmp_path}/corpus").put(corpus.path)
     trained = train(recipe(), corpus, to)
-    assert Place.of(to).names() == ["bag"]
+    assert Location.of(to).names() == ["bag"]
     assert verify(trained.folder, kind="bag").meta["corpus"] == corpus.version
     fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
 
@@ -157,9 +159,9 @@ def test_a_damaged_checkpoint_is_named_with_the_one_that_is_whole(corpus: Corpus
 
 def test_two_do_not_train_in_one_place(corpus: Corpus, tmp_path: Path) -> None:
     with (
-        ready(recipe(), corpus, tmp_path, Manner()),
+        open_session(recipe(), corpus, tmp_path, LaunchOptions()),
         pytest.raises(BusyError, match=rf"process {os.getpid()} is at work here"),
-        ready(recipe(), corpus, tmp_path, Manner()),
+        open_session(recipe(), corpus, tmp_path, LaunchOptions()),
     ):
         pass
 
@@ -183,11 +185,11 @@ def test_what_goes_wrong_is_a_sentence_and_leaves_the_last_checkpoint(
 
 def test_a_corpus_that_is_replaced_before_the_workers_open_it_is_told(tmp_path: Path) -> None:
     store = build(Synthetic(60, seed=11), tmp_path / "store")
-    with ready(recipe(), store, tmp_path / "model", Manner()) as training:
+    with open_session(recipe(), store, tmp_path / "model", LaunchOptions()) as training:
         build(Synthetic(60, seed=12), tmp_path / "store", replace=True)
         sentence = rf"store: is version \w+ now, and the training began with {store.version} \(the corpus was replaced"
         with pytest.raises(CociteError, match=sentence):
-            training.train(Report())
+            training.train(ProgressFunctions())
 
 
 def test_what_the_model_may_not_replace_is_told_before_it_is_trained(corpus: Corpus, tmp_path: Path) -> None:
@@ -199,41 +201,41 @@ def test_what_the_model_may_not_replace_is_told_before_it_is_trained(corpus: Cor
 
 
 def test_several_workers_get_ddp_unless_a_backend_was_chosen() -> None:
-    assert settled(recipe(), 1).training.backend == "plain"
-    assert settled(recipe(), 2).training.backend == "ddp"
-    assert settled(recipe("training.backend=deepspeed"), 2).training.backend == "deepspeed"
+    assert resolve_backend(recipe(), 1).training.backend == "plain"
+    assert resolve_backend(recipe(), 2).training.backend == "ddp"
+    assert resolve_backend(recipe("training.backend=deepspeed"), 2).training.backend == "deepspeed"
     with pytest.raises(
         ConfigError, match=r"training\.backend: .*plain trains on one worker, and there are 2"
     ):
-        settled(recipe("training.backend=plain"), 2)
+        resolve_backend(recipe("training.backend=plain"), 2)
 
 
 def test_what_may_change_is_no_part_of_a_training() -> None:
     one, same = (
-        identity(recipe()),
-        identity(recipe("workers.count=4", "training.zero=3", "training.minutes=5")),
+        fixed_settings(recipe()),
+        fixed_settings(recipe("workers.count=4", "training.zero=3", "training.minutes=5")),
     )
     assert one == same
-    assert one != identity(recipe("training.batch=9"))
+    assert one != fixed_settings(recipe("training.batch=9"))
 
 
 def test_a_record_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"kind": 3}')
     with pytest.raises(IntegrityError, match=r"run\.json: is not the record of a training"):
-        Run(Place.of(tmp_path), kept=True).state()
-    assert State("bag", {"a": 1}, "v").fingerprint != State("bag", {"a": 2}, "v").fingerprint
+        TrainingRun(Location.of(tmp_path), is_kept=True).read_state()
+    assert TrainingState("bag", {"a": 1}, "v").fingerprint != TrainingState("bag", {"a": 2}, "v").fingerprint
 
 
 def test_kinds_of_one_process_know_no_workers(corpus: Corpus, tmp_path: Path) -> None:
-    from cocite_jobs.training.train import load_recipe
+    from cocite_jobs.training.recipes import load_recipe
 
     for manner, sentence in (
-        (Manner(on="ray"), "nnselect trains in this process"),
-        (Manner(address="auto"), "nnselect trains in this process"),
-        (Manner(start="resume"), "holds no training to go on with"),
+        (LaunchOptions(on="ray"), "nnselect trains in this process"),
+        (LaunchOptions(address="auto"), "nnselect trains in this process"),
+        (LaunchOptions(start="resume"), "holds no training to go on with"),
     ):
         with (
             pytest.raises(InputError, match=sentence),
-            ready(load_recipe("nnselect"), corpus, tmp_path, manner),
+            open_session(load_recipe("nnselect"), corpus, tmp_path, manner),
         ):
             pass

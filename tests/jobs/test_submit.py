@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from helpers.command_line import call
 
-from cocite_jobs.cluster.submit import Job, pack, use_token
+from cocite_jobs.cluster.job_client import JobInfo, use_token
+from cocite_jobs.cluster.working_directory import pack_working_directory
 
 PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
 
@@ -20,7 +21,7 @@ def test_the_packages_travel_and_run_where_nothing_else_is(tmp_path: Path) -> No
     recipe.write_text("kind: nnselect\n")
     packed = tmp_path / "packed"
     packed.mkdir()
-    assert pack(packed, file=recipe, installed=False)
+    assert pack_working_directory(packed, file=recipe, installed=False)
     names = {path.name for path in packed.iterdir()}
     assert names == {"cocite", "cocite_mlflow", "cocite_jobs", "cocite_tuning", "cocite_serve", "ours.yaml"}
     assert not [path for path in packed.rglob("*") if path.name == "__pycache__" or path.name.startswith(".")]
@@ -38,10 +39,10 @@ def test_the_packages_travel_and_run_where_nothing_else_is(tmp_path: Path) -> No
 
 
 def test_an_installed_cocite_needs_the_recipe_at_most(tmp_path: Path) -> None:
-    assert not pack(tmp_path, file=None, installed=True)
+    assert not pack_working_directory(tmp_path, file=None, installed=True)
     (tmp_path / "r.yaml").write_text("kind: nnselect\n")
     (tmp_path / "packed").mkdir()
-    assert pack(tmp_path / "packed", file=tmp_path / "r.yaml", installed=True)
+    assert pack_working_directory(tmp_path / "packed", file=tmp_path / "r.yaml", installed=True)
     assert [path.name for path in (tmp_path / "packed").iterdir()] == ["r.yaml"]
 
 
@@ -112,4 +113,4 @@ def test_a_token_is_shown_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tm
     [("SUCCEEDED", 0, 0), ("FAILED", 3, 3), ("FAILED", None, 1), ("FAILED", 0, 1), ("STOPPED", None, 130)],
 )
 def test_a_jobs_end_has_an_exit_code(status: str, exit_code: int | None, code: int) -> None:
-    assert Job("id", status, "r", "c", "", None, None, exit_code).code == code
+    assert JobInfo("id", status, "r", "c", "", None, None, exit_code).code == code

@@ -6,18 +6,17 @@ from typing import Any
 
 from cocite.training.engine.settings import TrainingSettings
 from cocite_jobs.training import progress as telling
-from cocite_jobs.training.progress import Event, Listener, Teller
-from cocite_jobs.training.train import Report
+from cocite_jobs.training.progress import Event, ProgressFunctions, ProgressReceiver, ProgressSender
 
 
-def listened() -> tuple[Listener, list[tuple[Any, ...]]]:
+def listened() -> tuple[ProgressReceiver, list[tuple[Any, ...]]]:
     told: list[tuple[Any, ...]] = []
-    report = Report(
+    report = ProgressFunctions(
         log=lambda metrics, step: told.append(("log", metrics, step)),
         stage=lambda name, total: told.append(("stage", name, total)),
         advance=lambda count: told.append(("advance", count)),
     )
-    return Listener(report, "kind"), told
+    return ProgressReceiver(report, "kind"), told
 
 
 def test_what_a_replaced_worker_goes_over_again_is_told_once() -> None:
@@ -27,7 +26,7 @@ def test_what_a_replaced_worker_goes_over_again_is_told_once() -> None:
         ("log", {"loss": 2.0}, 2), ("log", {"loss": 1.0}, 3), ("at", 4, 1), ("at", 4, 4),
     ]  # fmt: skip
     for event in events:
-        listener.hear(event)
+        listener.receive(event)
     assert [entry for entry in told if entry[0] == "log"] == [
         ("log", {"loss": 3.0}, 1),
         ("log", {"loss": 2.0}, 2),
@@ -43,7 +42,7 @@ def test_what_a_replaced_worker_goes_over_again_is_told_once() -> None:
 
 def test_the_length_of_a_training_follows_from_its_first_log() -> None:
     events: list[Event] = []
-    teller = Teller(events.append, TrainingSettings(epochs=3))
+    teller = ProgressSender(events.append, TrainingSettings(epochs=3))
     teller.resume(10, [({"loss": 2.0}, 9)])
     for step in range(11, 13):
         teller.log({"loss": 1.0, "epoch": step / 8}, step)
@@ -55,9 +54,9 @@ def test_the_length_of_a_training_follows_from_its_first_log() -> None:
 
 
 def test_positions_are_told_seldom_and_the_last_always(monkeypatch: Any) -> None:
-    monkeypatch.setattr(telling, "EVERY_S", 1e9)
+    monkeypatch.setattr(telling, "POSITION_INTERVAL_S", 1e9)
     events: list[Event] = []
-    teller = Teller(events.append, TrainingSettings(steps=50))
+    teller = ProgressSender(events.append, TrainingSettings(steps=50))
     for _ in range(50):
         teller.advance(1)
     assert [step for _, _, step in events][-1] == 50
@@ -66,5 +65,5 @@ def test_positions_are_told_seldom_and_the_last_always(monkeypatch: Any) -> None
 
 def test_a_stage_is_handed_on() -> None:
     listener, told = listened()
-    Teller(listener.hear, TrainingSettings()).stage("preparing")
+    ProgressSender(listener.receive, TrainingSettings()).stage("preparing")
     assert told == [("stage", "preparing", 0)]

@@ -16,7 +16,7 @@ from cocite.pipeline import components as members
 from cocite.systems.mp_bert4cr.build import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingRecipe
 from cocite.text.queries import context_queries
-from cocite_jobs.training.train import load_recipe
+from cocite_jobs.training.recipes import load_recipe
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
 TINY += ["model.heads=2", "model.inner=48", "training.precision=fp32", "training.batch=24"]

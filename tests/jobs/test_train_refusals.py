@@ -20,15 +20,21 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import BusyError, InputError
-from cocite_jobs.storage.location import Place, training_lock
-from cocite_jobs.training.train import KINDS, Manner, load_recipe, ready, shipped, train
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import training_lock
+from cocite_jobs.training.recipes import load_recipe, shipped_recipes
+from cocite_jobs.training.registry import KINDS
+from cocite_jobs.training.train import open_session, train
+from cocite_jobs.training.types import LaunchOptions
 
 SMALL = ["model.dimension=8", "objective.batch=256", "loop.epochs=1", "loop.learning_rate=0.02"]
 
 TRAIN = """
 import sys
 from cocite.corpus.store import Corpus
-from cocite_jobs.training.train import Report, load_recipe, train
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 
 def log(metrics, epoch):
     print(epoch, flush=True)
@@ -36,7 +42,7 @@ def log(metrics, epoch):
         input()
 
 corpus, to, *overrides = sys.argv[1:]
-train(load_recipe("nnselect", overrides), Corpus.open(corpus), to, Report(log=log))
+train(load_recipe("nnselect", overrides), Corpus.open(corpus), to, ProgressFunctions(log=log))
 """
 CALL = """
 import contextlib, io, json, sys
@@ -98,11 +104,11 @@ def test_the_second_of_two_trainings_is_refused_and_cannot_remove_the_checkpoint
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_is_trained_by_one_process_at_a_time(corpus: Corpus, tmp_path: Path, kind: str) -> None:
-    recipe = next(recipe for recipe in map(load_recipe, shipped()) if recipe.kind == kind)  # type: ignore[attr-defined]
+    recipe = next(recipe for recipe in map(load_recipe, shipped_recipes()) if recipe.kind == kind)  # type: ignore[attr-defined]
     with (
-        training_lock(Place.of(tmp_path), kind),
+        training_lock(Location.of(tmp_path), kind),
         pytest.raises(BusyError, match=r"process \d+ is at work here"),
-        ready(recipe, corpus, tmp_path, Manner(start="fresh")),
+        open_session(recipe, corpus, tmp_path, LaunchOptions(start="fresh")),
     ):
         pass
 

@@ -11,7 +11,10 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite.systems.citeomatic.artifacts import load_encoder, load_reranker
-from cocite_jobs.training.train import KINDS, Report, load_recipe, shipped, train
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe, shipped_recipes
+from cocite_jobs.training.registry import KINDS
+from cocite_jobs.training.train import train
 
 SMALL_SELECT = ["model.dimension=8", "objective.batch=256", "loop.epochs=2", "loop.learning_rate=0.02"]
 SMALL_RANK = [
@@ -24,8 +27,10 @@ SMALL_RANK = [
 
 
 def test_every_shipped_recipe_fits_its_type() -> None:
-    assert {"nnselect", "nnselect-paper", "nnrank", "nnrank-paper", "nnrank-metadata"} <= set(shipped())
-    for name in shipped():
+    assert {"nnselect", "nnselect-paper", "nnrank", "nnrank-paper", "nnrank-metadata"} <= set(
+        shipped_recipes()
+    )
+    for name in shipped_recipes():
         try:
             recipe = load_recipe(name)
         except ConfigError as error:  # a recipe of a job that is no training
@@ -105,9 +110,9 @@ def test_a_stopped_training_is_taken_up_again(corpus: Corpus, tmp_path: Path) ->
 
     recipe = load_recipe("nnselect", [*SMALL_SELECT, "loop.epochs=3"])
     with pytest.raises(Stop):
-        train(recipe, corpus, tmp_path / "a", Report(log=stop))
+        train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=stop))
     epochs: list[int] = []
-    train(recipe, corpus, tmp_path / "a", Report(log=lambda _, step: epochs.append(step)))
+    train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=lambda _, step: epochs.append(step)))
     assert epochs == [2, 3]
     train(recipe, corpus, tmp_path / "b")
     assert load_encoder(tmp_path / "a").id == load_encoder(tmp_path / "b").id

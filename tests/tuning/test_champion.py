@@ -11,7 +11,8 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite_jobs.training.train import load_recipe, train
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.registry import download_model
 from cocite_mlflow.runs import MlflowRun, start_run

@@ -18,7 +18,7 @@ from helpers.sweeps import run_sweep, runs_of
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite_jobs.cluster.session import connected
+from cocite_jobs.cluster.connection import ray_connection
 from cocite_tuning.run.driver import Swept
 from cocite_tuning.run.trial_runner import Listener
 from cocite_tuning.run.trials import Trials
@@ -42,7 +42,7 @@ def _ray() -> Iterator[None]:
     """One Ray for all sweeps here but the one that it is killed with."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(TESTS))
-        with connected("local"):
+        with ray_connection("local"):
             yield
 
 

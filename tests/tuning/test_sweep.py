@@ -9,9 +9,9 @@ import pytest
 
 from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite_tuning.run.driver import planned
-from cocite_tuning.sweep.sweep import SWEEPS, Sweep, load_sweep, shipped
+from cocite_tuning.sweep.sweep import SWEEPS, Sweep, load_sweep, shipped_sweeps
 
-TRAININGS = [name for name in shipped() if "kind: training" in (SWEEPS / f"{name}.yaml").read_text()]
+TRAININGS = [name for name in shipped_sweeps() if "kind: training" in (SWEEPS / f"{name}.yaml").read_text()]
 NNSELECT = {
     "name": "ours",
     "study": {"kind": "training", "recipe": "nnselect"},

@@ -110,9 +110,9 @@ def run(
 def list_(json_: JsonFlag = False) -> None:
     """List the sweeps that come with cocite."""
     from cocite_tuning.sweep.spaces import Space
-    from cocite_tuning.sweep.sweep import load_sweep, shipped
+    from cocite_tuning.sweep.sweep import load_sweep, shipped_sweeps
 
-    found = {name: load_sweep(name) for name in shipped()}
+    found = {name: load_sweep(name) for name in shipped_sweeps()}
     if json_:
         emit({name: sweep.model_dump(mode="json", by_alias=True) for name, sweep in found.items()})
         return

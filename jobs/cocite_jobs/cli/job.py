@@ -13,7 +13,7 @@ from cocite.cli.console import JsonFlag, emit, err, table
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
-    from cocite_jobs.cluster.submit import Cluster, Job
+    from cocite_jobs.cluster.job_client import JobClient, JobInfo
 
 app = typer.Typer(help="Train on a Ray cluster: submit, list, logs, stop.", add_completion=False)
 
@@ -67,8 +67,8 @@ def submit(
     """
     import os
 
-    from cocite_jobs.cluster.submit import Cluster
-    from cocite_jobs.training.train import load_recipe, recipe_path
+    from cocite_jobs.cluster.job_client import JobClient
+    from cocite_jobs.training.recipes import load_recipe, recipe_path
 
     for option, place in (("--corpus", corpus), ("--to", to)):
         _on_the_cluster(option, place)
@@ -90,7 +90,7 @@ def submit(
     arguments += [
         "--track" if track or (track is None and "MLFLOW_TRACKING_URI" in os.environ) else "--no-track"
     ]
-    cluster = Cluster(address)
+    cluster = JobClient(address)
     id_ = cluster.submit(
         arguments, recipe=name, kind=kind, file=None if shipped else file, installed=installed
     )
@@ -116,9 +116,9 @@ def list_(
     json_: JsonFlag = False,
 ) -> None:
     """List the trainings of a cluster, the newest first."""
-    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.cluster.job_client import JobClient
 
-    jobs = Cluster(address).list(everyone=everyone)
+    jobs = JobClient(address).list(everyone=everyone)
     if json_:
         emit(jobs)
         return
@@ -135,9 +135,9 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Until the job ends.")] = False,
 ) -> None:
     """Print what a job has printed; with --follow until it ends, and end with its exit code."""
-    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.cluster.job_client import JobClient
 
-    cluster = Cluster(address)
+    cluster = JobClient(address)
     if follow:
         _end(_followed(cluster, id_, sys.stdout))
     else:
@@ -147,9 +147,9 @@ def logs(
 @app.command()
 def stop(id_: Id, address: Address = LOCAL, json_: JsonFlag = False) -> None:
     """Stop a job; its checkpoints stay, and --resume goes on from the last one."""
-    from cocite_jobs.cluster.submit import Cluster
+    from cocite_jobs.cluster.job_client import JobClient
 
-    job = Cluster(address).stop(id_)
+    job = JobClient(address).stop(id_)
     if json_:
         emit(job)
     else:
@@ -181,7 +181,7 @@ def _on_the_cluster(option: str, place: str) -> None:
         )
 
 
-def _followed(cluster: Cluster, id_: str, to: TextIO) -> Job:
+def _followed(cluster: JobClient, id_: str, to: TextIO) -> JobInfo:
     def write(text: str) -> None:
         to.write(text)
         to.flush()
@@ -197,18 +197,18 @@ def _followed(cluster: Cluster, id_: str, to: TextIO) -> Job:
         raise typer.Exit(130) from None
 
 
-def _end(job: Job) -> None:
+def _end(job: JobInfo) -> None:
     why = f": {job.message}" if job.code and job.exit_code is None and job.message else ""
     err.print(f"Job {job.id} {job.status.lower()} after {_length(job)}{why}", soft_wrap=True)
     if job.code:
         raise typer.Exit(job.code)
 
 
-def _when(job: Job) -> str:
+def _when(job: JobInfo) -> str:
     return datetime.fromtimestamp(job.started).strftime("%Y-%m-%d %H:%M:%S") if job.started else "waiting"
 
 
-def _length(job: Job) -> str:
+def _length(job: JobInfo) -> str:
     if job.seconds is None:
         return "no time"
     minutes, seconds = divmod(round(job.seconds), 60)

@@ -73,8 +73,12 @@ def train(
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
-    from cocite_jobs.storage.location import at_hand
-    from cocite_jobs.training.train import Manner, Report, is_neural, load_recipe, ready
+    from cocite_jobs.storage.cache import fetch_local
+    from cocite_jobs.training.progress import ProgressFunctions
+    from cocite_jobs.training.recipes import load_recipe
+    from cocite_jobs.training.registry import KINDS
+    from cocite_jobs.training.train import open_session
+    from cocite_jobs.training.types import LaunchOptions
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.registration import register_model
     from cocite_mlflow.runs import start_run
@@ -83,26 +87,26 @@ def train(
         raise InputError("--resume and --fresh exclude each other", where="train")
     name, alias = _registered(register, track)
     settings: Any = load_recipe(recipe, overrides or [])
-    kind, neural = str(settings.kind), is_neural(settings.kind)
-    store = Corpus.open(at_hand(corpus))
+    kind, neural = str(settings.kind), KINDS[settings.kind].uses_engine
+    store = Corpus.open(fetch_local(corpus))
     if kind in COUNTING:
         warn(cold_before(store, "dev"))
     start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
-    manner = Manner(start, on, address, wait, verbose, corpus if "://" in corpus else None)
+    manner = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     params = {"recipe": recipe, **settings.model_dump(mode="json")}
     tags = {"corpus": store.version, "kind": kind}
     history: list[dict[str, float]] = []
     # Ended from outside, by a scheduler or a job's end, it still ends what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with ExitStack() as stack:
-        training = stack.enter_context(ready(settings, store, to, manner))
-        kept = TrackingSettings(enabled=track and training.first)
+        training = stack.enter_context(open_session(settings, store, to, manner))
+        kept = TrackingSettings(enabled=track and training.is_first)
         run = stack.enter_context(
             start_run(
-                kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow
+                kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow_run
             )
         )
-        training.note(run.id)
+        training.set_mlflow_run(run.id)
         bar = stack.enter_context(stages())
 
         def log(metrics: dict[str, float], step: int) -> None:
@@ -114,13 +118,13 @@ def train(
                     f"{'step' if neural else 'epoch'} {step}: {values}", highlight=False, soft_wrap=True
                 )
 
-        result = training.train(Report(log, bar.stage, bar.advance))
-        if not training.first:
+        result = training.train(ProgressFunctions(log, bar.stage, bar.advance))
+        if not training.is_first:
             return
         run.log_metrics({f"best.{name}": value for name, value in result.metrics.items()}, None)
         if name:
             bar.stage("registering the model", 0)
-            version = register_model(at_hand(to), name, alias, run=run)
+            version = register_model(fetch_local(to), name, alias, run=run)
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
             run.log_artifact(result.folder if neural else result.folder / "manifest.json")

@@ -1,4 +1,4 @@
-"""Checkpoints kept elsewhere: in S3, GCS, or whatever else has a URI."""
+"""Checkpoints in a remote file system: S3, GCS, or any other that has URIs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,35 @@ from cocite.errors import CociteError, IntegrityError
 from cocite.manifests import MANIFEST
 from cocite.training.engine.stores import Write
 from cocite.training.engine.world import World
-from cocite_jobs.storage.location import Place
+from cocite_jobs.storage.location import Location
 
 T = TypeVar("T")
 
 
 class RemoteStore:
-    """A :class:`cocite.training.engine.stores.Store` over a :class:`Place`, in the layout of ``FolderStore``.
+    """A :class:`~cocite.training.engine.stores.Store` over a :class:`Location`, in the layout of ``FolderStore``.
 
-    Each rank uploads what it wrote; when all have, rank 0 uploads the manifest, which is what makes it a checkpoint.
-    On reading, the first rank of each machine downloads for all of them.
+    Each rank uploads the files that it wrote. When all have, rank 0 uploads the manifest, which makes the folder a
+    checkpoint. To resume, the first rank of each machine downloads a checkpoint for all ranks of that machine.
+
+    Args:
+        location: the folder of the checkpoints.
+        world: this rank among the others.
+        metric: the dev metric by which checkpoints are ranked; higher is better.
+        keep: how many of the best are kept, besides the newest.
+
+    Example:
+        >>> from cocite.manifests import manifest_text
+        >>> store = RemoteStore(Location.of("memory://example/run"), World(), metric="MRR", keep=1)
+        >>> for step, value in [(10, 0.3), (20, 0.2), (30, 0.25)]:
+        ...     text = manifest_text("checkpoint", {"metrics": {"MRR": value}}, {})
+        ...     store.save(step, lambda folder: (folder / MANIFEST).write_text(text) and None, {"MRR": value})
+        >>> store.checkpoints()
+        ['step-00000010', 'step-00000030']
     """
 
-    def __init__(self, place: Place, world: World, *, metric: str, keep: int = 2) -> None:
-        self.place, self.world, self.metric, self.keep = place, world, metric, keep
+    def __init__(self, location: Location, world: World, *, metric: str, keep: int = 2) -> None:
+        self.location, self.world, self.metric, self.keep = location, world, metric, keep
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See ``Store``. Every byte is compared with the manifest, once on each machine."""
@@ -37,15 +52,15 @@ class RemoteStore:
 
     @contextmanager
     def _latest(self) -> Iterator[Path | None]:
-        name = self._together(lambda: (self.checkpoints() or [""])[-1])
+        name = self._on_first_rank(lambda: (self.checkpoints() or [""])[-1])
         if not name:
             yield None
             return
         folder = self._shared(name)
         first = int(os.environ.get("LOCAL_RANK", "0")) == 0
         try:
-            # Each machine's first rank downloads; a trouble of one is a trouble of all.
-            self._everyone(lambda: self._fetch(name, folder) if first else None)
+            # If one machine's download fails, every rank raises; else the others would wait at the next barrier.
+            self._on_every_rank(lambda: self._fetch(name, folder) if first else None)
             yield folder
             self.world.barrier()
         finally:
@@ -54,31 +69,32 @@ class RemoteStore:
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:  # noqa: ARG002 - in the manifest
         """See ``Store``."""
-        place = self.place / f"step-{step:08d}"
-        # One that is there was found wanting, or is made anew from an earlier one: its remains must not mix with ours.
-        self._together(place.clear)
+        checkpoint = self.location / f"step-{step:08d}"
+        # There may be a damaged checkpoint of this step, or one from which training did not resume: none of its files
+        # may remain among the new ones.
+        self._on_first_rank(checkpoint.clear)
         with tempfile.TemporaryDirectory(prefix="cocite-checkpoint-") as temporary:
             folder = Path(temporary)
             write(folder)
-            mine = [path.name for path in folder.iterdir() if path.name != MANIFEST]
-            self._everyone(lambda: place.upload(folder, mine))
-            self._together(lambda: place.upload(folder, [MANIFEST]))
-        self._together(self._retain)
+            files = [path.name for path in folder.iterdir() if path.name != MANIFEST]
+            self._on_every_rank(lambda: checkpoint.upload(folder, files))
+            self._on_first_rank(lambda: checkpoint.upload(folder, [MANIFEST]))
+        self._on_first_rank(self._retain)
 
     def checkpoints(self) -> list[str]:
-        """Names of the checkpoints there are, the oldest first."""
-        names = [name for name in self.place.names() if name.startswith("step-")]
-        return [name for name in names if MANIFEST in (self.place / name).names()]
+        """Names of the complete checkpoints, the oldest first."""
+        names = [name for name in self.location.names() if name.startswith("step-")]
+        return [name for name in names if MANIFEST in (self.location / name).names()]
 
     def _shared(self, name: str) -> Path:
-        """A folder of this machine's, the same for all its ranks."""
-        token: str = self._together(lambda: os.urandom(8).hex())
+        """A local folder whose path is the same for all ranks of a machine."""
+        token: str = self._on_first_rank(lambda: os.urandom(8).hex())
         return Path(tempfile.gettempdir()) / f"cocite-resume-{token}" / name
 
     def _fetch(self, name: str, folder: Path) -> None:
-        """Download a checkpoint; of a damaged one it is told which earlier one is whole."""
+        """Download a checkpoint. The error of a damaged one names the newest earlier one that is whole."""
         try:
-            (self.place / name).get(folder)
+            (self.location / name).get(folder)
         except IntegrityError as error:
             earlier = reversed([other for other in self.checkpoints() if other < name])
             whole = next((other for other in earlier if self._is_whole(other)), None)
@@ -89,54 +105,56 @@ class RemoteStore:
             )
             file = Path(error.where or name).name
             raise IntegrityError(
-                error.message, where=f"{self.place.uri}/{name}/{file}", hint=advice
+                error.message, where=f"{self.location.uri}/{name}/{file}", hint=advice
             ) from error
 
     def _is_whole(self, name: str) -> bool:
+        """Whether every byte of a checkpoint is as its manifest says."""
         with tempfile.TemporaryDirectory(prefix="cocite-checkpoint-") as temporary:
             try:
-                (self.place / name).get(Path(temporary))
+                (self.location / name).get(Path(temporary))
             except CociteError:
                 return False
         return True
 
     def _retain(self) -> None:
-        """Remove all but the best and the last, and what a writer that was killed has left behind."""
+        """Remove all but the best checkpoints and the newest, and the files of a writer that was killed."""
         whole = self.checkpoints()
         ranked = sorted(((self._value(name), name) for name in whole), reverse=True)
         kept = {name for value, name in ranked[: self.keep] if value > -math.inf} | set(whole[-1:])
-        for name in self.place.names():
+        for name in self.location.names():
             if name.startswith("step-") and name not in kept:
-                (self.place / name).clear()
+                (self.location / name).clear()
 
     def _value(self, name: str) -> float:
+        """The metric of a checkpoint; minus infinity where its manifest cannot be read or has none."""
         try:
-            meta: Any = json.loads((self.place / name).read(MANIFEST) or b"{}")["meta"]
+            meta: Any = json.loads((self.location / name).read(MANIFEST) or b"{}")["meta"]
             return float(meta["metrics"].get(self.metric, -math.inf))
         except (ValueError, KeyError, TypeError, AttributeError):
             return -math.inf
 
-    def _together(self, work: Callable[[], T]) -> T:
-        """Let rank 0 do something, and tell all ranks its result; if it fails, every rank raises."""
+    def _on_first_rank(self, work: Callable[[], T]) -> T:
+        """Run a function on rank 0 and return its result on all ranks; if it fails, every rank raises its error."""
         result: Any = None
-        trouble: CociteError | None = None
+        failure: CociteError | None = None
         if self.world.first:
             try:
                 result = work()
             except CociteError as error:
-                trouble = error
-        result, trouble = self.world.agree((result, trouble))
-        if trouble is not None:
-            raise trouble
+                failure = error
+        result, failure = self.world.agree((result, failure))
+        if failure is not None:
+            raise failure
         return result  # type: ignore[no-any-return]
 
-    def _everyone(self, work: Callable[[], None]) -> None:
-        """Let every rank do something; if one fails, every rank raises."""
-        trouble: CociteError | None = None
+    def _on_every_rank(self, work: Callable[[], None]) -> None:
+        """Run a function on every rank; if one fails, every rank raises the error of the first that failed."""
+        failure: CociteError | None = None
         try:
             work()
         except CociteError as error:
-            trouble = error
-        first = next((other for other in self.world.collect(trouble) if other is not None), None)
+            failure = error
+        first = next((other for other in self.world.collect(failure) if other is not None), None)
         if first is not None:
             raise first

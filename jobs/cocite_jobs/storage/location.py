@@ -1,16 +1,14 @@
-"""Folders here and elsewhere: one set of verbs for a path and for a URI (s3://, gs://, hdfs://, any of fsspec's).
+"""Folders on this machine and elsewhere: the same methods for a path and for a URI (s3://, gs://, any of fsspec's).
 
-What is published elsewhere is written so that its manifest comes last: a folder without one is not there yet.
+An artifact is uploaded with its manifest last: a remote folder without a manifest is an upload that has not ended.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,19 +16,29 @@ from typing import Any
 from cocite.artifacts import publish, verify
 from cocite.atomic_files import write_atomic
 from cocite.errors import CociteError, InputError, NotFoundError
-from cocite.locks import locked
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
 
+COPY_BYTES = 16 * 2**20
+"""Bytes that are in memory at a time while a file is uploaded or downloaded."""
+
 
 @dataclass(frozen=True)
-class Place:
-    """A folder, here or elsewhere.
+class Location:
+    """A folder on this machine or in a remote file system; it need not exist.
 
     Attributes:
-        uri: as it was given; a local one as an absolute path.
+        uri: as the user named it; an absolute path for a folder of this machine.
         path: its path in the file system.
         files: pyarrow's file system; ``None``: this machine's.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = Location.of(folder) / "model"
+        ...     model.write("notes.txt", "trained on 2020")
+        ...     model.names(), model.read("notes.txt"), model.read("other.txt")
+        (['notes.txt'], b'trained on 2020', None)
     """
 
     uri: str
@@ -38,12 +46,12 @@ class Place:
     files: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, text: str | Path) -> Place:
-        """A place by path or URI.
+    def of(cls, text: str | Path) -> Location:
+        """A location by its path or URI.
 
         Raises:
-            InputError: no file system is known for the URI.
-            CociteError: it does not answer.
+            InputError: no file system is known for the URI's scheme.
+            CociteError: the file system does not answer.
         """
         text = str(text)
         if "://" not in text or text.startswith("file://"):
@@ -52,45 +60,47 @@ class Place:
         import pyarrow as pa
         from pyarrow import fs
 
-        with _told(text):
+        with translate_errors(text):
             try:
                 files, path = fs.FileSystem.from_uri(text)
-            except pa.ArrowInvalid:
+            except pa.ArrowInvalid:  # none of pyarrow's own schemes
                 import fsspec
 
                 try:
-                    other, path = fsspec.core.url_to_fs(text)
+                    filesystem, path = fsspec.core.url_to_fs(text)
                 except (ValueError, ImportError) as error:
                     raise InputError(
                         str(error), where=text, hint="install the fsspec package for this scheme"
                     ) from error
-                files = fs.PyFileSystem(fs.FSSpecHandler(other))
+                files = fs.PyFileSystem(fs.FSSpecHandler(filesystem))
         return cls(text.rstrip("/"), path.rstrip("/"), files)
 
     @property
     def local(self) -> Path | None:
-        """Its path on this machine, where it lies on this machine."""
+        """Its path, if it is on this machine; ``None``: it is elsewhere."""
         return Path(self.path) if self.files is None else None
 
-    def __truediv__(self, name: str) -> Place:
-        return Place(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
+    def __truediv__(self, name: str) -> Location:
+        return Location(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
+
+    # -- files ----------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """Of what lies in it, sorted; a place that does not exist is empty."""
+        """Names of its files and folders, sorted; none where it does not exist."""
         if self.files is None:
             return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
         from pyarrow import fs
 
-        with _told(self.uri):
-            found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
-        return sorted(info.base_name for info in found)
+        with translate_errors(self.uri):
+            infos = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(info.base_name for info in infos)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file; None: there is none."""
+        """The content of a file; ``None``: there is no such file."""
         if self.files is None:
             path = Path(self.path, name)
             return path.read_bytes() if path.is_file() else None
-        with _told(self.uri):
+        with translate_errors(self.uri):
             try:
                 with self.files.open_input_stream(f"{self.path}/{name}") as file:
                     return bytes(file.read())
@@ -98,38 +108,43 @@ class Place:
                 return None
 
     def write(self, name: str, text: str) -> None:
-        """Replace a small file, so that a reader sees the old content or the new, whole."""
+        """Replace a small file. A reader sees the old content or the new, never a part."""
         if self.files is None:
             with writing_to(self.uri):
                 Path(self.path).mkdir(parents=True, exist_ok=True)
                 write_atomic(Path(self.path, name), text)
             return
-        with _told(self.uri):
+        with translate_errors(self.uri):
             self.files.create_dir(self.path)
             with self.files.open_output_stream(f"{self.path}/{name}") as file:
                 file.write(text.encode())
 
     def clear(self) -> None:
-        """Remove it with all that is in it; its manifest first, so that nobody takes what is left for whole."""
+        """Remove the folder and its content, the manifest first, so that no reader takes the rest for an artifact."""
         if self.files is None:
             Path(self.path, MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(self.path, ignore_errors=True)
             return
-        with _told(self.uri):
+        with translate_errors(self.uri):
             with suppress(FileNotFoundError):
                 self.files.delete_file(f"{self.path}/{MANIFEST}")
             with suppress(FileNotFoundError):
                 self.files.delete_dir(self.path)
 
     def upload(self, folder: Path, names: list[str]) -> None:
-        """Copy some files of a local folder, named relative to it, into this place."""
+        """Copy files of a local folder into this one.
+
+        Args:
+            folder: the source.
+            names: of the files, relative to the source.
+        """
         if self.files is None:
             with writing_to(self.uri):
                 for name in names:
                     Path(self.path, name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(folder / name, Path(self.path, name))
             return
-        with _told(self.uri):
+        with translate_errors(self.uri):
             for name in names:
                 target = f"{self.path}/{name}"
                 self.files.create_dir(target.rpartition("/")[0])
@@ -137,10 +152,10 @@ class Place:
                     open(folder / name, "rb") as source,
                     self.files.open_output_stream(target) as file,
                 ):
-                    shutil.copyfileobj(source, file, 16 * 2**20)
+                    shutil.copyfileobj(source, file, COPY_BYTES)
 
     def download(self, folder: Path) -> Path:
-        """Copy all files into a local folder, which is made; returns it."""
+        """Copy all files into a local folder, which is made; returns that folder."""
         from pyarrow import fs
 
         if self.files is None:
@@ -148,7 +163,7 @@ class Place:
                 shutil.copytree(self.path, folder, dirs_exist_ok=True)
             return folder
         folder.mkdir(parents=True, exist_ok=True)
-        with _told(self.uri):
+        with translate_errors(self.uri):
             for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)):
                 name = info.path.removeprefix(self.path).lstrip("/")
                 if info.type != fs.FileType.File:
@@ -158,108 +173,43 @@ class Place:
                     self.files.open_input_stream(info.path) as source,
                     (folder / name).open("wb") as file,
                 ):
-                    shutil.copyfileobj(source, file, 16 * 2**20)
+                    shutil.copyfileobj(source, file, COPY_BYTES)
         return folder
 
-    # -- artifacts ----------------------------------------------------------------------------------------------
+    # -- artifacts ------------------------------------------------------------------------------------------------
 
     def put(self, artifact: Path) -> None:
-        """Make this place hold an artifact, which may take the place of another of the same kind."""
+        """Copy a local artifact here; it replaces an artifact of the same kind.
+
+        On this machine the replacement is atomic. Elsewhere the old artifact is removed first.
+        """
         manifest = read_manifest(artifact)
         if self.files is None:
             with publish(Path(self.path), kind=manifest.kind, meta=manifest.meta, replace=True) as folder:
                 shutil.copytree(artifact, folder, dirs_exist_ok=True)
-                (folder / MANIFEST).unlink()
+                (folder / MANIFEST).unlink()  # ``publish`` writes it again, as the last file
             return
         self.clear()
         self.upload(artifact, [*manifest.files, MANIFEST])
 
     def get(self, folder: Path) -> Manifest:
-        """Copy the artifact that this place holds to a local folder, and check every byte of it."""
+        """Copy the artifact that is here to a local folder, and verify every byte of the copy.
+
+        Raises:
+            NotFoundError: there is no artifact.
+            IntegrityError: it is damaged.
+        """
         if MANIFEST not in self.names():
             raise NotFoundError(f"holds no {MANIFEST}", where=self.uri)
         return verify(self.download(folder))
 
 
-def cache() -> Path:
-    """Where what comes from elsewhere is kept on this machine: ``COCITE_CACHE``, or a folder of the user's."""
-    given = os.environ.get("COCITE_CACHE")
-    return Path(given) if given else Path(tempfile.gettempdir()) / f"cocite-cache-{os.getuid()}"
-
-
-def at_hand(text: str | Path) -> Path:
-    """The local folder of an artifact, or of a folder of several; what lies elsewhere is copied once.
-
-    Of the processes of one machine the first copies and the others wait for it. A model folder that does not exist
-    is as good as one with nothing in it.
-    """
-    place = Place.of(text)
-    if place.local is not None:
-        return place.local
-    folder = cache() / _key(place)
-    folder.mkdir(parents=True, exist_ok=True)
-    names = place.names()
-    with locked(folder.with_suffix(".lock"), wait=True):
-        if MANIFEST in names:
-            # An artifact never changes; another in its place gets another folder, and who reads the old one goes on.
-            digest = hashlib.sha256(place.read(MANIFEST) or b"").hexdigest()[:16]
-            return _copied(place, folder / digest)
-        for name in names:
-            if not name.startswith(".") and MANIFEST in (place / name).names():
-                _copied(place / name, folder / name)
-    return folder
-
-
-def _copied(place: Place, folder: Path) -> Path:
-    """Make a folder hold the artifact of a place, if it does not yet."""
-    here = folder / MANIFEST
-    if not here.is_file() or here.read_bytes() != place.read(MANIFEST):
-        with tempfile.TemporaryDirectory(dir=cache()) as temporary:
-            place.get(Path(temporary, "copy"))
-            shutil.rmtree(folder, ignore_errors=True)
-            Path(temporary, "copy").rename(folder)
-    return folder
-
-
-def require_replaceable(place: Place) -> None:
-    """Refuse a place whose content a model may not replace: better now than when the model is trained.
-
-    Raises:
-        InputError: the place holds something else than a model.
-    """
-    names = place.names()
-    if names and MANIFEST not in names:
-        raise InputError(
-            "is not empty and holds no model, so it is not replaced",
-            where=place.uri,
-            hint="name another: --to",
-        )
-
-
 @contextmanager
-def training_lock(place: Place, kind: str) -> Iterator[None]:
-    """Keep other processes of this machine from training one kind into a model folder while the block runs.
+def translate_errors(uri: str) -> Iterator[None]:
+    """Raise an error of a remote file system as a :class:`~cocite.errors.CociteError` of one sentence.
 
-    Raises:
-        BusyError: one of them does.
-        CociteError: the folder cannot be written.
+    A ``FileNotFoundError`` passes as it is: callers that expect it treat a missing file as none.
     """
-    folder = place.local or cache()
-    name = f".{kind}.training.lock" if place.local else f"{_key(place)}.{kind}.lock"
-    with ExitStack() as stack:
-        with writing_to(folder):
-            stack.enter_context(locked(folder / name, folder=place.uri))
-        yield
-
-
-def _key(place: Place) -> str:
-    """A file name for what is kept here of a place elsewhere."""
-    return hashlib.sha256(place.uri.encode()).hexdigest()[:16]
-
-
-@contextmanager
-def _told(uri: str) -> Iterator[None]:
-    """What a file system may complain of, in a sentence."""
     try:
         yield
     except FileNotFoundError:

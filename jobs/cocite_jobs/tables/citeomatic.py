@@ -214,10 +214,10 @@ class _Tables:
         return folder
 
     def _train(self, description: str, trainer: Callable[..., Any], recipe: Any, folder: Path) -> None:
-        from cocite_jobs.training.train import Report as Progress
+        from cocite_jobs.training.progress import ProgressFunctions
 
         with self.bar(description, None) as advance:
-            trainer(recipe, self.corpus, folder, Progress(advance=advance))
+            trainer(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
 
 
 def _no_neighbours(recipe: Any) -> Any:

@@ -14,10 +14,13 @@ from cocite.corpus.store import Corpus
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
-from cocite_jobs.storage.location import Place
+from cocite_jobs.storage.location import Location
 from cocite_jobs.tables.cocitation import Model
-from cocite_jobs.training.train import Manner, Report, load_recipe, ready
-from cocite_jobs.training.training_run import Run
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import open_session
+from cocite_jobs.training.training_run import TrainingRun
+from cocite_jobs.training.types import LaunchOptions
 
 FINETUNING = "mp-bert4cr-small"
 """Recipe that is taken unless another one is named."""
@@ -42,7 +45,7 @@ def variants(
     pretraining: str = NONE,
     recipe: str = FINETUNING,
     overrides: Sequence[str] = (),
-    manner: Manner | None = None,
+    manner: LaunchOptions | None = None,
     bar: Bar | None = None,
 ) -> list[Model]:
     """The model folders of :data:`VARIANTS`; what is missing is trained, and pretrained first where that is missing.
@@ -61,7 +64,7 @@ def variants(
         bar: makes a progress bar from a description and a total.
     """
     progress = bar or (lambda *_: nullcontext(lambda _=1: None))
-    manner = manner or Manner()
+    manner = manner or LaunchOptions()
     first: Any = load_recipe(pretraining, overrides) if pretraining != NONE else None
     begin = [f"pretrained={first.kind if first else NONE}"]
     parts = [TEXTS, WORDS, *([first.kind] if first else [])]
@@ -78,13 +81,13 @@ def variants(
     return [Model(folder, name) for name, folder in folders.items()]
 
 
-def _train(recipe: Any, corpus: Corpus, to: Path, manner: Manner, bar: Bar, name: str) -> None:
+def _train(recipe: Any, corpus: Corpus, to: Path, manner: LaunchOptions, bar: Bar, name: str) -> None:
     """Train, or go on with what an earlier call began."""
-    begun = Run.of(recipe, Place.of(to)).state()
+    begun = TrainingRun.of(recipe, Location.of(to)).read_state()
     start = "resume" if begun is not None and not begun.finished else manner.start
-    how = Manner(start, manner.on, manner.address, manner.wait, manner.verbose, manner.source)
-    with bar(f"training {name}", None) as advance, ready(recipe, corpus, to, how) as training:
-        training.train(Report(advance=advance))
+    how = LaunchOptions(start, manner.on, manner.address, manner.wait, manner.verbose, manner.source)
+    with bar(f"training {name}", None) as advance, open_session(recipe, corpus, to, how) as training:
+        training.train(ProgressFunctions(advance=advance))
 
 
 def _share(part: str, holders: Sequence[Path], to: Path) -> None:

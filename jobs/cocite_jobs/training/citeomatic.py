@@ -19,7 +19,9 @@ from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask
 from cocite.text.fields import FieldEncoder
 from cocite.training.loop import FitResult, fit
 from cocite.training.periods import Periods
-from cocite_jobs.training.train import Report, Trained, fingerprint
+from cocite_jobs.training.progress import ProgressCallback
+from cocite_jobs.training.recipes import fingerprint
+from cocite_jobs.training.types import TrainedArtifact
 
 
 def _checkpoint(to: Path, kind: str, fresh: bool) -> Path:
@@ -41,34 +43,34 @@ def _meta(
     }
 
 
-def _trained(folder: Path, result: FitResult, began: float, **details: object) -> Trained:
+def _trained(folder: Path, result: FitResult, began: float, **details: object) -> TrainedArtifact:
     times = {
         "seconds": time.monotonic() - began,
         "best_epoch": result.best_epoch,
         "epochs": len(result.epochs) - 1,
     }
-    return Trained(folder, result.best, times | details)
+    return TrainedArtifact(folder, result.best, times | details)
 
 
 def train_nnselect(
-    recipe: NNSelectRecipe, corpus: Corpus, to: Path, report: Report, *, fresh: bool = False
-) -> Trained:
+    recipe: NNSelectRecipe, corpus: Corpus, to: Path, progress: ProgressCallback, *, fresh: bool = False
+) -> TrainedArtifact:
     """Train NNSelect and write ``to/nnselect``."""
     began = time.monotonic()
     checkpoint = _checkpoint(to, "nnselect", fresh)
-    report.stage("reading the corpus", 0)
+    progress.stage("reading the corpus", 0)
     periods = Periods.of(corpus, recipe.period)
     fields = FieldEncoder.build(periods.history, recipe.fields)
     task = NNSelectTask(recipe, periods, fields)
-    report.stage("NNSelect", task.steps * recipe.loop.epochs)
+    progress.stage("NNSelect", task.steps * recipe.loop.epochs)
     result = fit(
         task,
         nnselect_optimizers(task),
         recipe.loop,
         checkpoint=checkpoint,
         fingerprint=fingerprint(recipe, corpus),
-        log=report.log,
-        advance=report.advance,
+        log=progress.log,
+        advance=progress.advance,
     )
     save_nnselect(to / "nnselect", task.model, fields, _meta(recipe, corpus, result, task.metric))
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -76,8 +78,8 @@ def train_nnselect(
 
 
 def train_nnrank(
-    recipe: NNRankRecipe, corpus: Corpus, to: Path, report: Report, *, fresh: bool = False
-) -> Trained:
+    recipe: NNRankRecipe, corpus: Corpus, to: Path, progress: ProgressCallback, *, fresh: bool = False
+) -> TrainedArtifact:
     """Train NNRank on the NNSelect of the model folder, and write ``to/nnrank``."""
     began = time.monotonic()
     if not (to / "nnselect").is_dir():
@@ -88,7 +90,7 @@ def train_nnrank(
         )
     encoder = load_encoder(to)
     checkpoint = _checkpoint(to, "nnrank", fresh)
-    report.stage("reading the corpus", 0)
+    progress.stage("reading the corpus", 0)
     periods = Periods.of(corpus, recipe.period)
     fields = FieldEncoder.build(periods.history, recipe.fields, metadata=bool(recipe.model.metadata))
     folds = None
@@ -97,22 +99,22 @@ def train_nnrank(
     if recipe.objective.folds and recipe.model.nnselect and epochs:
         select = NNSelectRecipe.parse(meta["recipe"], where=str(to / "nnselect"))
         sizes = NNSelectTask(select, periods, encoder.fields).steps * epochs
-        report.stage("NNSelect for each fold", math.ceil(sizes * (recipe.objective.folds - 1)))
+        progress.stage("NNSelect for each fold", math.ceil(sizes * (recipe.objective.folds - 1)))
         folds = cross_fit(
-            select, periods, encoder.fields, recipe.objective.folds, epochs, advance=report.advance
+            select, periods, encoder.fields, recipe.objective.folds, epochs, advance=progress.advance
         )
     task = NNRankTask(recipe, periods, fields, encoder, folds)
-    report.stage("NNRank", task.steps * recipe.loop.epochs)
+    progress.stage("NNRank", task.steps * recipe.loop.epochs)
     result = fit(
         task,
         nnrank_optimizers(task),
         recipe.loop,
         checkpoint=checkpoint,
         fingerprint=fingerprint(recipe, corpus, encoder.id),
-        log=report.log,
-        advance=report.advance,
+        log=progress.log,
+        advance=progress.advance,
     )
-    report.stage("comparing with the stages before", 0)
+    progress.stage("comparing with the stages before", 0)
     meta = _meta(recipe, corpus, result, task.metric)
     record = nnrank_record(task, encoder, recipe.keep)
     meta |= record | {"notes": meta["notes"] + record["notes"]}

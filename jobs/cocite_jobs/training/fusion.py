@@ -30,19 +30,20 @@ from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.training.stages import StageComparison, stage_record
-from cocite_jobs.training.train import Report, Trained
+from cocite_jobs.training.progress import ProgressCallback
+from cocite_jobs.training.types import TrainedArtifact
 
 
 def train_fusion(
     recipe: FusionRecipe,
     corpus: Corpus,
     to: Path,
-    report: Report,
+    progress: ProgressCallback,
     *,
     fresh: bool = False,  # noqa: ARG001  (minutes long: it starts anew every time)
-) -> Trained:
+) -> TrainedArtifact:
     """Train on what the folder's other members score, and write ``to/fusion``."""
-    training = _Training("fusion", recipe, corpus, to, report)
+    training = _Training("fusion", recipe, corpus, to, progress)
     second = SecondStage(
         training.index,
         nnrank=members.load_nnrank(to, training.index),
@@ -56,10 +57,10 @@ def train_final(
     recipe: FinalRecipe,
     corpus: Corpus,
     to: Path,
-    report: Report,
+    progress: ProgressCallback,
     *,
     fresh: bool = False,  # noqa: ARG001
-) -> Trained:
+) -> TrainedArtifact:
     """Train on the dev manuscripts that ``to/fusion`` did not see, and write ``to/final``."""
     if not (to / "cross-encoder").is_dir():
         raise InputError(
@@ -79,7 +80,7 @@ def train_final(
                 where=str(to / "fusion"),
                 hint="train it again with reserve=0.3",
             )
-    training = _Training("final", recipe, corpus, to, report)
+    training = _Training("final", recipe, corpus, to, progress)
     index = training.index
     second = SecondStage(
         index,
@@ -100,19 +101,21 @@ class _Training:
         first: the first stage over it, with the encoders and the blend of the model folder.
     """
 
-    def __init__(self, name: str, recipe: RankingRecipe, corpus: Corpus, to: Path, report: Report) -> None:
+    def __init__(
+        self, name: str, recipe: RankingRecipe, corpus: Corpus, to: Path, progress: ProgressCallback
+    ) -> None:
         self.began = time.monotonic()
-        self.name, self.recipe, self.corpus, self.to, self.report = name, recipe, corpus, to, report
+        self.name, self.recipe, self.corpus, self.to, self.progress = name, recipe, corpus, to, progress
         encoders = members.load_encoders(to)
-        report.stage("indexing", 0)
+        progress.stage("indexing", 0)
         saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
         history = tasks.history_before(corpus, "dev")
-        self.index: Index = index_of(corpus, history, encoders, saved=saved, advance=report.advance)
+        self.index: Index = index_of(corpus, history, encoders, saved=saved, advance=progress.advance)
         self.first = FirstStage.over(to, self.index, encoders)
 
     def run(
         self, second: SecondStage, depths: dict[str, int], *, reserve: float, seed: int, rerank: int = 0
-    ) -> Trained:
+    ) -> TrainedArtifact:
         """Train and write the artifact.
 
         Args:
@@ -121,7 +124,7 @@ class _Training:
             reserve, seed: which dev manuscripts are kept from the fusion.
             rerank: how many of the candidates are learned from, reserved manuscripts asking; 0: all, the others asking.
         """
-        recipe, report = self.recipe, self.report
+        recipe, progress = self.recipe, self.progress
         fusions: dict[str, LearnedFusion] = {}
         metrics: dict[str, float] = {}
         details: dict[str, object] = {}
@@ -133,7 +136,7 @@ class _Training:
             except InputError as error:
                 details[f"{kind} left out"] = error.message
                 continue
-            report.stage(f"{kind} candidates", len(task))
+            progress.stage(f"{kind} candidates", len(task))
             data = examples(
                 self.first,
                 second,
@@ -142,9 +145,9 @@ class _Training:
                 depth=depths[kind],
                 rerank=rerank,
                 without=recipe.without,
-                advance=report.advance,
+                advance=progress.advance,
             )
-            report.stage(f"{kind} trees", 0)
+            progress.stage(f"{kind} trees", 0)
             against = _rivals(data.signals, second.order_before_fusion(kind), rerank)
             learned = learn(data, recipe, stage=self.name, kind=kind, against=against)
             fusions[kind] = learned.fusion
@@ -169,8 +172,10 @@ class _Training:
             "notes": notes + record["notes"],
         }
         LearnedFusion.save_all(self.to / self.name, fusions, meta)
-        report.log(metrics, 0)
-        return Trained(self.to / self.name, metrics, {"seconds": time.monotonic() - self.began, **details})
+        progress.log(metrics, 0)
+        return TrainedArtifact(
+            self.to / self.name, metrics, {"seconds": time.monotonic() - self.began, **details}
+        )
 
     def _task(self, kind: str, reserve: float, seed: int, *, apart: bool) -> Task:
         """Some dev queries of a kind: those of the reserved manuscripts, or those of the others."""

@@ -1,8 +1,7 @@
-"""What some kinds are trained on besides the corpus: an artifact of the model folder, made before the workers start."""
+"""Artifacts that some kinds are trained on besides the corpus, made in the model folder before the workers start."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import tempfile
 from pathlib import Path
@@ -10,53 +9,44 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.manifests import MANIFEST
-from cocite_jobs.storage.location import Place
-from cocite_jobs.training.train import Report
-
-NEEDS: dict[str, tuple[str, str, str]] = {
-    "cross-encoder": ("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
-    "masked-lm": ("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
-    "mp-bert4cr-pretraining": ("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
-    "mp-bert4cr": ("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
-}
-"""Kind -> (section of the recipe that says what is needed, name of the artifact, ``module:function`` that makes it)."""
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.progress import ProgressCallback
+from cocite_jobs.training.registry import KINDS, load_object
 
 
-def prepare(recipe: Any, corpus: Corpus, to: Place, report: Report) -> bool:
-    """Make what a recipe's training needs, unless the model folder holds it already.
+def prepare_inputs(recipe: Any, corpus: Corpus, to: Location, progress: ProgressCallback) -> bool:
+    """Make the artifact that a recipe's training needs, unless the model folder has it already.
 
-    It is told by corpus and settings whether what is there is what is needed; what is not is replaced.
+    The manifest of an artifact names the corpus version and the settings that it was made of; one made of others is
+    replaced.
 
     Args:
         recipe: of any kind.
-        corpus: what it is made of.
+        corpus: the source of the artifact.
         to: the model folder.
-        report: whom to tell.
+        progress: called while it is made.
 
     Returns:
-        Whether something was made.
+        Whether an artifact was made.
     """
-    if recipe.kind not in NEEDS:
+    needed = KINDS[recipe.kind].inputs
+    if needed is None:
         return False
-    section, name, make = NEEDS[recipe.kind]
-    settings, place = getattr(recipe, section), to / name
-    if _holds(place, {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}):
+    settings, artifact = getattr(recipe, needed.section), to / needed.artifact
+    if _is_made_of(artifact, {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}):
         return False
-    module, function = make.split(":")
     with tempfile.TemporaryDirectory(prefix="cocite-prepared-") as temporary:
-        folder = place.local or Path(temporary, name)
-        getattr(importlib.import_module(module), function)(
-            settings, corpus, folder, stage=report.stage, advance=report.advance
-        )
-        if place.local is None:
-            place.put(folder)
+        folder = artifact.local or Path(temporary, needed.artifact)
+        load_object(needed.maker)(settings, corpus, folder, stage=progress.stage, advance=progress.advance)
+        if artifact.local is None:
+            artifact.put(folder)
     return True
 
 
-def _holds(place: Place, meta: dict[str, Any]) -> bool:
-    """Whether an artifact is there that was made so."""
+def _is_made_of(artifact: Location, meta: dict[str, Any]) -> bool:
+    """Whether there is an artifact whose manifest has these entries."""
     try:
-        known = json.loads(place.read(MANIFEST) or b"{}").get("meta", {})
+        known = json.loads(artifact.read(MANIFEST) or b"{}").get("meta", {})
     except (ValueError, AttributeError):
         return False
     return all(known.get(key) == value for key, value in meta.items())

@@ -1,9 +1,9 @@
-"""A training's workers on Ray: started, watched, started anew when one dies, and heard.
+"""A training's workers on Ray: the driver starts them, receives their events, and raises their errors as sentences.
 
-Checkpoints do not pass through Ray. The workers keep them themselves (:mod:`cocite_jobs.training.training_run`), each
-there whole or not at all, and go on from the newest: one
-that Ray's controller had not yet entered in its books when a worker died
-counts too, and a killed driver or a full disk leaves no book to mend. Ray is told of each, for who listens to it.
+Checkpoints do not pass through Ray. The workers write them themselves (:mod:`cocite_jobs.training.training_run`), each
+atomically, and resume from the newest. So a checkpoint counts even if Ray's controller had not registered it when a
+worker died, and a killed driver or a full disk leaves no registry to repair. The workers still report each checkpoint
+to Ray, for Ray's own callbacks.
 """
 
 from __future__ import annotations
@@ -18,85 +18,88 @@ from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.cluster.session import check_resources, connected, resources, workers_range
+from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.resources import check_resources, worker_range, worker_resources
 from cocite_jobs.training.progress import Event
-from cocite_jobs.training.ray_actors import Journal, Warden
-from cocite_jobs.training.worker import Order, work
+from cocite_jobs.training.ray_actors import EventBuffer, PlacementGroupReaper
+from cocite_jobs.training.types import TrainingJob
+from cocite_jobs.training.worker import run_worker
 
-LISTEN_S = 0.3
-"""Seconds between two times that the workers' words are fetched."""
+DRAIN_INTERVAL_S = 0.3
+"""Seconds between two times that the driver takes the workers' events."""
 CLOSE_S = 30
-"""Seconds for the last resources to be given back."""
-WARDEN = "cocite-warden"
-"""Name of the actor that gives back what ended trainings leave: see :func:`guarded`."""
+"""Seconds for the reaper to remove the last placement groups."""
+REAPER = "cocite-placement-group-reaper"
+"""Name under which Ray knows the reaper: see :func:`reap_placement_groups`."""
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """While the block runs, trainings on the present Ray may be ended by ending the process that called :func:`fit`.
+def reap_placement_groups() -> Iterator[None]:
+    """While the block runs, free the workers' resources of trainings on the present Ray whose process was ended.
 
-    Without it their workers' resources would be held until the whole job ends.
+    Such a process called :func:`train_on_ray`, and was killed before that returned. Without the reaper the resources
+    would be held until the whole Ray job ends.
     """
     import ray
 
-    warden = ray.remote(num_cpus=0)(Warden).options(name=WARDEN).remote()
+    reaper = ray.remote(num_cpus=0)(PlacementGroupReaper).options(name=REAPER).remote()
     try:
         yield
     finally:
         if ray.is_initialized():  # an interrupt may have ended it
             with suppress(ray.exceptions.RayError):
-                ray.get(warden.close.remote(), timeout=CLOSE_S)
-            ray.kill(warden)
+                ray.get(reaper.close.remote(), timeout=CLOSE_S)
+            ray.kill(reaper)
 
 
-def fit(
-    order: Order,
+def train_on_ray(
+    job: TrainingJob,
     workers: WorkerSettings,
-    hear: Callable[[Event], None],
+    receive: Callable[[Event], None],
     *,
     address: str | None = None,
     wait: bool = False,
     verbose: bool = False,
 ) -> dict[str, Any]:
-    """Train on Ray; what was begun before goes on from its last checkpoint.
+    """Train on Ray's workers; an unfinished training resumes at its last checkpoint.
 
     Args:
-        order: what to train.
-        workers: by whom.
-        hear: takes what rank 0 tells.
-        address: of a running cluster, see :func:`cocite_jobs.cluster.session.connected`.
+        job: what to train.
+        workers: how many, and what each needs.
+        receive: takes the progress events of rank 0.
+        address: of a running cluster, see :func:`cocite_jobs.cluster.connection.ray_connection`.
         wait: wait for resources that the cluster does not have yet.
-        verbose: let Ray's own log through.
+        verbose: show Ray's own log.
 
     Returns:
-        what :func:`cocite_jobs.training.worker.work` returns on rank 0.
+        What :func:`cocite_jobs.training.worker.run_worker` returns on rank 0.
 
     Raises:
         CociteError: the cluster, the workers or the training failed in a way that its user can do something about.
     """
-    workers_range(workers)
-    hear(("stage", "starting Ray", 0))
-    with connected(address, verbose=verbose) as scratch, _environment(_variables(workers)):
+    worker_range(workers)
+    receive(("stage", "starting Ray", 0))
+    with ray_connection(address, verbose=verbose) as scratch, _environment(_variables(workers)):
         import ray
 
         if not wait:
             check_resources(workers, [node["Resources"] for node in ray.nodes() if node["Alive"]])
-        hear(("stage", "starting workers", 0))
-        here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        receive(("stage", "starting workers", 0))
+        this_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
-        journal = ray.remote(num_cpus=0, scheduling_strategy=here)(Journal).remote()
-        answer = _Answer(lambda: _trainer(order, workers, journal, scratch / "train").fit())
+        buffer = ray.remote(num_cpus=0, scheduling_strategy=this_node)(EventBuffer).remote()
+        call = _BackgroundCall(lambda: _trainer(job, workers, buffer, scratch / "train").fit())
         while True:
-            over = answer.wait(LISTEN_S)
-            for event in ray.get(journal.take.remote()):
-                hear(event)
-            if over:
-                return _outcome(answer, workers)
+            has_ended = call.wait(DRAIN_INTERVAL_S)
+            for event in ray.get(buffer.drain.remote()):
+                receive(event)
+            if has_ended:
+                return _result(call, workers)
 
 
-class _Answer(threading.Thread):
-    """Calls something beside the main thread, which stays free to listen, and to be interrupted."""
+class _BackgroundCall(threading.Thread):
+    """Calls a function beside the main thread, which stays free to receive events, and to be interrupted."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         super().__init__(daemon=True)
@@ -106,19 +109,19 @@ class _Answer(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """In the thread."""
+        """Call the function; runs in the thread."""
         try:
             self.value = self.call()
         except Exception as error:
             self.error = error
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after at most so many seconds."""
+        """Wait for the function to end, for at most so many seconds; returns whether it has ended."""
         self.join(seconds)
         return not self.is_alive()
 
 
-def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: Path) -> Any:
+def _trainer(job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Path) -> Any:
     from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
     from ray.train.torch import TorchConfig, TorchTrainer
 
@@ -131,24 +134,24 @@ def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: Path)
                 if isinstance(cause, CociteError):
                     raise cause
 
-    least, most = workers_range(workers)
+    least, most = worker_range(workers)
     return TorchTrainer(
         _on_a_worker,
         train_loop_config={
-            "order": asdict(order),
-            "journal": journal,
-            "warden": _warden(),
+            "job": asdict(job),
+            "buffer": buffer,
+            "reaper": _reaper(),
             "cpus": workers.cpus,
         },
         torch_config=TorchConfig(timeout_s=int(workers.timeout)),
         scaling_config=ScalingConfig(
             num_workers=most if least == most else (least, most),
             use_gpu=workers.gpus > 0,
-            resources_per_worker=resources(workers),
+            resources_per_worker=worker_resources(workers),
         ),
         run_config=RunConfig(
             name="training",
-            storage_path=str(scratch),  # for Ray's own marks: nothing that is needed again
+            storage_path=str(scratch),  # for Ray Train's own files, which nothing needs again
             failure_config=FailureConfig(
                 max_failures=workers.retries, controller_failure_limit=max(workers.retries, 0)
             ),
@@ -157,18 +160,18 @@ def _trainer(order: Order, workers: WorkerSettings, journal: Any, scratch: Path)
     )
 
 
-def _warden() -> Any:
-    """Who is told where the workers are; None: the caller's end is the job's."""
+def _reaper() -> Any:
+    """The reaper that must know the workers' placement group; None: nobody ends this process without its Ray job."""
     import ray
 
     try:
-        return ray.get_actor(WARDEN)
+        return ray.get_actor(REAPER)
     except ValueError:
         return None
 
 
 def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
-    """What Ray runs on each worker, in the process group that it has made."""
+    """Train on one worker: Ray calls it in each worker's process, after making the process group."""
     import ray.train
     import torch
 
@@ -176,17 +179,19 @@ def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
 
     if not torch.cuda.is_available():
         torch.set_num_threads(max(1, int(config["cpus"])))
-    if config["warden"] is not None and ray.train.get_context().get_world_rank() == 0:
-        config["warden"].watch.remote(config["journal"], ray.util.get_current_placement_group())
+    if config["reaper"] is not None and ray.train.get_context().get_world_rank() == 0:
+        config["reaper"].watch.remote(config["buffer"], ray.util.get_current_placement_group())
 
-    def saved(step: int, metrics: Mapping[str, float]) -> None:
+    def report_checkpoint(step: int, metrics: Mapping[str, float]) -> None:
         ray.train.report({"step": step, **metrics})
 
-    return work(Order(**config["order"]), World.join(), config["journal"].tell.remote, saved)
+    return run_worker(
+        TrainingJob(**config["job"]), World.join(), config["buffer"].add.remote, report_checkpoint
+    )
 
 
 def _variables(workers: WorkerSettings) -> dict[str, str]:
-    """What Ray Train is told through the environment, unless the user has said otherwise there."""
+    """Environment variables that configure Ray Train; those that the user has set stay as they are."""
     seconds = f"{workers.timeout:g}"
     return {
         "RAY_TRAIN_COLLECTIVE_TIMEOUT_S": seconds,  # else ranks that do not report alike wait for ever
@@ -198,6 +203,7 @@ def _variables(workers: WorkerSettings) -> dict[str, str]:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set the variables that are not set yet, while the block runs."""
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:
@@ -207,14 +213,14 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _outcome(answer: _Answer, workers: WorkerSettings) -> dict[str, Any]:
-    """The value of rank 0, or the error behind the error, in a sentence where it is one for the user."""
-    if answer.error is None:
-        return dict(answer.value.return_value)
+def _result(call: _BackgroundCall, workers: WorkerSettings) -> dict[str, Any]:
+    """What rank 0 returned; raises the error behind Ray's error, as a sentence where the user can do something."""
+    if call.error is None:
+        return dict(call.value.return_value)
     from ray.exceptions import RayError
     from ray.train import ControllerError, WorkerGroupError
 
-    error = answer.error
+    error = call.error
     if isinstance(error, ControllerError):
         cause = error.controller_failure
         if isinstance(cause, CociteError):

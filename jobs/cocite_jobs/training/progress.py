@@ -1,47 +1,102 @@
-"""What a training says of its progress, on its way from the worker that says it to whoever asked for the training."""
+"""Progress of a training: the callback that a caller passes, and the events that a worker sends to it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from cocite.training.engine.settings import TrainingSettings
-from cocite_jobs.training.train import Report
 
 Event = tuple[str, Any, int]
-"""``("log", metrics, step)``, ``("at", total steps, step)`` or ``("stage", text, 0)``: they may travel."""
-EVERY_S = 0.5
-"""How often the position is told, at most."""
+"""``("log", metrics, step)``, ``("at", total steps, step)`` or ``("stage", description, 0)``: plain values, which Ray
+can send from one process to another."""
+POSITION_INTERVAL_S = 0.5
+"""Least time between two events of the position, so that a fast training does not flood the channel."""
 
 
-class Teller:
-    """Listens to the loop on the worker that speaks for all.
+def ignore_progress(*_: object) -> None:
+    """Do nothing: the default of each function of a :class:`ProgressFunctions`."""
+
+
+class ProgressCallback(Protocol):
+    """What a training calls while it runs; :class:`ProgressFunctions` makes one of up to three functions."""
+
+    def log(self, metrics: dict[str, float], step: int, /) -> None:
+        """Take the metrics of an epoch, or, from kinds that the training engine trains, of an optimizer step."""
+        ...
+
+    def stage(self, description: str, total: int, /) -> None:
+        """Take the description of the stage that begins, and its number of batches or steps (0: unknown)."""
+        ...
+
+    def advance(self, count: int, /) -> None:
+        """Take the number of batches or steps done since the last call."""
+        ...
+
+
+@dataclass(frozen=True)
+class ProgressFunctions:
+    """A :class:`ProgressCallback` made of three functions, each of which may be left out.
+
+    Attributes:
+        log: takes metrics, and the number of the epoch or step that they belong to.
+        stage: takes the description of the stage that begins, and its number of batches or steps (0: unknown).
+        advance: takes the number of batches or steps done since the last call.
+
+    Example:
+        >>> progress = ProgressFunctions(log=lambda metrics, epoch: print(f"epoch {epoch}: {metrics}"))
+        >>> progress.stage("training", 10)
+        >>> progress.log({"MRR": 0.25}, 1)
+        epoch 1: {'MRR': 0.25}
+    """
+
+    log: Callable[[dict[str, float], int], None] = ignore_progress
+    stage: Callable[[str, int], None] = ignore_progress
+    advance: Callable[[int], None] = ignore_progress
+
+
+class ProgressSender:
+    """Turns the calls of the training engine's loop on rank 0 into events.
 
     Args:
         send: takes each event.
-        settings: of the training, for its length.
+        settings: of the training; they say how long it is.
+
+    Example:
+        >>> sender = ProgressSender(print, TrainingSettings(steps=20))
+        >>> sender.stage("loading the corpus")
+        ('stage', 'loading the corpus', 0)
+        >>> sender.log({"loss": 0.5}, 10)
+        ('log', {'loss': 0.5}, 10)
+        >>> sender.advance(20)
+        ('at', 20, 20)
     """
 
     def __init__(self, send: Callable[[Event], None], settings: TrainingSettings) -> None:
         self.send, self.epochs = send, settings.epochs
         self.step, self.total = 0, settings.steps or 0
         self.entries: list[tuple[dict[str, float], int]] = []  # all that was logged
-        self._told = 0.0
+        self._sent_at = 0.0
 
-    def stage(self, text: str) -> None:
-        """What begins now."""
-        self.send(("stage", text, 0))
+    def stage(self, description: str) -> None:
+        """Send the description of the stage that begins."""
+        self.send(("stage", description, 0))
 
     def resume(self, step: int, logged: Sequence[tuple[Mapping[str, float], int]] = ()) -> None:
-        """The training goes on from a step; what was logged up to there is told again, for who missed some of it."""
+        """Continue at a step, and send the entries logged up to it again.
+
+        Events that were on their way when the driver was killed never reached a receiver; a receiver that has an
+        entry already drops its repetition.
+        """
         self.step = step
         self.stage(f"going on from step {step}")
         for metrics, at in logged:
             self.log(metrics, at)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
-        """Metrics of a step."""
+        """Send the metrics of a step, and keep them among :attr:`entries`."""
         epoch = metrics.get("epoch", 0.0)
         if not self.total and epoch:  # steps so far, and the share of an epoch that they are
             self.total = round(step / epoch * self.epochs)
@@ -49,41 +104,49 @@ class Teller:
         self.send(("log", dict(metrics), step))
 
     def advance(self, steps: int) -> None:
-        """Steps were taken."""
+        """Count steps, and send the position if the last one was sent long enough ago."""
         self.step += steps
         now = time.monotonic()
-        if now - self._told >= EVERY_S or self.step == self.total:
-            self._told = now
+        if now - self._sent_at >= POSITION_INTERVAL_S or self.step == self.total:
+            self._sent_at = now
             self.send(("at", self.total, self.step))
 
 
-class Listener:
-    """Hands events on to a report, each metric of each step once, however often workers went over it.
+class ProgressReceiver:
+    """Passes events on to a callback: each metric of each step once, however often replaced workers repeat the step.
 
     Args:
-        report: whom to tell.
-        name: of the training.
+        progress: called for each event.
+        name: of the training, which is the description of its stage of steps.
+
+    Example:
+        >>> receiver = ProgressReceiver(ProgressFunctions(log=lambda metrics, step: print(step, metrics)), "hatten")
+        >>> receiver.receive(("log", {"loss": 2.0}, 1))
+        1 {'loss': 2.0}
+        >>> receiver.receive(("log", {"loss": 2.0}, 1))
+        >>> receiver.receive(("log", {"loss": 1.5}, 2))
+        2 {'loss': 1.5}
     """
 
-    def __init__(self, report: Report, name: str) -> None:
-        self.report, self.name = report, name
+    def __init__(self, progress: ProgressCallback, name: str) -> None:
+        self.progress, self.name = progress, name
         self._logged: dict[str, int] = {}
         self._total = self._shown = 0
 
-    def hear(self, event: Event) -> None:
-        """Hand on one event."""
+    def receive(self, event: Event) -> None:
+        """Pass one event on."""
         what, value, step = event
         if what == "log":
             new = {name: number for name, number in value.items() if step > self._logged.get(name, -1)}
             self._logged |= dict.fromkeys(new, step)
             if new:
-                self.report.log(new, step)
+                self.progress.log(new, step)
         elif what == "at":
             if value != self._total:
                 self._total, self._shown = value, 0
-                self.report.stage(self.name, value)
+                self.progress.stage(self.name, value)
             if step > self._shown:
-                self.report.advance(step - self._shown)
+                self.progress.advance(step - self._shown)
                 self._shown = step
         else:
-            self.report.stage(value, 0)
+            self.progress.stage(value, 0)

@@ -1,59 +1,68 @@
-"""Actors beside a training's workers, in a module that costs their processes next to nothing."""
+"""Actors beside a training's workers, in a module that imports nothing heavy into their processes."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-ASK_S = 1.0
-"""Seconds between two times that a warden looks."""
+POLL_S = 1.0
+"""Seconds between two checks of the reaper whether a driver is still alive."""
 
 
-class Journal:
-    """Lives beside the driver, so that no worker's death takes along what it had said."""
+class EventBuffer:
+    """An actor on the driver's node that holds events until the driver takes them.
+
+    An event that a worker has sent survives the worker's death.
+
+    Example:
+        >>> buffer = EventBuffer()
+        >>> buffer.add(("stage", "preparing", 0))
+        >>> buffer.drain(), buffer.drain()
+        ([('stage', 'preparing', 0)], [])
+    """
 
     def __init__(self) -> None:
         self._events: list[Any] = []
 
-    def tell(self, event: Any) -> None:
-        """Keep an event."""
+    def add(self, event: Any) -> None:
+        """Hold an event."""
         self._events.append(event)
 
-    def take(self) -> list[Any]:
-        """All that were kept since the last time."""
+    def drain(self) -> list[Any]:
+        """Remove and return the events added since the last call."""
         events, self._events = self._events, []
         return events
 
 
-class Warden:
-    """Gives back the places of workers whose training was ended from outside, such as a sweep's hopeless trial.
+class PlacementGroupReaper:
+    """An actor that removes the placement groups of trainings whose driver was ended, such as a stopped trial's.
 
     Ray keeps a placement group until its whole job ends, though the actor that made it is dead. Ray Train has a cleaner
-    of its own, which asks the dashboard; here no dashboard is needed, nor that there is one Ray alone on a machine.
+    of its own, which asks the dashboard; this one needs no dashboard, and works where several Rays run on a machine.
     """
 
     def __init__(self) -> None:
         self._groups: list[Any] = []
 
-    async def watch(self, journal: Any, group: Any) -> None:
-        """Wait until a training's journal is no more, for it dies with its driver; then free a placement group."""
+    async def watch(self, buffer: Any, group: Any) -> None:
+        """Wait until a training's event buffer is gone, for it dies with its driver; then remove a placement group."""
         from ray.exceptions import RayActorError
 
         self._groups.append(group)
         try:
             while True:
-                await journal.__ray_ready__.remote()
-                await asyncio.sleep(ASK_S)
+                await buffer.__ray_ready__.remote()
+                await asyncio.sleep(POLL_S)
         except RayActorError:
-            await self._free(group)
+            await self._remove(group)
 
     async def close(self) -> None:
-        """Free them all: whoever is still there has been ended."""
+        """Remove all placement groups: the drivers that are still alive are about to be ended."""
         for group in list(self._groups):
-            await self._free(group)
+            await self._remove(group)
 
-    async def _free(self, group: Any) -> None:
-        """One that is free already, for its training came to its own end, may be freed again."""
+    async def _remove(self, group: Any) -> None:
+        """Remove a placement group; Ray lets one that its training removed itself be removed again."""
         from ray.util import remove_placement_group
 
         await asyncio.get_running_loop().run_in_executor(None, remove_placement_group, group)

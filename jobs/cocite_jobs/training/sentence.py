@@ -14,7 +14,8 @@ from cocite.systems.sentence_encoder.encoder import (
     load_sentence_encoder,
     save_sentence_encoder,
 )
-from cocite_jobs.training.train import Report, Trained
+from cocite_jobs.training.progress import ProgressCallback
+from cocite_jobs.training.types import TrainedArtifact
 
 LOOKED_AT = 64
 """Papers that are encoded to see that the vectors are sound."""
@@ -24,17 +25,17 @@ def train_sentence(
     recipe: SentenceRecipe,
     corpus: Corpus,
     to: Path,
-    report: Report,
+    progress: ProgressCallback,
     *,
     fresh: bool = False,  # noqa: ARG001  (seconds long: there is nothing to go on from)
-) -> Trained:
+) -> TrainedArtifact:
     """Copy the encoder to ``to/sentence`` and look at vectors of some papers of the corpus."""
     began = time.monotonic()
-    report.stage("copying the encoder", 0)
+    progress.stage("copying the encoder", 0)
     save_sentence_encoder(to / "sentence", recipe, {"recipe": recipe.model_dump(mode="json")})
     encoder = load_sentence_encoder(to / "sentence")
     rows = np.arange(min(len(corpus), LOOKED_AT), dtype=np.int32)
-    report.stage("looking at vectors", 0)
+    progress.stage("looking at vectors", 0)
     vectors = encoder.encode_papers(corpus, rows)
     if not np.isfinite(vectors).all():
         raise InputError("its vectors are not numbers", where=recipe.encoder)
@@ -44,4 +45,4 @@ def train_sentence(
         "precision": str(encoder.dtype).removeprefix("torch."),
         "seconds": time.monotonic() - began,
     }
-    return Trained(to / "sentence", {}, details)
+    return TrainedArtifact(to / "sentence", {}, details)

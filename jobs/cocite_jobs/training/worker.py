@@ -1,21 +1,19 @@
-"""What each of the workers of a neural training does: build the task, train, and leave the model to be fetched.
+"""What each worker of the training engine does: build the task, train it, and leave the model for the driver.
 
-The same function runs in one process, under torchrun, and on Ray; who listens differs, and nothing else.
+The same function runs in one process, under torchrun, and on Ray; only the function that takes the events differs.
 """
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.training.engine import loop
@@ -24,60 +22,37 @@ from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
 from cocite.training.loop import kept_sentence
 from cocite.write_errors import writing_to
-from cocite_jobs.storage.location import Place, at_hand
-from cocite_jobs.training.progress import Event, Teller
-from cocite_jobs.training.training_run import Run
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.progress import Event, ProgressSender, ignore_progress
+from cocite_jobs.training.training_run import TrainingRun
+from cocite_jobs.training.types import TrainingJob
 
 Saved = Callable[[int, Mapping[str, float]], None]
-"""Told, on every rank, that there is a checkpoint of a step, with its dev metrics."""
+"""Called on every rank when a checkpoint has been written, with its step and its dev metrics."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """A training, in plain values: it travels to the workers.
-
-    Attributes:
-        module: holds ``settings`` and ``build``.
-        settings: name of the recipe's class.
-        recipe: the recipe, dumped.
-        corpus: path or URI of the corpus store.
-        to: path or URI of the model folder.
-        fingerprint: what the checkpoints belong to.
-    """
-
-    module: str
-    settings: str
-    recipe: dict[str, Any]
-    corpus: str
-    to: str
-    fingerprint: str
-
-    def parsed(self) -> Any:
-        """The recipe, as its class."""
-        cls: type[Settings] = getattr(importlib.import_module(self.module), self.settings)
-        return cls.parse(self.recipe)
-
-
-def work(
-    order: Order, world: World, send: Callable[[Event], None], saved: Saved | None = None
+def run_worker(
+    job: TrainingJob, world: World, send: Callable[[Event], None], saved: Saved | None = None
 ) -> dict[str, Any]:
     """Train; every rank calls it.
 
     Args:
-        order: what to train.
+        job: what to train.
         world: this rank among the others.
-        send: takes what rank 0 tells.
-        saved: told of each checkpoint.
+        send: takes the progress events of rank 0.
+        saved: called after each checkpoint.
 
     Returns:
-        the fields of :class:`cocite.training.engine.loop.Outcome`. The model is at ``Run.model``.
+        The result of :func:`cocite.training.engine.loop.train` as a dictionary. The model is at
+        :attr:`TrainingRun.model <cocite_jobs.training.training_run.TrainingRun.model>`.
 
     Raises:
         CociteError: whatever the user can do something about.
     """
     try:
-        with writing_to(order.to):
-            return _work(order, world, send if world.first else loop.silent, saved)
+        with writing_to(job.to):
+            return _run(job, world, send if world.first else ignore_progress, saved)
     except torch.OutOfMemoryError as error:
         raise CociteError(
             f"rank {world.rank} is out of GPU memory",
@@ -89,64 +64,79 @@ def work(
             hand_back_memory()  # the process may train another model after this one
 
 
-def _work(order: Order, world: World, send: Callable[[Event], None], saved: Saved | None) -> dict[str, Any]:
+def _run(
+    job: TrainingJob, world: World, send: Callable[[Event], None], saved: Saved | None
+) -> dict[str, Any]:
     if world.device.type == "cpu":
         keep_freed_memory()
-    recipe = order.parsed()
-    run = Run.of(recipe, Place.of(order.to))
-    state = run.state()
+    recipe = job.parse_recipe()
+    run = TrainingRun.of(recipe, Location.of(job.to))
+    state = run.read_state()
     if state is None:
         raise CociteError(
             f"rank {world.rank} does not see the training's folder",
-            where=run.place.uri,
+            where=run.location.uri,
             hint="workers.storage must be a folder that all nodes share, or a URI",
         )
-    teller = Teller(send, recipe.training)
-    teller.stage("preparing")
-    corpus = Corpus.open(at_hand(order.corpus))
+    sender = ProgressSender(send, recipe.training)
+    sender.stage("preparing")
+    corpus = Corpus.open(fetch_local(job.corpus))
     if corpus.version != state.corpus:
         raise CociteError(
             f"is version {corpus.version} now, and the training began with {state.corpus}",
-            where=order.corpus,
+            where=job.corpus,
             hint="the corpus was replaced meanwhile: train again, with --fresh for the new one",
         )
-    task = importlib.import_module(order.module).build(recipe, corpus, at_hand(order.to))
+    task = job.build_task(recipe, corpus, fetch_local(job.to))
     store = run.store(world, metric=task.metric, keep=recipe.training.keep)
-    outcome = loop.train(
+    result = loop.train(
         task,
         recipe.training,
         world=world,
-        store=_Told(store, world, run, teller, saved),
-        fingerprint=order.fingerprint,
-        log=teller.log,
-        advance=teller.advance,
+        store=LogKeepingStore(store, world, run, sender, saved),
+        fingerprint=job.fingerprint,
+        log=sender.log,
+        advance=sender.advance,
     )
     if world.first:
-        meta = {
-            "recipe": recipe.model_dump(mode="json"),
-            "corpus": corpus.version,
-            "step": outcome.best_step,
-            "dev": {name: round(value, 6) for name, value in outcome.best.items()},
-            "notes": [
-                kept_sentence(task.metric, outcome.best_step, outcome.best[task.metric], None, steps="step")
-            ],
-        }
-        with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
-            with writing_to(temporary):
-                task.export(Path(temporary, "model"), meta)
-            run.model.put(Path(temporary, "model"))
+        _leave_model(task, recipe, corpus, result, run)
     world.barrier()
-    return asdict(outcome)
+    return asdict(result)
 
 
-class _Told:
-    """A store that keeps what was logged beside each checkpoint, and says where training goes on, and what was saved.
+def _leave_model(task: Any, recipe: Any, corpus: Corpus, result: Any, run: TrainingRun) -> None:
+    """Write the trained model into the run's folder, where the driver fetches it."""
+    meta = {
+        "recipe": recipe.model_dump(mode="json"),
+        "corpus": corpus.version,
+        "step": result.best_step,
+        "dev": {name: round(value, 6) for name, value in result.best.items()},
+        "notes": [kept_sentence(task.metric, result.best_step, result.best[task.metric], None, steps="step")],
+    }
+    with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
+        with writing_to(temporary):
+            task.export(Path(temporary, "model"), meta)
+        run.model.put(Path(temporary, "model"))
 
-    Words that were on their way when a driver was killed are said again by who goes on from the checkpoint.
+
+class LogKeepingStore:
+    """A :class:`~cocite.training.engine.stores.Store` that writes the log beside each checkpoint.
+
+    When the training resumes at a checkpoint, rank 0 sends the entries logged up to it again, for events that were on
+    their way when the driver was killed are lost.
+
+    Args:
+        store: of the checkpoints.
+        world: this rank among the others.
+        run: the folder that gets the log.
+        sender: has the entries logged so far, and sends those of a resumed training.
+        saved: called after each checkpoint.
     """
 
-    def __init__(self, store: Store, world: World, run: Run, teller: Teller, saved: Saved | None) -> None:
-        self.store, self.world, self.run, self.teller, self.saved = store, world, run, teller, saved
+    def __init__(
+        self, store: Store, world: World, run: TrainingRun, sender: ProgressSender, saved: Saved | None
+    ) -> None:
+        self.store, self.world, self.run, self.sender, self.saved = store, world, run, sender, saved
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See ``Store``."""
@@ -157,26 +147,26 @@ class _Told:
         with self.store.latest() as folder:
             if folder is not None and self.world.first:
                 step = int(folder.name.removeprefix("step-"))
-                self.teller.resume(step, self.run.logged(step))
+                self.sender.resume(step, self.run.read_log(step))
             yield folder
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
-        """See ``Store``."""
-        trouble: CociteError | None = None
+        """See ``Store``. Where rank 0 cannot write the log, every rank raises its error."""
+        failure: CociteError | None = None
         if self.world.first:
             try:
-                self.run.keep_log(self.teller.entries)
+                self.run.write_log(self.sender.entries)
             except OSError as error:
-                trouble = CociteError(
+                failure = CociteError(
                     f"the checkpoint of step {step} could not be written: {error.strerror}",
-                    where=self.run.place.uri,
+                    where=self.run.location.uri,
                     hint="the checkpoint before it is whole: make room, then resume",
                 )
             except CociteError as error:
-                trouble = error
-        trouble = self.world.agree(trouble)
-        if trouble is not None:
-            raise trouble
+                failure = error
+        failure = self.world.agree(failure)
+        if failure is not None:
+            raise failure
         self.store.save(step, write, metrics)
         if self.saved is not None:
             self.saved(step, metrics)

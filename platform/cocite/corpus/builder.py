@@ -41,8 +41,7 @@ from cocite.corpus.streams import FromFile, Placed
 from cocite.corpus.texts import CHUNK, CONTEXT_SPILL, SENTENCE_SPILL
 from cocite.destinations import check_artifact_destination
 from cocite.errors import InputError
-from cocite.locks import locked
-from cocite.write_errors import writing_to
+from cocite.locks import locked_for_writing
 
 PENDING = 2048
 """Papers held until their ids are looked up together."""
@@ -383,5 +382,5 @@ def fill(
 def exclusive(destination: Path) -> Iterator[None]:
     """Keep other imports away from a destination."""
     target = Path(os.path.realpath(destination))
-    with writing_to(destination), locked(target.with_name(f".{target.name}.lock"), folder=destination):
+    with locked_for_writing(target.with_name(f".{target.name}.lock"), destination):
         yield

@@ -15,7 +15,8 @@ from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
 from cocite.text.pairs import PairSettings
-from cocite_jobs.training.train import load_recipe, train
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 
 
 @pytest.fixture(scope="session")

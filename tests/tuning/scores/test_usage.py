@@ -28,7 +28,7 @@ from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import LOCAL_WEIGHTS
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite_jobs.training.train import load_recipe
+from cocite_jobs.training.recipes import load_recipe
 from cocite_serve.settings import ServeSettings
 from cocite_tuning.run.result import Outcome
 from cocite_tuning.studies.score_study import DevQueries, ScoreStudy

@@ -24,7 +24,7 @@ from cocite.evaluation.significance import Comparison
 from cocite.manifests import MANIFEST
 from cocite.pipeline.components import MEMBERS
 from cocite.write_errors import writing_to
-from cocite_jobs.storage.location import at_hand
+from cocite_jobs.storage.cache import fetch_local
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.runs import MlflowRun, start_run
 from cocite_tuning.run.champion import Verdict, contend
@@ -51,7 +51,7 @@ class Manner:
 
     Attributes:
         start: ``new``: only where no sweep is; ``resume``: go on with the one that is there; ``fresh``: in its stead.
-        address: of a running Ray cluster; None: see :func:`cocite_jobs.cluster.session.connected`.
+        address: of a running Ray cluster; None: see :func:`cocite_jobs.cluster.connection.ray_connection`.
         wait: wait for resources that the cluster does not have yet.
         verbose: let Ray's own log through.
         max_latency_ms: the best trial is the best of those that need no more a query.
@@ -114,7 +114,7 @@ def planned(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Plan:
         InputError: parts of the sweep do not fit one another.
     """
     check_folder_destination(to)
-    store = at_hand(corpus) if here else Path(corpus)
+    store = fetch_local(corpus) if here else Path(corpus)
     study: Study = sweep.study.open(store, to / "shared")  # type: ignore[attr-defined]
     if isinstance(study, TrainingStudy):
         resources = sweep.resources
@@ -142,7 +142,7 @@ def tune(plan: Plan, manner: Manner | None = None, listener: Listener | None = N
     """
     manner, listener = manner or Manner(), listener or Listener()
     sweep, study = plan.sweep, plan.study
-    store = Corpus.open(at_hand(plan.corpus))
+    store = Corpus.open(fetch_local(plan.corpus))
     with ExitStack() as stack:
         stack.enter_context(writing_to(plan.to))
         ledger = stack.enter_context(
@@ -267,9 +267,9 @@ def _run_here(study: Study, conductor: Conductor) -> None:
 
 @contextmanager
 def _ray(manner: Manner) -> Iterator[None]:
-    from cocite_jobs.cluster.session import connected
+    from cocite_jobs.cluster.connection import ray_connection
 
-    with connected(manner.address, verbose=manner.verbose):
+    with ray_connection(manner.address, verbose=manner.verbose):
         yield
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.cluster.session import check_resources, room
-from cocite_jobs.training.on_ray import guarded
+from cocite_jobs.cluster.resources import check_resources, worker_capacity
+from cocite_jobs.training.on_ray import reap_placement_groups
 from cocite_tuning.run.trial_runner import Conductor
 from cocite_tuning.studies.study import Study
 from cocite_tuning.sweep.sweep import MetricSettings, SchedulerSettings, Sweep
@@ -71,9 +71,9 @@ def run_on_ray(
         check_resources(needs, nodes)
     if not conductor.left:
         return
-    at_once = sweep.budget.concurrency or max(1, room(needs, nodes) // sweep.resources.workers)
+    at_once = sweep.budget.concurrency or max(1, worker_capacity(needs, nodes) // sweep.resources.workers)
     alone = sweep.resources.workers == 1
-    with _environment(VARIABLES), nullcontext() if alone else guarded():
+    with _environment(VARIABLES), nullcontext() if alone else reap_placement_groups():
         from ray import tune
 
         # What becomes of each trial is told by who hears of it here.

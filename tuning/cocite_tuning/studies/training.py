@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import json
 import math
 import os
@@ -23,11 +22,15 @@ from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
 from cocite.manifests import MANIFEST, read_json
 from cocite.pipeline.components import ENCODERS, MEMBERS
-from cocite_jobs.storage.location import Place, at_hand
-from cocite_jobs.training.inputs import prepare
-from cocite_jobs.training.train import KINDS, Manner, is_neural, load_recipe, ready, train
-from cocite_jobs.training.train import Report as Told
-from cocite_jobs.training.training_run import Run
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.registry import KINDS, load_object
+from cocite_jobs.training.train import open_session, train
+from cocite_jobs.training.training_run import TrainingRun
+from cocite_jobs.training.types import LaunchOptions
 from cocite_tuning.studies.settings import TrainingStudySettings
 from cocite_tuning.studies.study import Report
 from cocite_tuning.studies.usage import INDEX, MODEL, Locations, Usage, command
@@ -70,8 +73,7 @@ class TrainingStudy:
     @property
     def keys(self) -> Mapping[str, Any]:
         """All settings of the recipe, but who trains: that is said by the sweep's ``resources``."""
-        module, name, _ = KINDS[self.kind]
-        found = leaves(getattr(importlib.import_module(module), name))
+        found = leaves(KINDS[self.kind].recipe_class())
         return {
             key: value for key, value in found.items() if key != "kind" and not key.startswith("workers.")
         }
@@ -82,7 +84,7 @@ class TrainingStudy:
         Raises:
             ConfigError: each may be possible, but not together.
         """
-        if self.workers > 1 and not is_neural(self.kind):
+        if self.workers > 1 and not KINDS[self.kind].uses_engine:
             raise ConfigError(
                 f"{self.kind} trains on one worker", where="resources.workers", hint="set it to 1"
             )
@@ -91,7 +93,7 @@ class TrainingStudy:
     def recipe(self, params: Mapping[str, Any], trial: str = "") -> Settings:
         """The recipe of some parameters; of a trial's name hangs where its checkpoints are kept."""
         values = {**self.settings.set, **params}
-        if not is_neural(self.kind):
+        if not KINDS[self.kind].uses_engine:
             return load_recipe(self.settings.recipe, values=values)
         values |= {"workers.count": self.workers, "workers.cpus": self.cpus, "workers.gpus": self.gpus}
         recipe: Any = load_recipe(self.settings.recipe, values=values)
@@ -121,7 +123,7 @@ class TrainingStudy:
 
     def prepare(self) -> None:
         """Train what comes before, and make what the recipe is trained on besides the corpus."""
-        corpus = Corpus.open(at_hand(self.corpus))
+        corpus = Corpus.open(fetch_local(self.corpus))
         self.shared.mkdir(parents=True, exist_ok=True)
         if self.settings.model is not None:
             _furnish(self.shared, self.settings.model, self.kind)
@@ -130,10 +132,10 @@ class TrainingStudy:
             if not (self.shared / str(earlier.kind) / MANIFEST).is_file():  # type: ignore[attr-defined]
                 train(earlier, corpus, self.shared)
         recipe: Any = self.recipe({})
-        prepare(recipe, corpus, Place.of(self.shared), Told())
+        prepare_inputs(recipe, corpus, Location.of(self.shared), ProgressFunctions())
         if getattr(getattr(recipe, "words", None), "source", None) == "corpus":
             # Word vectors are trained as a task is built, and kept in its folder.
-            importlib.import_module(KINDS[self.kind][0]).build(recipe, corpus, self.shared)
+            load_object(KINDS[self.kind].task or "")(recipe, corpus, self.shared)
 
     # -- one trial -------------------------------------------------------------------------------------------
 
@@ -147,20 +149,20 @@ class TrainingStudy:
         recipe = self.recipe(params, folder.name)
         if not self.gpus:
             torch.set_num_threads(max(1, int(self.cpus)))
-        corpus = Corpus.open(at_hand(self.corpus))
-        with ready(recipe, corpus, folder, self._manner(recipe, folder)) as training:
-            trained = training.train(Told(log=report))
+        corpus = Corpus.open(fetch_local(self.corpus))
+        with open_session(recipe, corpus, folder, self._manner(recipe, folder)) as training:
+            trained = training.train(ProgressFunctions(log=report))
         metrics = {name: float(value) for name, value in trained.metrics.items() if math.isfinite(value)}
         if "seconds" in trained.details:
             metrics["seconds"] = float(trained.details["seconds"])
         write_atomic(folder / OUTCOME, json.dumps(metrics) + "\n")
         return metrics
 
-    def _manner(self, recipe: Any, folder: Path) -> Manner:
-        if not is_neural(self.kind):
-            return Manner()
-        begun = Run.of(recipe, Place.of(folder)).state() is not None
-        return Manner(
+    def _manner(self, recipe: Any, folder: Path) -> LaunchOptions:
+        if not KINDS[self.kind].uses_engine:
+            return LaunchOptions()
+        begun = TrainingRun.of(recipe, Location.of(folder)).read_state() is not None
+        return LaunchOptions(
             start="resume" if begun else "new",
             on="ray" if self.workers > 1 else "process",
             wait=True,  # trials come and go: what is taken now will be free

@@ -12,7 +12,7 @@ import yaml
 
 from cocite.config import Settings, flat
 from cocite.manifests import MANIFEST, read_manifest
-from cocite_jobs.training.train import load_recipe
+from cocite_jobs.training.recipes import load_recipe
 
 INDEX = Path("index")
 """The index folder of commands where a sweep was given none."""

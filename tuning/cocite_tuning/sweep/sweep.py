@@ -18,7 +18,8 @@ from pydantic import (
 
 from cocite.bounds import Cores, Minutes, Name, PositiveCores, PositiveSmallCount, Seed, SmallCount, Total
 from cocite.config import Settings, Source
-from cocite.errors import ConfigError, NotFoundError, nearest
+from cocite.errors import ConfigError, nearest
+from cocite.shipped_files import shipped_file, shipped_names
 from cocite_tuning.run.result import LEVEL
 from cocite_tuning.studies.settings import STUDIES
 from cocite_tuning.studies.study import Study
@@ -182,19 +183,14 @@ class Sweep(Settings):
         return self.model_dump(mode="json", by_alias=True, exclude=free)
 
 
-def shipped() -> list[str]:
+def shipped_sweeps() -> list[str]:
     """Names of the sweeps that come with cocite."""
-    return sorted(path.stem for path in SWEEPS.glob("*.yaml"))
+    return shipped_names(SWEEPS)
 
 
 def sweep_path(name: str) -> Path:
     """The file of a sweep, given the name of a shipped one or a path."""
-    path = Path(name)
-    if not path.suffix and (SWEEPS / f"{name}.yaml").is_file():
-        path = SWEEPS / f"{name}.yaml"
-    if not path.is_file():
-        raise NotFoundError(f"no sweep {name!r}", where="SWEEP", hint=nearest(name, shipped()))
-    return path
+    return shipped_file(name, SWEEPS, what="sweep")
 
 
 def load_sweep(name: str, overrides: Sequence[str] = ()) -> Sweep:

@@ -33,7 +33,7 @@ LOST_S = 120
 
 
 @dataclass(frozen=True)
-class Job:
+class JobInfo:
     """A job as the cluster knows it.
 
     Attributes:
@@ -78,7 +78,7 @@ def use_token() -> None:
         os.environ["RAY_AUTH_MODE"] = "token"
 
 
-class Cluster:
+class JobClient:
     """The jobs of one Ray cluster.
 
     Args:
@@ -101,7 +101,7 @@ class Cluster:
         import requests
         from ray.job_submission import JobSubmissionClient
 
-        with _asked(self.address), _only_address(self.address):
+        with _translate_errors(self.address), _only_address(self.address):
             # Ray's client would wait for a silent host as long as the system does: two minutes and more.
             requests.get(f"{self.address}/api/version", timeout=(CONNECT_S, None))
             self._client = JobSubmissionClient(self.address)
@@ -123,7 +123,7 @@ class Cluster:
             if name in os.environ:
                 environment[name] = os.environ[name]
         runtime: dict[str, Any] = {"env_vars": environment}
-        with tempfile.TemporaryDirectory(prefix="cocite-job-") as staged, _asked(self.address):
+        with tempfile.TemporaryDirectory(prefix="cocite-job-") as staged, _translate_errors(self.address):
             if pack(Path(staged), file=file, installed=installed):
                 runtime["working_dir"] = staged
             return str(
@@ -134,13 +134,13 @@ class Cluster:
                 )
             )
 
-    def job(self, id_: str) -> Job:
+    def job(self, id_: str) -> JobInfo:
         """One job.
 
         Raises:
             NotFoundError: the cluster knows no such job.
         """
-        with _asked(self.address):
+        with _translate_errors(self.address):
             try:
                 return _job(self._client.get_job_info(id_))
             except RuntimeError as error:
@@ -149,9 +149,9 @@ class Cluster:
         known = [job.id for job in self.list(everyone=True)]
         raise NotFoundError(f"no job {id_!r}", where=self.address, hint=nearest(id_, known))
 
-    def list(self, *, everyone: bool = False) -> list[Job]:
+    def list(self, *, everyone: bool = False) -> list[JobInfo]:
         """cocite's jobs, the newest first; with ``everyone`` other people's jobs too."""
-        with _asked(self.address):
+        with _translate_errors(self.address):
             found = [_job(details) for details in self._client.list_jobs() if details.submission_id]
         jobs = [job for job in found if job.recipe or everyone]
         return sorted(jobs, key=lambda job: -(job.started or time.time()))
@@ -159,10 +159,10 @@ class Cluster:
     def log(self, id_: str) -> str:
         """What a job has printed."""
         self.job(id_)
-        with _asked(self.address):
+        with _translate_errors(self.address):
             return str(self._client.get_job_logs(id_))
 
-    def follow(self, id_: str, write: Callable[[str], None]) -> Job:
+    def follow(self, id_: str, write: Callable[[str], None]) -> JobInfo:
         """Hand on what a job prints, from its first line, until it ends; returns how it ended."""
         job, written = self.job(id_), 0
         while True:
@@ -173,7 +173,7 @@ class Cluster:
                 return job
             time.sleep(POLL_S)
 
-    def _again(self, id_: str) -> Job:
+    def _again(self, id_: str) -> JobInfo:
         """A job that was there before; a cluster that does not answer is asked for a while."""
         began = time.monotonic()
         while True:
@@ -186,7 +186,7 @@ class Cluster:
                     raise
                 time.sleep(POLL_S)
 
-    def stop(self, id_: str) -> Job:
+    def stop(self, id_: str) -> JobInfo:
         """Stop a job; returns it once it has ended.
 
         Raises:
@@ -195,7 +195,7 @@ class Cluster:
         job = self.job(id_)
         if job.ended:
             raise InputError(f"job {id_!r} has already ended: {job.status.lower()}", where=self.address)
-        with _asked(self.address):
+        with _translate_errors(self.address):
             self._client.stop_job(id_)
         while not (job := self._again(id_)).ended:
             time.sleep(POLL_S)
@@ -242,12 +242,12 @@ def pack(folder: Path, *, file: Path | None, installed: bool) -> bool:
     return any(folder.iterdir())
 
 
-def _job(details: Any) -> Job:
+def _job(details: Any) -> JobInfo:
     metadata: Mapping[str, str] = details.metadata or {}
     status = getattr(details.status, "value", details.status)
     started = details.start_time / 1000 if details.start_time else None
     ended = details.end_time / 1000 if details.end_time else time.time()
-    return Job(
+    return JobInfo(
         id=str(details.submission_id),
         status=str(status),
         recipe=metadata.get(RECIPE_KEY, ""),
@@ -280,7 +280,7 @@ def _only_address(address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _asked(address: str) -> Iterator[None]:
+def _translate_errors(address: str) -> Iterator[None]:
     """What can go wrong between here and a cluster, in a sentence."""
     import requests
     from ray.exceptions import AuthenticationError

@@ -1,4 +1,4 @@
-"""The house rules that no single module's tests can guard."""
+"""The rules of the repository that no single module's tests can guard."""
 
 from __future__ import annotations
 

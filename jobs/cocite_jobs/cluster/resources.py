@@ -1,0 +1,87 @@
+"""The resources that a training's workers need, and whether a cluster has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cocite.errors import ConfigError, InputError
+from cocite.training.engine.settings import WorkerSettings
+
+
+def worker_range(workers: WorkerSettings) -> tuple[int, int]:
+    """The least and the greatest number of workers.
+
+    Raises:
+        ConfigError: there would be none.
+
+    Example:
+        >>> worker_range(WorkerSettings(count=3)), worker_range(WorkerSettings(count=(2, 4)))
+        ((3, 3), (2, 4))
+    """
+    least, most = workers.count if isinstance(workers.count, tuple) else (workers.count, workers.count)
+    if least < 1:
+        raise ConfigError(
+            f"workers.count: {workers.count!r} is no number of workers",
+            where="recipe",
+            hint="at least 1, or a range such as [2, 4]",
+        )
+    return least, most
+
+
+def worker_resources(workers: WorkerSettings) -> dict[str, float]:
+    """What Ray reserves for one worker, by Ray's names of resources.
+
+    Example:
+        >>> worker_resources(WorkerSettings(cpus=2, gpus=0.5))
+        {'CPU': 2.0, 'GPU': 0.5}
+    """
+    return {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
+
+
+def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:
+    """Refuse a training whose smallest number of workers cannot be placed: Ray would wait for ever.
+
+    Args:
+        workers: how many, and what each needs.
+        nodes: the resources of each living node, by Ray's names.
+
+    Raises:
+        InputError: the cluster has too little of a resource, or no node has enough of all for the last worker.
+
+    Example:
+        >>> check_resources(WorkerSettings(count=3, cpus=2), [{"CPU": 4.0}, {"CPU": 2.0}])
+        >>> try:
+        ...     check_resources(WorkerSettings(count=2, cpus=3), [{"CPU": 4.0}, {"CPU": 2.0}])
+        ... except InputError as error:
+        ...     print(error.message)
+        2 workers are asked for, and the cluster's nodes have room for 1
+    """
+    least, _ = worker_range(workers)
+    for name, amount in worker_resources(workers).items():
+        total = sum(node.get(name, 0.0) for node in nodes)
+        if total < amount * least:
+            raise InputError(
+                f"{least} x {amount:g} {name} are asked for, and the cluster has {total:g}",
+                where="workers",
+                hint="lower workers.count" + (", workers.gpus" if name == "GPU" else ", workers.cpus"),
+            )
+    if (capacity := worker_capacity(workers, nodes)) < least:
+        raise InputError(
+            f"{least} workers are asked for, and the cluster's nodes have room for {capacity}",
+            where="workers",
+            hint="lower workers.count, workers.cpus or workers.gpus",
+        )
+
+
+def worker_capacity(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> int:
+    """How many such workers the nodes can have at a time; a worker is placed on one node as a whole.
+
+    Example:
+        >>> worker_capacity(WorkerSettings(cpus=3), [{"CPU": 8.0}, {"CPU": 2.0}])
+        2
+    """
+    needed = worker_resources(workers)
+    # Ray counts in ten-thousandths; without the tolerance, 0.3 / 0.1 would be 2 workers.
+    return sum(
+        min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in needed.items()) for node in nodes
+    )

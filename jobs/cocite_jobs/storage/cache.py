@@ -1,0 +1,76 @@
+"""Local copies of artifacts that are stored elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from cocite.locks import locked
+from cocite.manifests import MANIFEST
+from cocite_jobs.storage.location import Location
+
+
+def cache_folder() -> Path:
+    """The folder of the local copies: ``COCITE_CACHE``, or a folder of the user's among the temporary files."""
+    from_environment = os.environ.get("COCITE_CACHE")
+    if from_environment:
+        return Path(from_environment)
+    return Path(tempfile.gettempdir()) / f"cocite-cache-{os.getuid()}"
+
+
+def cache_key(location: Location) -> str:
+    """A file name for what belongs to a location elsewhere: 16 hexadecimal digits of its URI's SHA-256.
+
+    Example:
+        >>> len(cache_key(Location.of("model")))
+        16
+    """
+    return hashlib.sha256(location.uri.encode()).hexdigest()[:16]
+
+
+def fetch_local(source: str | Path) -> Path:
+    """A local folder with the content of an artifact, or of a folder of artifacts; a remote one is copied once.
+
+    Of the processes of one machine the first copies and the others wait for it. A model folder that does not exist is
+    treated as an empty one.
+
+    Args:
+        source: a path, which is returned as it is, or a URI.
+
+    Raises:
+        CociteError: the URI's file system does not answer, or a copied artifact is damaged.
+
+    Example:
+        >>> fetch_local("file:///data/corpus").as_posix()
+        '/data/corpus'
+    """
+    location = Location.of(source)
+    if location.local is not None:
+        return location.local
+    folder = cache_folder() / cache_key(location)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = location.names()
+    with locked(folder.with_suffix(".lock"), wait=True):
+        if MANIFEST in names:
+            # An artifact never changes. One that replaces it gets another folder, so that a process that has the old
+            # copy open can read on.
+            digest = hashlib.sha256(location.read(MANIFEST) or b"").hexdigest()[:16]
+            return _copy_artifact(location, folder / digest)
+        for name in names:
+            if not name.startswith(".") and MANIFEST in (location / name).names():
+                _copy_artifact(location / name, folder / name)
+    return folder
+
+
+def _copy_artifact(location: Location, folder: Path) -> Path:
+    """Copy an artifact into a folder, unless the folder has the same manifest already; returns the folder."""
+    manifest = folder / MANIFEST
+    if not manifest.is_file() or manifest.read_bytes() != location.read(MANIFEST):
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
+            location.get(Path(temporary, "copy"))
+            shutil.rmtree(folder, ignore_errors=True)
+            Path(temporary, "copy").rename(folder)
+    return folder

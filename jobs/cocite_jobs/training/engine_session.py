@@ -1,0 +1,195 @@
+"""Trainings of the kinds that the training engine trains: on Ray's workers, in this process, or under torchrun."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from cocite.corpus.store import Corpus
+from cocite.errors import CociteError, ConfigError
+from cocite.training.engine.world import World
+from cocite_jobs.cluster.resources import worker_range
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import check_output_replaceable, training_lock
+from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.progress import ProgressCallback, ProgressReceiver
+from cocite_jobs.training.registry import KINDS, load_object
+from cocite_jobs.training.training_run import TrainingRun, TrainingState
+from cocite_jobs.training.types import LaunchOptions, TrainedArtifact, TrainingJob
+from cocite_jobs.training.worker import run_worker
+
+
+@contextmanager
+def open_engine_session(
+    recipe: Any, corpus: Corpus, to: str | Path, options: LaunchOptions
+) -> Iterator[EngineSession]:
+    """Open a session for a kind that the training engine trains.
+
+    Under torchrun every process opens one. Rank 0 takes the locks and writes the state; all ranks raise what it raises.
+
+    Args:
+        recipe: of a kind with a task.
+        corpus: to train on.
+        to: model folder, a path or a URI.
+        options: how and where.
+
+    Raises:
+        ConfigError: the recipe's workers and its backend do not go together.
+        NotFoundError: the recipe's pretrained encoder is neither a folder nor a model of a hub that answers.
+        InputError: an earlier training's model or checkpoints forbid it, or there is nothing to resume.
+        BusyError: another process trains there.
+    """
+    if options.on is None:
+        alone = recipe.workers.count == 0 or "WORLD_SIZE" in os.environ
+        options = dataclasses.replace(options, on="process" if alone else "ray")
+    in_process = options.on == "process"
+    world = World.join(timeout=recipe.workers.timeout) if in_process else World()
+    recipe = resolve_backend(recipe, world.size if in_process else worker_range(recipe.workers)[1])
+    location, kind = Location.of(to), str(recipe.kind)
+    check_output_replaceable(location / kind)
+    run = TrainingRun.of(recipe, location)
+
+    state: TrainingState | None = None
+    failure: CociteError | None = None
+    with ExitStack() as stack:
+        if world.first:
+            try:
+                stack.enter_context(training_lock(location, kind))
+                stack.enter_context(run.lock())
+                _require_encoder(recipe, options)
+                state = run.begin(recipe, corpus, options.start)
+            except CociteError as error:
+                failure = error
+        state, failure = world.agree((state, failure))
+        if failure is not None or state is None:
+            raise failure or CociteError("the training could not begin", where=run.location.uri)
+        job = TrainingJob(
+            recipe_class=KINDS[kind].recipe,
+            task=KINDS[kind].task or "",
+            recipe=recipe.model_dump(mode="json"),
+            corpus=options.source or str(corpus.path.absolute()),
+            to=location.uri,
+            fingerprint=state.fingerprint,
+        )
+        yield EngineSession(recipe, corpus, job, run, state, options, world)
+
+
+class EngineSession:
+    """A :class:`~cocite_jobs.training.types.TrainingSession` of a kind that the training engine trains."""
+
+    def __init__(
+        self,
+        recipe: Any,
+        corpus: Corpus,
+        job: TrainingJob,
+        run: TrainingRun,
+        state: TrainingState,
+        options: LaunchOptions,
+        world: World,
+    ) -> None:
+        self.recipe, self.corpus, self.job, self.run = recipe, corpus, job, run
+        self.state, self.options, self.world = state, options, world
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process reports for all that train together: rank 0 under torchrun."""
+        return self.world.first
+
+    @property
+    def mlflow_run(self) -> str:
+        """Id of the MLflow run of the part that was trained before; empty: none."""
+        return self.state.mlflow
+
+    def set_mlflow_run(self, id_: str) -> None:
+        """Record the MLflow run in the training's state, so that a resumed training continues it."""
+        if id_ and id_ != self.state.mlflow:
+            self.state = dataclasses.replace(self.state, mlflow=id_)
+            self.run.write_state(self.state)
+
+    def train(self, progress: ProgressCallback) -> TrainedArtifact:
+        """Train, and publish the model in the model folder."""
+        kind = str(self.recipe.kind)
+        location = Location.of(self.job.to)
+        if self.is_first:
+            prepare_inputs(self.recipe, self.corpus, location, progress)
+        self.world.barrier()
+        receiver = ProgressReceiver(progress, kind)
+        if self.options.on == "ray":
+            from cocite_jobs.training.on_ray import train_on_ray
+
+            result = train_on_ray(
+                self.job,
+                self.recipe.workers,
+                receiver.receive,
+                address=self.options.address,
+                wait=self.options.wait,
+                verbose=self.options.verbose,
+            )
+        else:
+            result = run_worker(self.job, self.world, receiver.receive)
+        if self.is_first:
+            progress.stage("fetching the model", 0)
+            self.run.publish_model(
+                location / kind, self.state, lambda artifact: self._more_meta(artifact, progress)
+            )
+        self.world.barrier()
+        details = {
+            "steps": result["steps"],
+            "best_step": result["best_step"],
+            "ended": result["reason"],
+            "seconds": result["seconds"],
+            "tokens": result["tokens"],
+        }
+        return TrainedArtifact(fetch_local((location / kind).uri), result["best"], details)
+
+    def _more_meta(self, artifact: Path, progress: ProgressCallback) -> dict[str, Any]:
+        """What the kind's ``after`` function adds to the manifest of the trained model."""
+        after = KINDS[str(self.recipe.kind)].after
+        if after is None:
+            return {}
+        return dict(
+            load_object(after)(self.recipe, self.corpus, fetch_local(self.job.to), artifact, progress)
+        )
+
+
+def _require_encoder(recipe: Any, options: LaunchOptions) -> None:
+    """Refuse a pretrained encoder that is not available here, before inputs are prepared and Ray is started.
+
+    Raises:
+        NotFoundError: neither a folder nor a model of a hub that answers.
+    """
+    name = getattr(recipe, "encoder", None)
+    is_elsewhere = options.on == "ray" and (options.address is not None or "RAY_ADDRESS" in os.environ)
+    if isinstance(name, str) and not is_elsewhere and not Path(name).is_dir():
+        from cocite.nn.hub import must_be_cached
+
+        must_be_cached(name)
+
+
+def resolve_backend(recipe: Any, workers: int) -> Any:
+    """The recipe with a backend that can train on so many workers: ``ddp`` unless one was chosen.
+
+    Raises:
+        ConfigError: the recipe names the backend ``plain``, which trains on one.
+
+    Example:
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> recipe = load_recipe("hatten")
+        >>> [resolve_backend(recipe, workers).training.backend for workers in (1, 2)]
+        ['plain', 'ddp']
+    """
+    if workers < 2 or recipe.training.backend != "plain":
+        return recipe
+    if "backend" in recipe.training.model_fields_set:
+        raise ConfigError(
+            f"backend: plain trains on one worker, and there are {workers}",
+            where="training.backend",
+            hint="set it to ddp or deepspeed, or leave it out",
+        )
+    training = recipe.training.model_copy(update={"backend": "ddp"})
+    return recipe.model_copy(update={"training": training})

@@ -1,0 +1,61 @@
+"""Trainings of the kinds that have a trainer of their own: they run in this process, without the training engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, NotFoundError
+from cocite.write_errors import writing_to
+from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import check_output_replaceable, training_lock
+from cocite_jobs.training.progress import ProgressCallback
+from cocite_jobs.training.registry import KINDS, load_object
+from cocite_jobs.training.types import InProcessTrainer, LaunchOptions, TrainedArtifact
+
+
+@contextmanager
+def open_in_process_session(
+    recipe: Any, corpus: Corpus, to: str | Path, options: LaunchOptions
+) -> Iterator[InProcessSession]:
+    """Open a session for a kind with a trainer of its own: see :func:`cocite_jobs.training.train.open_session`."""
+    kind = str(recipe.kind)
+    if options.on == "ray" or options.address is not None:
+        raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
+    location, folder = Location.of(to), fetch_local(to)
+    check_output_replaceable(location / kind)
+    if options.start == "resume" and not (folder / f".{kind}.checkpoint").is_dir():
+        raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
+    with training_lock(location, kind):
+        yield InProcessSession(recipe, corpus, location, folder, fresh=options.start == "fresh")
+
+
+class InProcessSession:
+    """A :class:`~cocite_jobs.training.types.TrainingSession` of a kind with a trainer of its own.
+
+    Attributes:
+        is_first: True; no other process trains along.
+        mlflow_run: empty: a training that continues from a checkpoint starts an MLflow run of its own.
+    """
+
+    is_first, mlflow_run = True, ""
+
+    def __init__(self, recipe: Any, corpus: Corpus, location: Location, folder: Path, *, fresh: bool) -> None:
+        self.recipe, self.corpus, self.location, self.folder = recipe, corpus, location, folder
+        self.fresh = fresh
+
+    def set_mlflow_run(self, id_: str) -> None:
+        """Do nothing: see :attr:`mlflow_run`."""
+
+    def train(self, progress: ProgressCallback) -> TrainedArtifact:
+        """Train into the local folder, and upload the artifact where the model folder is elsewhere."""
+        trainer: InProcessTrainer = load_object(KINDS[str(self.recipe.kind)].trainer or "")
+        with writing_to(self.folder):
+            trained = trainer(self.recipe, self.corpus, self.folder, progress, fresh=self.fresh)
+        if self.location.local is None:
+            (self.location / trained.folder.name).put(trained.folder)
+        return trained

@@ -1,0 +1,141 @@
+"""The kinds of recipes that can be trained, and for each the functions that train it.
+
+Classes and functions are named by strings, ``module:name``, and imported when they are used: a command that trains a
+fusion need not wait until torch is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from cocite.config import Settings
+
+
+def load_object(reference: str) -> Any:
+    """Import a class or a function by its name.
+
+    Args:
+        reference: ``module:name``.
+
+    Example:
+        >>> load_object("pathlib:PurePosixPath")("model", "nnselect")
+        PurePosixPath('model/nnselect')
+    """
+    module, name = reference.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@dataclass(frozen=True)
+class PreparedInput:
+    """An artifact that a kind is trained on besides the corpus, made before any worker starts.
+
+    Attributes:
+        section: of the recipe, which holds the artifact's settings.
+        artifact: its name in the model folder.
+        maker: ``module:function`` that makes it: ``(settings, corpus, folder, *, stage, advance)``.
+
+    Example:
+        >>> KINDS["cross-encoder"].inputs.artifact
+        'candidates'
+    """
+
+    section: str
+    artifact: str
+    maker: str
+
+
+@dataclass(frozen=True)
+class RecipeKind:
+    """One kind of recipe: its settings, and either the task that the training engine trains, or a trainer of its own.
+
+    Attributes:
+        recipe: ``module:Class`` of its settings. The recipe of a kind with a ``task`` has the sections ``training`` and
+            ``workers`` (:mod:`cocite.training.engine.settings`).
+        task: ``module:function`` that builds the task for the training engine: ``(recipe, corpus, model folder)``. The
+            engine trains it on Ray's workers, or in this process.
+        trainer: ``module:function`` that trains in this process, without the engine: an
+            :class:`~cocite_jobs.training.types.InProcessTrainer`.
+        inputs: what must be made before workers start.
+        after: ``module:function`` that the driver calls when a ``task`` has been trained, before the artifact is
+            published: ``(recipe, corpus, model folder, artifact folder, progress)``. It returns the entries to add to
+            ``meta`` of the artifact's manifest.
+
+    Raises:
+        ValueError: it has both a ``task`` and a ``trainer``, or neither.
+
+    Example:
+        >>> KINDS["hatten"].uses_engine, KINDS["fusion"].uses_engine
+        (True, False)
+        >>> KINDS["fusion"].recipe_class().__name__
+        'FusionRecipe'
+    """
+
+    recipe: str
+    task: str | None = None
+    trainer: str | None = None
+    inputs: PreparedInput | None = None
+    after: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.task is None) == (self.trainer is None):
+            raise ValueError(f"{self.recipe}: a kind has either a task or a trainer")
+
+    @property
+    def uses_engine(self) -> bool:
+        """Whether the training engine trains it, on workers or in this process."""
+        return self.task is not None
+
+    def recipe_class(self) -> type[Settings]:
+        """The class of its settings."""
+        return load_object(self.recipe)  # type: ignore[no-any-return]
+
+
+KINDS: dict[str, RecipeKind] = {
+    "nnselect": RecipeKind(
+        "cocite.systems.citeomatic.nnselect_task:NNSelectRecipe",
+        trainer="cocite_jobs.training.citeomatic:train_nnselect",
+    ),
+    "nnrank": RecipeKind(
+        "cocite.systems.citeomatic.nnrank_task:NNRankRecipe",
+        trainer="cocite_jobs.training.citeomatic:train_nnrank",
+    ),
+    "sentence": RecipeKind(
+        "cocite.systems.sentence_encoder.encoder:SentenceRecipe",
+        trainer="cocite_jobs.training.sentence:train_sentence",
+    ),
+    "fusion": RecipeKind(
+        "cocite.pipeline.fusion_training:FusionRecipe",
+        trainer="cocite_jobs.training.fusion:train_fusion",
+    ),
+    "final": RecipeKind(
+        "cocite.pipeline.fusion_training:FinalRecipe",
+        trainer="cocite_jobs.training.fusion:train_final",
+    ),
+    "hatten": RecipeKind(
+        "cocite.systems.hatten.build:HattenRecipe",
+        task="cocite.systems.hatten.build:build",
+    ),
+    "cross-encoder": RecipeKind(
+        "cocite.systems.cross_encoder.task:CrossEncoderRecipe",
+        task="cocite.systems.cross_encoder.task:build",
+        inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
+    ),
+    "masked-lm": RecipeKind(
+        "cocite.systems.masked_lm.task:MaskedLanguageModelRecipe",
+        task="cocite.systems.masked_lm.task:build",
+        inputs=PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
+    ),
+    "mp-bert4cr-pretraining": RecipeKind(
+        "cocite.systems.mp_bert4cr.pretraining.task:HierarchicalPretrainingRecipe",
+        task="cocite.systems.mp_bert4cr.pretraining.task:build",
+        inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+    ),
+    "mp-bert4cr": RecipeKind(
+        "cocite.systems.mp_bert4cr.build:MpBert4crRecipe",
+        task="cocite.systems.mp_bert4cr.build:build",
+        inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+    ),
+}
+"""Kind -> how it is trained. A kind's name is also the name of the artifact in the model folder."""
