@@ -29,7 +29,7 @@ from cocite_mlflow.runs import MlflowRun
 pytestmark = pytest.mark.integration
 
 CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
-WAIT_S = 120
+WAIT_S = 600
 OPTIONS = ("--watch", "1", "--set", "request_timeout_s=5", "--set", "gateway.replicas=2")
 
 

@@ -77,22 +77,23 @@ def cocitation(
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
-    from cocite_jobs.evaluate import save
-    from cocite_jobs.tables.cocitation import Model, cocitation_tables, named
-    from cocite_jobs.tables.cocitation_variants import variants
+    from cocite_jobs.evaluation.report_files import write_report
+    from cocite_jobs.tables.cocitation import cocitation_tables
+    from cocite_jobs.tables.cocitation_systems import ModelFolder, parse_baselines
+    from cocite_jobs.tables.cocitation_variants import train_variants
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)
-    models = [Model.parse(text) for text in model or []]
-    wanted = named(baselines)
+    models = [ModelFolder.parse(text) for text in model or []]
+    wanted = parse_baselines(baselines)
     if train:
         if not models:
             raise InputError("names no folder to train into", where="--train", hint="give --model FOLDER")
         home, *others = models
-        made = variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bar=progress)
+        made = train_variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bars=progress)
         models = [*made, *others]
     params = {
         "split": split,
@@ -119,9 +120,9 @@ def cocitation(
             saved=index,
             cache=cache,
             to=to,
-            bar=progress,
+            bars=progress,
         )
         if to is not None:
-            save(report, to)
+            write_report(report, to)
         keep(kept, report)
     tell(report, json, markdown)

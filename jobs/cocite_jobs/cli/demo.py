@@ -8,11 +8,14 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cocite.cli.console import err, out, waiting
+
+if TYPE_CHECKING:
+    from cocite_jobs.demo import DemoQuery
 
 app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
 
@@ -58,7 +61,7 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
     from cocite_jobs import demo as steps
 
     began = time.monotonic()
-    folders = steps.Folders.under(to)
+    folders = steps.DemoFolders.under(to)
     source = folders.corpus
     if corpus is None:
         _cocite("corpus", "starter", "--to", folders.corpus)
@@ -88,8 +91,8 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
     with ExitStack() as stack:
         with waiting("Starting the endpoint"):
             url = stack.enter_context(steps.endpoint(folders, port))
-        asked = steps.manuscript(store)
-        answer = steps.ask(url, asked["request"])
+        asked = steps.demo_query(store)
+        answer = steps.recommend(url, asked.request)
         _show(asked, answer)
         err.print(f"All of it took {time.monotonic() - began:.0f} s.")
         out.print(f"The page: {url}   the API: {url}/docs")
@@ -132,10 +135,10 @@ def _cocite(*arguments: object) -> None:
     root.main(args=[str(argument) for argument in arguments], prog_name="cocite", standalone_mode=False)
 
 
-def _show(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _show(asked: DemoQuery, answer: dict[str, Any]) -> None:
     from rich.table import Table
 
-    paper = asked["paper"]
+    paper = asked.paper
     out.rule(style="dim")
     grid = Table(
         title=f"What should “{paper.title}” ({paper.year or 'year unknown'}) cite?",
@@ -148,7 +151,7 @@ def _show(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     for found in answer["papers"]:
         words = [word["word"] for word in (found.get("evidence") or {}).get("shared_words", [])][:5]
         grid.add_row(
-            "✓" if found["id"] in asked["cites"] else "",
+            "✓" if found["id"] in asked.cites else "",
             found["title"],
             str(found["year"] or ""),
             ", ".join(words),

@@ -58,7 +58,7 @@ def run(
     from cocite.destinations import check_file_destination
     from cocite.evaluation import tasks
     from cocite.evaluation.metrics import LOCAL
-    from cocite_jobs.evaluate import evaluate_run
+    from cocite_jobs.evaluation.run_file import evaluate_run
 
     check_file_destination(markdown, run, qrels, against)
     built = tasks.build(Corpus.open(corpus), task, split) if corpus is not None else None
@@ -115,7 +115,7 @@ def pipeline(
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.pipeline.components import left_out_notes
-    from cocite_jobs.evaluate import evaluate_pipeline
+    from cocite_jobs.evaluation.pipeline import evaluate_pipeline
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
 
@@ -151,7 +151,7 @@ def pipeline(
             candidates=candidates,
             saved=index,
             to=to,
-            bar=progress,
+            bars=progress,
         )
         keep(kept, report)
     warn(*left_out_notes(model))
@@ -197,7 +197,7 @@ def tables(
             split=split,
             sample=sample,
             seed=seed,
-            bar=progress,
+            bars=progress,
         )
         keep(kept, report)
     tell(report, json, markdown)
@@ -259,7 +259,7 @@ def reranking(
             depths=_numbers(depths, "--depths"),
             oracle_depth=oracle_depth,
             saved=index,
-            bar=progress,
+            bars=progress,
         )
         keep(kept, report)
     tell(report, json, markdown)

@@ -48,11 +48,11 @@ def keep(kept: Any, report: Report) -> None:
     """Log the tables' numbers, and keep the report; runs stay where they were written, for they are large."""
     import tempfile
 
-    from cocite_jobs.evaluate import save
+    from cocite_jobs.evaluation.report_files import write_report
 
     kept.log_metrics(report.metrics())
     with tempfile.TemporaryDirectory() as folder:
-        save(report, Path(folder))
+        write_report(report, Path(folder))
         kept.log_artifact(folder, folder="report")
 
 

@@ -4,12 +4,14 @@ import os
 import socket
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from helpers.command_line import call
 
+from cocite.artifacts import publish
 from cocite.corpus.builder import build
-from cocite.corpus.records import PaperRecord
+from cocite.corpus.records import SPLITS, PaperRecord
 from cocite.corpus.starter import build_starter
 from cocite.errors import CociteError, InputError
 from cocite.locks import locked
@@ -31,30 +33,33 @@ def test_a_corpus_without_a_split_gets_years_that_leave_dev_and_test(tmp_path: P
     assert shares[0] > 0.5
 
 
-def test_a_given_split_is_kept_and_the_question_is_of_the_test_split(tmp_path: Path) -> None:
+def test_an_existing_split_stays_and_the_query_is_of_the_test_split(tmp_path: Path) -> None:
     corpus = build_starter(tmp_path / "c")
     assert demo.split_years(corpus) is None
-    asked = demo.manuscript(corpus)
-    assert asked["paper"].year >= 2020
-    assert asked["request"]["exclude"] == [asked["paper"].id]
-    assert asked["cites"] == set(asked["paper"].citations) != set()
+    query = demo.demo_query(corpus)
+    assert query.paper.year >= 2020
+    assert query.request["exclude"] == [query.paper.id]
+    assert query.request["year_to"] == query.paper.year
+    assert query.cites == set(query.paper.citations) != set()
+    test = corpus.split == SPLITS.index("test")
+    assert len(query.cites) == max(len(corpus.paper(int(row)).citations) for row in np.flatnonzero(test))
 
 
-def test_years_that_cannot_be_split_are_told(tmp_path: Path) -> None:
+def test_years_that_cannot_be_split_are_refused(tmp_path: Path) -> None:
     papers = [PaperRecord(f"p{i}", f"title {i}", year=2000, citations=("p0",) if i else ()) for i in range(5)]
     corpus = build(papers, tmp_path / "c")
     with pytest.raises(InputError, match="needs three"):
         demo.split_years(corpus)
 
 
-def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
+def test_a_taken_port_is_refused_before_anything_starts(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
         with (
             pytest.raises(InputError, match=f"port {port} is taken"),
-            demo.endpoint(demo.Folders.under(tmp_path), port),
+            demo.endpoint(demo.DemoFolders.under(tmp_path), port),
         ):
             pass
 
@@ -65,12 +70,12 @@ def test_an_endpoint_that_cannot_start_says_why(tmp_path: Path) -> None:
         port = probe.getsockname()[1]
     with (
         pytest.raises(CociteError, match=r"exit code 2 before it was ready: cocite: .*holds no index"),
-        demo.endpoint(demo.Folders.under(tmp_path), port),
+        demo.endpoint(demo.DemoFolders.under(tmp_path), port),
     ):
         pass
 
 
-def test_what_the_demo_cannot_have_is_told_before_anything_is_made(
+def test_a_taken_port_or_folder_is_refused_before_anything_is_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "demo"
@@ -87,3 +92,30 @@ def test_what_the_demo_cannot_have_is_told_before_anything_is_made(
     assert code == 4
     assert f"{folder}: process {os.getpid()} is at work here" in err
     assert (folder / "model").is_dir(), "the other demo's"
+
+
+def test_a_store_is_told_from_records_and_other_artifacts(tmp_path: Path) -> None:
+    corpus = build_starter(tmp_path / "store")
+    with publish(tmp_path / "model", kind="nnselect", meta={}):
+        pass
+    (tmp_path / "records").mkdir()
+    assert demo.is_store(corpus.path)
+    assert not any(demo.is_store(tmp_path / name) for name in ("model", "records", "none"))
+
+
+def test_an_answer_that_is_a_refusal_is_an_error_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def post(url: str, json: dict[str, str], timeout: float) -> httpx.Response:
+        assert url == "http://host/v1/recommend"
+        return httpx.Response(200 if json else 422, text='{"papers": []}' if json else "title: is required")
+
+    monkeypatch.setattr(httpx, "post", post)
+    assert demo.recommend("http://host", {"title": "x"}) == {"papers": []}
+    with pytest.raises(CociteError, match="^http://host: answered 422: title: is required"):
+        demo.recommend("http://host", {})
+
+
+def test_the_endpoint_is_the_command_that_a_user_would_type(tmp_path: Path) -> None:
+    folders = demo.DemoFolders.under(tmp_path)
+    assert demo.serve_arguments(folders, 8001) == [
+        *("serve", "--model", f"{tmp_path}/model", "--index", f"{tmp_path}/index", "--port", "8001")
+    ]

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import publish
-from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.evaluation.systems import offered
@@ -45,10 +44,8 @@ FUSION["trees"] = {"trees": 60, "leaves": 15, "threads": 1}
 
 
 @pytest.fixture(scope="module")
-def one_year(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(
-        Synthetic(1000, seed=5, one_year=True, context_rate=2.0), tmp_path_factory.mktemp("c") / "store"
-    )
+def one_year(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(1000, seed=5, one_year=True, context_rate=2.0)
 
 
 @pytest.fixture(scope="module")
