@@ -28,7 +28,7 @@ NAMESPACE = "cocite"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 Notify = Callable[[str], None]
-"""Takes one line for whoever runs the endpoint."""
+"""Takes one line for the operator of the endpoint."""
 
 # Set before Ray starts, for all its processes; what is already set in the environment wins.
 ENVIRONMENT = {
@@ -47,7 +47,7 @@ class Endpoint:
         source: finds newer versions.
         first: the release that is served first.
         temporary: folder of the private Ray that was started for this endpoint; None: it runs on a cluster.
-        notify: takes one line for whoever runs the endpoint.
+        notify: takes one line for the operator of the endpoint.
 
     Example:
         :func:`start` returns a running one::
@@ -153,7 +153,7 @@ def start(
     http = HTTPOptions(
         host=settings.host,
         port=settings.port,
-        # The gateway gives up first and says so in a sentence; this one is for when it cannot.
+        # The gateway gives up first, with a sentence; this limit is for a gateway that hangs.
         request_timeout_s=settings.request_timeout_s + 10,
     )
     endpoint = Endpoint(settings, source, first, temporary, notify)

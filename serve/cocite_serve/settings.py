@@ -24,7 +24,7 @@ from cocite.config import Settings
 Candidates = Annotated[int, Field(ge=1, le=100_000)]
 """Papers of one request."""
 CandidatesOrNone = Annotated[int, Field(ge=0, le=100_000)]
-"""The same where 0 has a meaning of its own."""
+"""Papers, where 0 has a meaning of its own."""
 Requests = Annotated[int, Field(ge=1, le=1_000_000)]
 """Requests that wait, or are worked on, at a time."""
 
@@ -94,7 +94,7 @@ class GatewaySettings(Settings):
     """
 
     replicas: PositiveSmallCount = 1
-    """Processes that speak HTTP."""
+    """Processes that answer HTTP requests."""
     max_ongoing_requests: Requests = 256
     """Requests in one gateway at once, those that wait for a stage included."""
     max_queued_requests: Requests = 256
@@ -175,7 +175,7 @@ class ServeSettings(Settings):
     request_timeout_s: Seconds = 20.0
     """Seconds that one request may take; then it is given up and answered 504."""
     retry_after_s: int = Field(default=1, ge=0, le=86_400)
-    """Seconds after which a refused (429) client is told to try again."""
+    """Seconds after which a refused (429) client may try again: its ``Retry-After``."""
     limits: Limits = Limits()
     gateway: GatewaySettings = GatewaySettings()
     retriever: StageSettings = StageSettings()

@@ -25,7 +25,7 @@ class Watcher:
         source: finds versions and makes releases of them.
         served: the release that is served now.
         rollout: puts another release in its place.
-        notify: takes one line for whoever runs the endpoint.
+        notify: takes one line for the operator of the endpoint.
 
     Example:
         >>> import tempfile

@@ -22,7 +22,7 @@ from cocite_serve.settings import ServeSettings, StageSettings
 
 
 def gateway_application(settings: ServeSettings) -> Application:
-    """The application that speaks HTTP, for ``serve.run`` once stages run."""
+    """The application that answers HTTP requests, for ``serve.run`` once stages run."""
     gateway = serve.deployment(
         Gateway,
         num_replicas=settings.gateway.replicas,

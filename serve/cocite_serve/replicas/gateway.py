@@ -1,4 +1,4 @@
-"""The gateway: the replica that speaks HTTP and calls the two stages of one release.
+"""The gateway: the replica that answers HTTP requests by calling the two stages of one release.
 
 No ``from __future__ import annotations`` here: FastAPI reads the gateway.
 """

@@ -112,7 +112,7 @@ class Retriever:
     """
 
     def __init__(self, release: Release) -> None:
-        # Imported by the replica alone: who starts it, and the gateway, need no models.
+        # Imported by the replica alone: the process that starts it, and the gateway, need no models.
         from cocite.pipeline import components
         from cocite.pipeline.first_stage import FirstStage
         from cocite.retrieval.index.snapshot import IndexSnapshot
