@@ -30,7 +30,7 @@ pytestmark = pytest.mark.integration
 
 CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
 WAIT_S = 600
-OPTIONS = ("--watch", "1", "--set", "request_timeout_s=5", "--set", "gateway.replicas=2")
+OPTIONS = ("--watch", "1", "--set", "request_timeout_s=30", "--set", "gateway.replicas=2")
 
 
 def cross_encoder(folder: Path, seed: int) -> Path:
