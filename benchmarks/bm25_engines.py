@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from cocite.corpus.store import Corpus
-from cocite.retrieval.index.index import paper_texts
+from cocite.retrieval.index.documents import paper_texts
 from cocite.text.gaps import strip_marks
 
 K = 1000

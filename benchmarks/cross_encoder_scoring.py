@@ -39,11 +39,12 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.protocols import Query
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.index import paper_texts
+from cocite.retrieval.index.documents import paper_texts
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.gaps import split_at_gap, strip_marks
-from cocite.text.pairs import PairSettings, paper_text
+from cocite.text.pair_tokenizer import PairSettings
+from cocite.text.paper_text import paper_text
 from cocite.text.queries import context_queries
 from cocite.training.engine.flops import layer_flops
 
@@ -101,11 +102,11 @@ def prepare(corpus: Corpus, tokenizer: Any, count: int) -> Data:
     return Data(query, titles, abstracts)
 
 
-def write_reranker(trunk: Path, folder: Path, data: Data) -> None:
+def write_reranker(backbone: Path, folder: Path, data: Data) -> None:
     """A published reranker's folder whose classifier tells the data's pairs apart."""
-    tokenizer = AutoTokenizer.from_pretrained(trunk)
+    tokenizer = AutoTokenizer.from_pretrained(backbone)
     torch.manual_seed(0)
-    model = BertForSequenceClassification.from_pretrained(trunk, num_labels=1).eval()
+    model = BertForSequenceClassification.from_pretrained(backbone, num_labels=1).eval()
     with torch.inference_mode():
         states = torch.cat(
             [
@@ -144,7 +145,7 @@ def padded_tokens(texts: Sequence[tuple[str, str]], lengths: NDArray[np.int64], 
 
 def needed_flops(model: CrossEncoder, lengths: NDArray[np.int64]) -> float:
     """Without padding, the last layer's output at one token of each pair."""
-    config = model.trunk.config
+    config = model.backbone.config
     size = {"hidden": config.hidden_size, "inner": config.intermediate_size}
     tokens, squares, count = float(lengths.sum()), float((lengths.astype(float) ** 2).sum()), len(lengths)
     last = layer_flops(count, tokens, **size) + (tokens - count) * 4 * config.hidden_size**2
@@ -192,10 +193,10 @@ def compared(found: NDArray[np.float32], exact: NDArray[np.float32]) -> dict[str
 
 def measure(options: argparse.Namespace, corpus: Corpus, scratch: Path) -> dict[str, Any]:
     """All systems, taking turns."""
-    trunk = options.trunk or minilm()
-    data = prepare(corpus, AutoTokenizer.from_pretrained(trunk), options.pairs)
+    backbone = options.backbone or minilm()
+    data = prepare(corpus, AutoTokenizer.from_pretrained(backbone), options.pairs)
     folder = scratch / "reranker"
-    write_reranker(trunk, folder, data)
+    write_reranker(backbone, folder, data)
     model = CrossEncoder.from_pretrained(folder, PAIRS)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     lengths = check_tokens(tokenizer, model, data)
@@ -282,7 +283,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--corpus", type=Path, help="a corpus store")
-    parser.add_argument("--trunk", type=Path, help="a BERT's folder; by default all-MiniLM-L6-v2")
+    parser.add_argument("--backbone", type=Path, help="a BERT's folder; by default all-MiniLM-L6-v2")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)

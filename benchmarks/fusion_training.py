@@ -17,11 +17,13 @@ from cocite.evaluation import tasks
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import Examples, examples
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
-from cocite.systems.learned_fusion.reranker import FusionSettings, train
+from cocite.systems.learned_fusion.examples import FusionExamples, collect_examples
+from cocite.systems.learned_fusion.recipe import FusionSettings
+from cocite.systems.learned_fusion.task import train_trees
 
 METRICS = ("F1@20", "MRR", "R@10", "R@100")
 
@@ -39,7 +41,9 @@ def main() -> None:
     before = FirstStage(index.with_history(tasks.history_before(corpus, "dev")))
     dev = tasks.build(corpus, options.task, "dev", sample=options.train)
     test = tasks.build(corpus, options.task, "test", sample=options.test)
-    data = examples(before, SecondStage(before.index), dev.queries, dev.relevant, depth=depth)
+    data = collect_examples(
+        StagedCandidates(before, SecondStage(before.index), depth=depth), dev.queries, dev.relevant
+    )
     candidates = FirstStage(index).retrieve(test.queries, Options(depth=depth))
 
     def measured(name: str, seconds: float, ranking: object) -> None:
@@ -59,19 +63,19 @@ def main() -> None:
     }
     for name, (part, settings) in plans.items():
         began = time.process_time()
-        fusion = train(part.signals, part.relevant, settings)
+        fusion = train_trees(part.signals, part.relevant, settings)
         seconds = time.process_time() - began
         measured(name, seconds, candidates.ranking.rescored(fusion.scores(candidates.signals)))
 
 
-def thinned(data: Examples, hardest: int, drawn: int) -> Examples:
+def thinned(data: FusionExamples, hardest: int, drawn: int) -> FusionExamples:
     """Fewer candidates of each query: the cited ones, the first of the first stage, and some of the others."""
     priority = np.random.default_rng(0).random(data.relevant.shape)
     priority[:, :hardest] += 2
     priority[data.relevant] += 4
     kept = np.sort(np.argsort(-priority, axis=1)[:, : hardest + drawn], axis=1)
     signals = {name: np.take_along_axis(values, kept, axis=1) for name, values in data.signals.items()}
-    return Examples(signals, np.take_along_axis(data.relevant, kept, axis=1), data.counts, data.papers)
+    return FusionExamples(signals, np.take_along_axis(data.relevant, kept, axis=1), data.counts, data.papers)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,15 @@ from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
-from cocite.systems.mp_bert4cr.hierarchical import Embedding, HierarchicalEncoder, HierarchicalSettings, Layer
-from cocite.systems.mp_bert4cr.reading import Reading
+from cocite.systems.mp_bert4cr.encoder_inputs import EncoderInputs
+from cocite.systems.mp_bert4cr.hierarchical_transformer import (
+    HierarchicalEncoder,
+    HierarchicalSettings,
+    InputEmbedding,
+    TransformerLayer,
+)
 from cocite.text.documents import Documents, bounds
-from cocite.text.pairs import paper_text
+from cocite.text.paper_text import paper_text
 from cocite.text.sentence_texts import SentenceReader
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
@@ -67,7 +72,9 @@ class Padded(nn.Module):
         return found
 
 
-def _through(embedding: Embedding, encoder: nn.TransformerEncoder, states: Tensor, mask: Tensor) -> Tensor:
+def _through(
+    embedding: InputEmbedding, encoder: nn.TransformerEncoder, states: Tensor, mask: Tensor
+) -> Tensor:
     entering = embedding(states, torch.arange(mask.shape[1]))
     found: Tensor = encoder(entering, src_key_padding_mask=~mask)
     return found
@@ -77,7 +84,7 @@ def _encoder(layers: nn.ModuleList) -> nn.TransformerEncoder:
     """torch's encoder with the weights of ours."""
     made: list[nn.TransformerEncoderLayer] = []
     for layer in layers:
-        assert isinstance(layer, Layer)
+        assert isinstance(layer, TransformerLayer)
         s = layer.settings
         theirs = nn.TransformerEncoderLayer(
             s.hidden, s.heads, s.inner, dropout=0.0, batch_first=True, norm_first=s.norm == "pre"
@@ -112,7 +119,7 @@ def real(corpus: Corpus, count: int, tokens: int) -> Documents:
     ]
     reader = SentenceReader(train_wordpiece(lambda: texts, VOCABULARY), tokens)
     settings = DynamicContextSettings(abstract=6, body=2)
-    return Reading(reader, settings, title=True, sentences=8).papers(corpus, rows)
+    return EncoderInputs(reader, settings, title=True, sentences=8).papers(corpus, rows)
 
 
 def synthetic(count: int, tokens: int) -> Documents:

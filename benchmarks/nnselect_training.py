@@ -11,7 +11,6 @@ import argparse
 import json
 import tempfile
 import time
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +19,41 @@ import torch
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask
+from cocite.systems.citeomatic.nnselect_base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect_task import nnselect_task
 from cocite.text.fields import FieldEncoder
-from cocite.training.loop import optimizers_for
+from cocite.training.engine.batches import EpochPlan
+from cocite.training.engine.optimizers import make_optimizers
+from cocite.training.engine.task import ContrastiveTask
+from cocite.training.engine.world import World
 from cocite.training.periods import Periods, PeriodSettings
 
 RESULTS = Path(__file__).parent / "results" / "nnselect_training.json"
 
 
-def measure(task: NNSelectTask, steps: int, *, lazy: bool) -> dict[str, float]:
+def measure(task: NNSelectTask, steps: int, *, sparse: bool) -> dict[str, float]:
     """Mean CPU seconds of drawing, loss, gradient and update over some steps."""
-    task.model.words.lazy = lazy
-    tables = [task.model.words.magnitude, task.model.words.direction] if lazy else []
-    optimizers = optimizers_for(task.model, 0.01, sparse=tables)
+    task.model.words.sparse = sparse
+    groups = task.parameter_groups() if sparse else ()
+    optimizers = make_optimizers(task.model, task.recipe.training.optimizer, groups)
     parts = dict.fromkeys(("draw", "loss", "gradient", "update"), 0.0)
-    batches = iter(task.batches(1))
-    next(batches)  # neighbours are found before the first
+    task.refresh(task.model, World(), 0)  # neighbours are found before the first step
+    plan = EpochPlan(task.lengths(0), task.recipe.training, 0, ordered=True)
     clock = time.process_time
-    count = 0
-    start = clock()
-    for batch in islice(batches, steps):
+    steps = min(steps, plan.steps)
+    for step in range(steps):
+        start = clock()
+        examples = plan.examples(step)
+        batch = task.collate(examples, 0)
         parts["draw"] += clock() - start
         for optimizer in optimizers:
             optimizer.zero_grad(set_to_none=True)
         start = clock()
-        loss = task.loss(batch)
+        if isinstance(task, ContrastiveTask):
+            loss = task.contrast(task.embed(task.model, batch).vectors, [examples], 0).mean()
+        else:
+            loss = task.loss(task.model, batch).mean()
         parts["loss"] += clock() - start
         start = clock()
         torch.autograd.backward(loss)
@@ -53,9 +62,7 @@ def measure(task: NNSelectTask, steps: int, *, lazy: bool) -> dict[str, float]:
         for optimizer in optimizers:
             optimizer.step()
         parts["update"] += clock() - start
-        count += 1
-        start = clock()
-    return {name: seconds / max(count, 1) for name, seconds in parts.items()}
+    return {name: seconds / max(steps, 1) for name, seconds in parts.items()}
 
 
 def main() -> None:
@@ -83,9 +90,14 @@ def main() -> None:
         }
         for objective, batch in (("in_batch", 1024), ("paper", 1024)):
             for lazy in (True, False):
-                settings = {"objective": objective, "batch": batch, "word_dropout": 0.3}
-                task = NNSelectTask(NNSelectRecipe.parse({"objective": settings}), periods, fields)
-                parts = measure(task, options.steps, lazy=lazy)
+                recipe = NNSelectRecipe.parse(
+                    {
+                        "objective": {"objective": objective, "word_dropout": 0.3},
+                        "training": {"batch": batch},
+                    }
+                )
+                task = nnselect_task(recipe, periods, fields)
+                parts = measure(task, options.steps, sparse=lazy)
                 rate = batch / sum(parts.values())
                 row = {"objective": objective, "lazy": lazy, **parts, "examples_per_cpu_s": rate}
                 result["steps"].append(row)

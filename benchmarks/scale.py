@@ -150,7 +150,7 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     steps = []
     if not (model / "nnselect").is_dir():
         step("small corpus", *cocite("corpus", "synth", "--papers", TRAINED_ON, "--to", small, "--replace"))
-        settings = ("model.dimension=64", "loop.epochs=2")
+        settings = ("model.dimension=64", "training.epochs=2")
         train = ("train", "nnselect", *settings, "--corpus", small, "--to", model, "--no-track")
         step("train NNSelect", *cocite(*train))
     if not corpus.is_dir():

@@ -27,7 +27,7 @@ import numpy as np
 
 from cocite.cli.console import table
 from cocite.corpus.store import Corpus
-from cocite.retrieval.index.versions import Versions
+from cocite.retrieval.index.versions import VersionedFolder
 
 WARM_UP = 20
 START_S = 300
@@ -76,7 +76,7 @@ def main() -> None:
 
 def requests(index: Path, count: int) -> dict[str, list[dict[str, Any]]]:
     """Bodies of requests: contexts of the corpus, and its papers' titles and abstracts."""
-    corpus = Corpus.open(Versions(index).folder(Versions(index).current()) / "corpus")
+    corpus = Corpus.open(VersionedFolder(index).folder(VersionedFolder(index).current()) / "corpus")
     draw = np.random.default_rng(0)
     papers = draw.integers(len(corpus), size=count)
     bodies = {

@@ -4,7 +4,7 @@
 
 Weights are random: time and rounding do not depend on what they say. Needs torch, transformers and cocite alone.
 Rows: every pair of 512 tokens (padding has nothing to give away), then real lengths; packed by cocite in bf16, and the
-trunk's own forward over pairs padded to the longest in bf16. The FLOPs are those of the packed form, which reads the
+backbone's own forward over pairs padded to the longest in bf16. The FLOPs are those of the packed form, which reads the
 last layer at one token: so a row's share of the limit is of what has to be computed, not of what was.
 """
 
@@ -20,7 +20,7 @@ from transformers import BertConfig, BertModel
 
 from benchmarks.gpu import bench
 from cocite.nn import packed_bert
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 from cocite.training.engine.flops import layer_flops
 
 AIM_MS = 40.0
@@ -49,10 +49,12 @@ def flops(config: Any, lengths: NDArray[np.int64]) -> float:
     return (config.num_hidden_layers - 1) * full + last
 
 
-def padded(trunk: Any, batch: PairBatch) -> Tensor:
-    """(b, d) first states by the trunk's own forward."""
+def padded(backbone: Any, batch: PairBatch) -> Tensor:
+    """(b, d) first states by the backbone's own forward."""
     ids, types, mask = batch.padded(0)
-    states: Tensor = trunk(input_ids=ids, token_type_ids=types, attention_mask=mask.long()).last_hidden_state
+    states: Tensor = backbone(
+        input_ids=ids, token_type_ids=types, attention_mask=mask.long()
+    ).last_hidden_state
     return states[:, 0]
 
 
@@ -73,9 +75,9 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     torch.manual_seed(0)
     small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
     config = BertConfig(**(small if options.small else {}))
-    trunk = BertModel(config, add_pooling_layer=False).to(device).eval()
+    backbone = BertModel(config, add_pooling_layer=False).to(device).eval()
     half = BertModel(config, add_pooling_layer=False).to(device, torch.bfloat16).eval()
-    half.load_state_dict({name: value.bfloat16() for name, value in trunk.state_dict().items()})
+    half.load_state_dict({name: value.bfloat16() for name, value in backbone.state_dict().items()})
     head = torch.randn(config.hidden_size, device=device) / config.hidden_size**0.5
     rng = np.random.default_rng(0)
     pairs, longest = (8, 64) if options.small else (options.pairs, 512)
@@ -87,13 +89,13 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     }.items():
         batch = random_pairs(lengths, config.vocab_size, rng).to(device)
         with torch.inference_mode():
-            exact = packed_bert.first_states(trunk, batch)
+            exact = packed_bert.first_states(backbone, batch)
             forms = {
-                "packed fp32": lambda b=batch: packed_bert.first_states(trunk, b),
+                "packed fp32": lambda b=batch: packed_bert.first_states(backbone, b),
                 "packed bf16": lambda b=batch: packed_bert.first_states(half, b),
                 "padded bf16": lambda b=batch: padded(half, b),
             }
-            torch.testing.assert_close(exact, padded(trunk, batch), atol=2e-4, rtol=1e-3)
+            torch.testing.assert_close(exact, padded(backbone, batch), atol=2e-4, rtol=1e-3)
             for form, work in forms.items():
                 taken = bench.seconds(work, device, options.repeats)
                 rows.append(
@@ -107,7 +109,7 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
                         **agreement(work(), exact, head),
                     }
                 )
-    facts = {"pairs": pairs, "parameters": sum(p.numel() for p in trunk.parameters())}
+    facts = {"pairs": pairs, "parameters": sum(p.numel() for p in backbone.parameters())}
     facts |= {f"{key} limit, TFLOP/s": value / 1e12 for key, value in limit.items()}
     if not options.small:
         facts["aim"] = f"packed bf16, {longest} tokens each: {AIM_MS:g} ms on an H200"

@@ -21,7 +21,7 @@ from transformers import BertConfig, BertModel
 from benchmarks.gpu import bench
 from benchmarks.gpu.cross_encoder import flops, random_pairs
 from cocite.nn import packed_bert
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 from cocite.training.engine.loop import train
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
@@ -32,21 +32,21 @@ class Scorer(nn.Module):
 
     def __init__(self, config: Any) -> None:
         super().__init__()
-        self.trunk = BertModel(config, add_pooling_layer=False)
+        self.backbone = BertModel(config, add_pooling_layer=False)
         self.head = nn.Linear(config.hidden_size, 1)
 
     def forward(self, batch: PairBatch) -> Tensor:
         """(b,) logits."""
-        scores: Tensor = self.head(packed_bert.first_states(self.trunk, batch))
+        scores: Tensor = self.head(packed_bert.first_states(self.backbone, batch))
         return scores.squeeze(1)
 
     def gradient_checkpointing_enable(self) -> None:
-        """Of the trunk."""
-        self.trunk.gradient_checkpointing_enable()
+        """Of the backbone."""
+        self.backbone.gradient_checkpointing_enable()
 
 
 class RandomPairs:
-    """A :class:`~cocite.training.engine.task.Task` over random pairs; an example is a pair."""
+    """A :class:`~cocite.training.engine.task.TrainTask` over random pairs; an example is a pair."""
 
     metric = "fit"
 

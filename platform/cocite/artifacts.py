@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.atomic_files import sync, write_atomic
-from cocite.destinations import check_artifact_destination, check_vacant
+from cocite.destinations import check_artifact_destination, check_output_empty
 from cocite.errors import IntegrityError
 from cocite.manifests import MANIFEST, RESTORE, Manifest, manifest_text, read_error, read_manifest
 from cocite.temporary import temporary_beside
@@ -91,7 +91,7 @@ def _put(temporary: Path, destination: Path, replace: bool) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise
-        check_vacant(destination, replace)
+        check_output_empty(destination, replace)
         exchange(temporary, destination)
 
 

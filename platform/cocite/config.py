@@ -61,6 +61,11 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @classmethod
+    def with_present_keys(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The data with keys of earlier versions under their present names, where the class has any."""
+        return data
+
+    @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
         """Read a YAML file and apply ``key.path=value`` overrides (values are parsed as YAML)."""
         return cls.parse(read_yaml(Path(path)), where=Path(path), overrides=overrides)
@@ -100,6 +105,7 @@ class Settings(BaseModel):
                 for key, value in (values or {}).items()
             }
             source, data = replace(source, overrides=named), result
+        data = cls.with_present_keys(data)
         try:
             return cls.model_validate(data, context=source)
         except ValidationError as error:

@@ -49,11 +49,11 @@ def check_artifact_destination(destination: Path, *, replace: bool = False) -> N
     Raises:
         InputError: it holds what may not be overwritten, a file is above it, or it lies in an artifact.
     """
-    check_vacant(destination, replace)
+    check_output_empty(destination, replace)
     _check_parents(destination)
 
 
-def check_vacant(destination: Path, replace: bool) -> None:
+def check_output_empty(destination: Path, replace: bool) -> None:
     """Refuse a folder that is not empty, unless it is an artifact that may be replaced."""
     if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
         return

@@ -1,4 +1,4 @@
-"""Lock files: one process at a time writes into a folder, and the others are told which process that is.
+"""Lock files: one process at a time writes into a folder, and the others get an error that names that process.
 
 Locks are ``flock``: they end with their process, however it ends. A lock file names its holder and is removed when the
 lock is released.
@@ -36,10 +36,21 @@ def locked(path: Path, *, folder: Path | str | None = None, wait: bool = False) 
         BusyError: another process holds it, and ``wait`` is off.
         InputError: something that is no folder stands where the lock file's folder should be.
         OSError: the folder cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with locked(Path(folder, ".lock")):
+        ...         try:
+        ...             with locked(Path(folder, ".lock"), folder="model"):
+        ...                 pass
+        ...         except BusyError as error:
+        ...             print(error.where, error.hint)
+        model wait until it ends, or name another folder
     """
     where = str(folder if folder is not None else path.parent)
     is_new = not path.parent.exists()
-    with _held(path, where, wait) as file:
+    with _open_locked(path, where, wait) as file:
         try:
             file.truncate(0)
             file.write(f"{os.getpid()} {socket.gethostname()}\n")
@@ -84,8 +95,11 @@ def locked_for_writing(
 
 
 @contextmanager
-def _held(path: Path, where: str, wait: bool) -> Iterator[IO[str]]:
-    """The open lock file, held. One that its holder removed meanwhile protects nothing, so it is opened again."""
+def _open_locked(path: Path, where: str, wait: bool) -> Iterator[IO[str]]:
+    """Open and lock a file while the block runs.
+
+    A file that its holder removed between the two steps protects nothing, so the new one is opened.
+    """
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +130,7 @@ def _is_same(file: IO[str], path: Path) -> bool:
 
 
 def _holder(file: IO[str]) -> str:
-    """Who holds a lock, by process id, and by machine where that is another."""
+    """The process that holds a lock, by its id, and by its machine where that is another."""
     file.seek(0)
     number, _, machine = file.read().strip().partition(" ")
     if not number:

@@ -1,4 +1,4 @@
-"""What every part is written against: a query, a ranking, a retriever, a reranker.
+"""The types that all parts of the library share: query, ranking, retriever, encoder, reranker.
 
 Papers are named by their *row* in the corpus store (int32); ids appear only at the edges.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,24 @@ if TYPE_CHECKING:
     from cocite.corpus.store import Corpus
 
 NO_ROW = -1
-"""Stands where there is no paper: in a query from outside the corpus, and as padding of a ranking."""
+"""The row of no paper: of a query from outside the corpus, and of a ranking's padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a recommendation is asked for.
+    """A manuscript, or a gap in one, that papers are to be recommended for.
 
     A *local* query has a ``context`` (text around a gap that reads ``TARGETCIT`` or ``[CIT]``); a *global* one has
     only a title and abstract. ``paper`` is the manuscript's row when it is in the corpus: it is never a candidate
     for itself and its own links and contexts never vote. ``candidates_until`` is the latest year of a candidate, None
-    for any; a paper of unknown year stays a candidate, for nobody knows that it is later.
+    for any; a paper of unknown year stays a candidate, because it may be early enough.
+
+    Example:
+        >>> gap = Query("gap-1", context="Attention was proposed by [CIT].", title="A survey", year=2020)
+        >>> gap.is_local, Query("whole", title="A survey").is_local
+        (True, False)
+        >>> gap.older_candidates().candidates_until
+        2020
     """
 
     id: str
@@ -61,6 +68,14 @@ class Ranking:
     Attributes:
         rows: (Q, k) int32 paper rows, padded with ``NO_ROW``.
         scores: (Q, k) float32, padded with ``-inf``.
+
+    Example:
+        >>> ranking = Ranking.best(np.array([[0.1, 0.9, 0.5, -np.inf]], np.float32), k=4)
+        >>> ranking.rows.tolist()
+        [[1, 2, 0, -1]]
+        >>> reranked = ranking.top(2).rescored(np.array([[0.3, 0.7]], np.float32))
+        >>> reranked.followed_by(ranking.after(2)).rows.tolist()
+        [[2, 1, 0, -1]]
     """
 
     rows: NDArray[np.int32]
@@ -78,11 +93,27 @@ class Ranking:
         """The first ``k`` columns."""
         return Ranking(self.rows[:, :k], self.scores[:, :k])
 
+    def after(self, k: int) -> Ranking:
+        """The columns behind the first ``k``."""
+        return Ranking(self.rows[:, k:], self.scores[:, k:])
+
+    def followed_by(self, tail: Ranking) -> Ranking:
+        """These candidates, and behind them those of a tail in its own order.
+
+        The tail's scores are shifted below the lowest score here (see :func:`shift_below`), so that the result is
+        sorted by score as a run has to be.
+        """
+        scores = np.where(tail.rows == NO_ROW, -np.inf, tail.scores)
+        return Ranking(
+            np.concatenate([self.rows, tail.rows], axis=1),
+            np.concatenate([self.scores, shift_below(scores, self.scores)], axis=1),
+        )
+
     def rescored(self, scores: NDArray[np.float32]) -> Ranking:
         """The same candidates in the order of new scores, (Q, k); ties keep their present order.
 
         Raises:
-            ValueError: a candidate's score is not a number. Padding's may be anything.
+            ValueError: a candidate's score is not a number. The scores of padding are ignored.
         """
         scores = np.where(self.rows == NO_ROW, -np.inf, scores).astype(np.float32)
         _refuse_nan(scores)
@@ -103,13 +134,13 @@ class Ranking:
         count = scores.shape[1]
         k = min(k, count)
         if 0 < k < count:
-            # A tie at the cut must be settled by row: take everything at or above the k-th score, then sort.
+            # The lower row wins a tie at the cut, so everything at or above the k-th score is taken, then sorted.
             kth = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
             rows = np.full((len(scores), k), NO_ROW, np.int32)
             values = np.full((len(scores), k), -np.inf, np.float32)
             for i, row_scores in enumerate(scores):
-                chosen = np.flatnonzero(row_scores >= kth[i])
-                order = chosen[np.argsort(-row_scores[chosen], kind="stable")][:k]
+                contenders = np.flatnonzero(row_scores >= kth[i])
+                order = contenders[np.argsort(-row_scores[contenders], kind="stable")][:k]
                 rows[i], values[i] = order, row_scores[order]
         else:
             rows = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int32)
@@ -118,23 +149,45 @@ class Ranking:
         return Ranking(rows, values)
 
 
+def shift_below(scores: NDArray[np.float32], head: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Shift each query's scores (Q, t) so that the greatest is 1 below the least of its head's (Q, h).
+
+    Scores that are not finite mark padding: they stay, and those of the head do not count. A query with nothing but
+    padding on either side keeps its scores.
+
+    Example:
+        >>> shift_below(np.array([[8.0, 7.5]], np.float32), np.array([[0.75, 0.25]], np.float32)).tolist()
+        [[-0.75, -1.25]]
+    """
+    lowest = np.where(np.isfinite(head), head, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    highest = np.where(np.isfinite(scores), scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    both = np.isfinite(lowest) & np.isfinite(highest)
+    lowest, highest = np.where(both, lowest, 0), np.where(both, highest, 0)
+    return np.where(both, lowest - 1 + (scores - highest), scores).astype(np.float32)
+
+
 def _refuse_nan(scores: NDArray[np.float32]) -> None:
-    """NaN sorts last in silence: a defect of whoever scored must be heard instead."""
+    """Refuse NaN, which would sort last without an error and so hide a defect of the scorer."""
     broken = np.isnan(scores).any(axis=1)
     if broken.any():
         raise ValueError(f"a score of query {int(broken.argmax())} in the batch is not a number")
 
 
 def require_finite(values: NDArray[np.floating[Any]], part: str, what: str) -> None:
-    """Refuse vectors or scores that hold NaN or an infinity: in a ranking they would be lost without a word.
+    """Refuse vectors or scores that hold NaN or an infinity, which a ranking would sort without an error.
 
     Args:
         values: of any shape.
-        part: the part of the model that made them.
+        part: the part of the model that computed them.
         what: what they are, in the plural.
 
     Raises:
         IntegrityError: one is not finite.
+
+    Example:
+        >>> require_finite(np.array([0.5, np.nan]), "nnrank", "scores")
+        Traceback (most recent call last):
+        cocite.errors.IntegrityError: nnrank: scores are not finite numbers ...
     """
     if not np.isfinite(values).all():
         raise IntegrityError(
@@ -146,11 +199,20 @@ def require_finite(values: NDArray[np.floating[Any]], part: str, what: str) -> N
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Cheap and wide: finds candidates among all papers."""
+    """Finds candidates among all papers: cheap for each paper, and so applied to every one.
+
+    Example:
+        >>> class Newest:
+        ...     name = "newest"
+        ...     def search(self, queries: Sequence[Query], k: int) -> Ranking:
+        ...         return Ranking.best(np.tile(np.arange(5, dtype=np.float32), (len(queries), 1)), k)
+        >>> isinstance(Newest(), Retriever), Newest().search([Query("q")], 2).rows.tolist()
+        (True, [[4, 3]])
+    """
 
     @property
     def name(self) -> str:
-        """What it is called in tables and options."""
+        """The name in tables and options."""
         ...
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
@@ -160,11 +222,22 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Puts papers and queries into one space, where the inner product of unit vectors says how near they are."""
+    """Maps papers and queries into one space, where the inner product of unit vectors is their similarity.
+
+    Example:
+        >>> class Years:
+        ...     name, id, dimension = "years", "1f2e", 2
+        ...     def encode_papers(self, corpus, rows):
+        ...         return np.ones((len(rows), 2), np.float32) / np.sqrt(2)
+        ...     def encode_queries(self, queries):
+        ...         return np.eye(len(queries), 2, dtype=np.float32)
+        >>> isinstance(Years(), Encoder), isinstance(Years(), ManuscriptEncoder)
+        (True, False)
+    """
 
     @property
     def name(self) -> str:
-        """What its vectors are called in an index, and its similarity among the signals."""
+        """The name of its vectors in an index, and of its similarity among the signals."""
         ...
 
     @property
@@ -188,7 +261,19 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class ManuscriptEncoder(Encoder, Protocol):
-    """An encoder for which a local query has a second vector: the manuscript's beside the context's."""
+    """An encoder for which a local query has a second vector: the manuscript's beside the context's.
+
+    Example:
+        >>> class Ones:
+        ...     name, id, dimension = "ones", "1f2e", 1
+        ...     def encode_papers(self, corpus, rows):
+        ...         return np.ones((len(rows), 1), np.float32)
+        ...     def encode_queries(self, queries):
+        ...         return np.ones((len(queries), 1), np.float32)
+        ...     encode_manuscripts = encode_queries
+        >>> isinstance(Ones(), ManuscriptEncoder), isinstance(Ones(), BodyReader)
+        (True, False)
+    """
 
     def encode_manuscripts(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of the queries' titles and abstracts, as papers are encoded."""
@@ -197,7 +282,20 @@ class ManuscriptEncoder(Encoder, Protocol):
 
 @runtime_checkable
 class BodyReader(Encoder, Protocol):
-    """An encoder that reads, of a manuscript in a corpus, what stands before the gap."""
+    """An encoder that reads the text before the gap of a manuscript in a corpus.
+
+    Example:
+        >>> class Ones:
+        ...     name, id, dimension = "ones", "1f2e", 1
+        ...     def encode_papers(self, corpus, rows):
+        ...         return np.ones((len(rows), 1), np.float32)
+        ...     def encode_queries(self, queries):
+        ...         return np.ones((len(queries), 1), np.float32)
+        ...     def reading(self, corpus):
+        ...         return self
+        >>> isinstance(Ones(), BodyReader)
+        True
+    """
 
     def reading(self, corpus: Corpus) -> Encoder:
         """The same encoder for queries whose ``paper`` is a row of this corpus."""
@@ -206,52 +304,23 @@ class BodyReader(Encoder, Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Costly and narrow: scores the candidates a retriever found."""
+    """Scores the candidates of a retriever: costly for each paper, and so applied to few.
+
+    Example:
+        >>> class LowerRowsFirst:
+        ...     name = "lower-rows-first"
+        ...     def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
+        ...         return -candidates.rows.astype(np.float32)
+        >>> candidates = Ranking(np.array([[7, 2, 5]], np.int32), np.zeros((1, 3), np.float32))
+        >>> candidates.rescored(LowerRowsFirst().score([Query("q")], candidates)).rows.tolist()
+        [[2, 5, 7]]
+    """
 
     @property
     def name(self) -> str:
-        """What it is called in tables and options."""
+        """The name in tables and options."""
         ...
 
     def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
         """Scores (Q, k) of the candidates; the value at padding is ignored."""
         ...
-
-
-class SharedWord(NamedTuple):
-    """A word that query and paper share."""
-
-    word: str
-    weight: float
-    """How much the word says: higher is rarer and more telling."""
-
-
-class CitingPaper(NamedTuple):
-    """A paper of the corpus that cites the recommended one."""
-
-    id: str
-    title: str
-    year: int | None
-    """None: unknown."""
-
-
-class CitingSentence(NamedTuple):
-    """A sentence that cited the recommended paper, and the paper it stands in."""
-
-    sentence: str
-    id: str
-    title: str
-    year: int | None
-    """None: unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Why a paper is recommended, in terms an author can check. The endpoint's answers have the same fields."""
-
-    shared_words: tuple[SharedWord, ...] = ()
-    """Words that query and paper share, heaviest first."""
-    cited_by: tuple[CitingPaper, ...] = ()
-    """The query's neighbours that cite the paper, nearest first."""
-    sentences: tuple[CitingSentence, ...] = ()
-    """Historical contexts like the query's that cite the paper, nearest first."""

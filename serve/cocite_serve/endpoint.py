@@ -19,7 +19,7 @@ from typing import Any
 
 from cocite.errors import CociteError, InputError
 from cocite.ray_start import check_address, ray_errors, start_patiently
-from cocite_serve.release import PinnedRelease, Release, ReleaseSource
+from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.rollout import Rollout
 from cocite_serve.settings import ServeSettings
 from cocite_serve.watcher import LOG, Watcher
@@ -64,7 +64,7 @@ class Endpoint:
         self,
         settings: ServeSettings,
         source: ReleaseSource,
-        first: PinnedRelease,
+        first: LockedRelease,
         temporary: Path | None,
         notify: Notify,
     ) -> None:
@@ -98,7 +98,7 @@ class Endpoint:
             if self._temporary is not None:
                 ray.shutdown()
                 _remove(self._temporary)
-            self._watcher.served.unpin()
+            self._watcher.served.unlock()
 
     def begin(self) -> None:
         """Load the first release, and look for newer versions from then on."""
@@ -129,17 +129,17 @@ def start(
         InputError: the port is taken, or model and index do not fit.
         CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
-    from cocite.pipeline.components import left_out_notes  # imports models: only where one starts
+    from cocite.pipeline.components import exclusion_notes  # imports models: only where one starts
 
     _require_port(settings)
     if address is not None:
         check_address(address)
     source = ReleaseSource(settings)
-    first = source.pin(source.newest())  # a missing file is an error before Ray is started
+    first = source.lock(source.newest())  # a missing file is an error before Ray is started
     first.release.check()
     if (cold := first.release.cold_history_warning()) is not None:
         notify(f"cocite: warning: {cold}")
-    for note in left_out_notes(first.release.model):
+    for note in exclusion_notes(first.release.model):
         notify(f"cocite: warning: {note}")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)

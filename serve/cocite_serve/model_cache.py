@@ -11,14 +11,14 @@ import uuid
 from pathlib import Path
 
 from cocite.errors import BusyError, CociteError, IntegrityError
-from cocite.retrieval.index.versions import Pin, Versions
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite_mlflow.connection import tracking_uri
 from cocite_mlflow.references import ModelReference, ModelVersion
 from cocite_mlflow.registry import ModelRegistry, verify_model
 from cocite_serve.settings import RegistrySettings
 
 KEEP = 3
-"""Versions of a model that stay in the cache; those that are pinned stay besides."""
+"""Versions of a model that stay in the cache; those that are locked stay besides."""
 
 
 class ModelCache:
@@ -39,7 +39,7 @@ class ModelCache:
         ...     _ = register_model(Path(folder, "model"), "ranker", "champion", tracking=tracking)
         ...     cache = ModelCache(RegistrySettings(folder=folder, cache=Path(folder, "cache")))
         ...     version = cache.resolve(ModelReference.parse("models:/ranker@champion"))
-        ...     copy, pin = cache.fetch(version)
+        ...     copy, lock = cache.fetch(version)
         ...     print(version, (copy / "nnselect" / "weights.txt").read_text())
         ranker version 1 (@champion) 0.5
     """
@@ -59,8 +59,8 @@ class ModelCache:
         """
         return self.registry.resolve(reference)
 
-    def fetch(self, version: ModelVersion) -> tuple[Path, Pin]:
-        """A version's model folder on this machine, every file of it verified; it stays until the pin is released.
+    def fetch(self, version: ModelVersion) -> tuple[Path, VersionLock]:
+        """A version's model folder on this machine, every file of it verified; it stays until the lock is released.
 
         Raises:
             IntegrityError: the folder is not what was registered.
@@ -70,27 +70,27 @@ class ModelCache:
         tags = self.registry.artifact_tags(version)
         # A name that was deleted and given again, or that another store has too, is another model.
         key = hashlib.sha256(self.registry.identity(version).encode()).hexdigest()[:12]
-        versions = Versions(self.settings.cache.expanduser().resolve() / f"{version.name[:80]}-{key}")
+        versions = VersionedFolder(self.settings.cache.expanduser().resolve() / f"{version.name[:80]}-{key}")
         label = f"{version.version:06d}"
         folder = versions.folder(label)
         if folder.is_dir():
-            _, pin = versions.pin(label)
+            _, lock = versions.lock(label)
             try:
                 verify_model(folder, tags, version.reference)
                 _require_members(folder, version)
             except CociteError:
-                pin.release()  # damaged since: fetched again
+                lock.release()  # damaged since: fetched again
             else:
-                return folder, pin
+                return folder, lock
         try:
             with versions.writing():
                 self._download(version, folder)
                 versions.publish(label)
-                _, pin = versions.pin(label)
-                versions.collect(KEEP)
+                _, lock = versions.lock(label)
+                versions.delete_old(KEEP)
         except BusyError as error:
             raise BusyError("another process fetches this model", where=str(version.reference)) from error
-        return folder, pin
+        return folder, lock
 
     def _download(self, version: ModelVersion, folder: Path) -> None:
         """Put a verified copy of a version at ``folder``, or nothing."""
@@ -110,7 +110,7 @@ def _require_members(folder: Path, version: ModelVersion) -> None:
     from cocite.pipeline import components
 
     try:
-        components.check(folder)
+        components.list_components(folder)
     except CociteError as error:
         text = f"the registered model cannot be used: it {error.message}"
         raise IntegrityError(text, where=str(version.reference), hint="register it again") from error

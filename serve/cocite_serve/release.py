@@ -12,7 +12,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import read_manifest
-from cocite.retrieval.index.versions import Pin, Versions
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite.verification import open_verified_once
 from cocite_mlflow.references import ModelReference, ModelVersion
 from cocite_serve.model_cache import ModelCache
@@ -61,7 +61,7 @@ class Release:
 
     def cold_history_warning(self) -> InputError | None:
         """A warning where the snapshot knows of no citation: recommendations then rest on texts alone."""
-        folder = Versions(self.index).folder(self.index_version)
+        folder = VersionedFolder(self.index).folder(self.index_version)
         history = History(Corpus.open(folder / "corpus"), load_array(folder / "history.npy"))
         hint = "build the index again without --known-until and --before-split, or with a later year or split"
         return cold_history(history, "whose links the index knows", hint)
@@ -114,25 +114,25 @@ class Target:
 
 
 @dataclass(frozen=True)
-class PinnedRelease:
-    """A release whose files are not deleted until it is unpinned.
+class LockedRelease:
+    """A release whose files are not deleted until it is unlocked.
 
     Attributes:
         release: the model over the index.
-        pins: of the snapshot, and of the model's copy in the cache.
+        locks: of the snapshot, and of the model's copy in the cache.
 
     Example:
         >>> release = Release(None, Path("index"), "000001")
-        >>> PinnedRelease(release, pins=(Pin(None),)).unpin()
+        >>> LockedRelease(release, locks=(VersionLock(None),)).unlock()
     """
 
     release: Release
-    pins: tuple[Pin, ...]
+    locks: tuple[VersionLock, ...]
 
-    def unpin(self) -> None:
+    def unlock(self) -> None:
         """Allow the snapshot and the model's copy to be deleted."""
-        for pin in self.pins:
-            pin.release()
+        for lock in self.locks:
+            lock.release()
 
 
 class ReleaseSource:
@@ -149,7 +149,7 @@ class ReleaseSource:
         ...     _ = IndexSnapshot.create(starter_corpus(), folder)
         ...     source = ReleaseSource(ServeSettings(index=folder))
         ...     print(source.newest())
-        ...     print(source.pin(source.newest()).release)
+        ...     print(source.lock(source.newest()).release)
         Target(model=None, index='000001')
         no model over index 000001
     """
@@ -172,29 +172,29 @@ class ReleaseSource:
         Raises:
             CociteError: there is no such model or index, or the registry cannot be read.
         """
-        index = self.settings.index_version or Versions(self.settings.index).current()
+        index = self.settings.index_version or VersionedFolder(self.settings.index).current()
         return Target(None if self.reference is None else self.cache.resolve(self.reference), index)
 
-    def pin(self, target: Target) -> PinnedRelease:
-        """Fetch what is missing, pin it, and verify it, before any replica begins to load it.
+    def lock(self, target: Target) -> LockedRelease:
+        """Fetch what is missing, lock it, and verify it, before any replica begins to load it.
 
         Raises:
             IntegrityError: a file of the model or of the snapshot is damaged.
             CociteError: there is no such model or snapshot, or the registry cannot be read.
         """
-        version, index_pin = Versions(self.settings.index).pin(target.index)
+        version, index_lock = VersionedFolder(self.settings.index).lock(target.index)
         index = self.settings.index.resolve()
-        open_verified_once(Versions(index).folder(version), kind="index")
+        open_verified_once(VersionedFolder(index).folder(version), kind="index")
         if target.model is not None:
-            folder, model_pin = self.cache.fetch(target.model)
-            return PinnedRelease(Release(folder, index, version, target.model), (index_pin, model_pin))
+            folder, model_lock = self.cache.fetch(target.model)
+            return LockedRelease(Release(folder, index, version, target.model), (index_lock, model_lock))
         model = self.settings.model
         if model is not None:
             from cocite.pipeline import components
 
             components.verify(model)
             model = model.resolve()
-        return PinnedRelease(Release(model, index, version), (index_pin,))
+        return LockedRelease(Release(model, index, version), (index_lock,))
 
 
 def _encoder_ids(model: Path | None) -> dict[str, str]:
@@ -215,4 +215,4 @@ def _vector_ids(release: Release) -> dict[str, str]:
 
 def _index_meta(release: Release) -> dict[str, Any]:
     """The metadata in the manifest of a release's snapshot."""
-    return read_manifest(Versions(release.index).folder(release.index_version)).meta
+    return read_manifest(VersionedFolder(release.index).folder(release.index_version)).meta

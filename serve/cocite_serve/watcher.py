@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from cocite.errors import CociteError, InputError, IntegrityError
-from cocite_serve.release import PinnedRelease, ReleaseSource, Target
+from cocite_serve.release import LockedRelease, ReleaseSource, Target
 from cocite_serve.rollout import Rollout, RolloutError
 
 LOG = logging.getLogger("cocite.serve")
@@ -40,7 +40,7 @@ class Watcher:
         ...     _ = IndexSnapshot.create(starter_corpus(), folder)
         ...     settings = ServeSettings(index=folder)
         ...     source = ReleaseSource(settings)
-        ...     watcher = Watcher(source, source.pin(source.newest()), NoRay(settings), print)
+        ...     watcher = Watcher(source, source.lock(source.newest()), NoRay(settings), print)
         ...     _ = IndexSnapshot.remove(Path(folder), ["kessler1963coupling"])
         ...     watcher.look()
         Serving no model over index 000002 now.
@@ -49,7 +49,7 @@ class Watcher:
     def __init__(
         self,
         source: ReleaseSource,
-        served: PinnedRelease,
+        served: LockedRelease,
         rollout: Rollout,
         notify: Callable[[str], None],
     ) -> None:
@@ -117,17 +117,17 @@ class Watcher:
                 return
 
     def _serve(self, target: Target) -> None:
-        new, old = self.source.pin(target), self.served
+        new, old = self.source.lock(target), self.served
         try:
             new.release.check(old.release)
             self._rollout.switch_to(new.release)
         except BaseException:
-            new.unpin()
+            new.unlock()
             raise
         self.served = new
         self._notify(f"Serving {new.release} now.")
         self._rollout.delete_old_stages()
-        old.unpin()
+        old.unlock()
 
     def _notify_once(self, failure: str) -> None:
         """Report a failure, unless the look before it failed the same way."""

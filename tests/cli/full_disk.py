@@ -73,7 +73,7 @@ def ran(disk: Path, toys: Path) -> list[dict[str, object]]:
             disk / "model",
             "train",
             "nnselect",
-            "loop.epochs=1",
+            "training.epochs=1",
             "--corpus",
             corpus,
             "--to",

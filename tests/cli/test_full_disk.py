@@ -14,7 +14,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.synth import Synthetic
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 MOUNTED = 'mount -t tmpfs -o size=8m tmpfs "$0" && exec "$@"'
@@ -43,7 +43,11 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     synthetic = Synthetic(150, seed=2)
     last = int(synthetic.year([149])[0])
     corpus = build(synthetic, folder / "corpus", split=by_year_name(last - 2, last - 1))
-    train(NNSelectRecipe.parse({"loop": {"epochs": 1}, "model": {"dimension": 16}}), corpus, folder / "model")
+    train(
+        NNSelectRecipe.parse({"training": {"epochs": 1}, "model": {"dimension": 16}}),
+        corpus,
+        folder / "model",
+    )
     IndexSnapshot.create(corpus, folder / "index")
     titles = [json.dumps({"id": str(i), "title": corpus.paper(i).title}) + "\n" for i in range(100)]
     (folder / "queries.jsonl").write_text(titles[0])

@@ -13,7 +13,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.evaluation.queries import QueryFile
-from cocite.evaluation.trec import Vocabulary, read_run
+from cocite.evaluation.trec import DocumentNumbers, read_run
 from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
@@ -35,7 +35,7 @@ def write(path: Path, *lines: object) -> Path:
 
 
 def ranked(corpus: Corpus, path: Path) -> dict[str, list[int]]:
-    ids = Vocabulary(corpus.ids(range(len(corpus))))
+    ids = DocumentNumbers(corpus.ids(range(len(corpus))))
     return {
         query: rows[rows >= 0].tolist()
         for queries, r in read_run(path, ids.rows)

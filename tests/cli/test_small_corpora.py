@@ -13,8 +13,8 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.rules import Tally
 from cocite.corpus.store import KIND
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 STORES = ("empty", "one", "unlinked")
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     synthetic = Synthetic(100, seed=2)
     last = int(synthetic.year([99])[0])
     corpus = build(synthetic, path / "other", split=by_year_name(last - 2, last - 1))
-    loop = {"loop": {"epochs": 1}}
+    loop = {"training": {"epochs": 1}}
     train(NNSelectRecipe.parse(loop | {"model": {"dimension": 4}}), corpus, path / "model")
     small = {"dimension": 4, "metadata_dimension": 2, "hidden": [4, 4]}
     train(

@@ -1,3 +1,5 @@
+"""Metrics: against public evaluators, and by hand."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -5,9 +7,8 @@ import pytest
 from helpers.rankings import name, rankings
 from hypothesis import given
 
-from cocite.corpus.csr import CSR
 from cocite.errors import InputError
-from cocite.evaluation import confirm
+from cocite.evaluation import reference_metrics
 from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric, means, measure
 from cocite.evaluation.trec import strictly_falling
@@ -36,7 +37,7 @@ def test_precision_recall_and_reciprocal_rank_are_those_of_ir_measures(case):
     names = [f"{kind}@{k}" for kind in "PR" for k in DEPTHS] + ["MRR", "MRR@3"]
     ours = measure(Hits.of(ranking, relevant), names)
     qrels, run = as_library(ranking, relevant)
-    theirs = confirm.per_query(qrels, [run], names)
+    theirs = reference_metrics.per_query(qrels, [run], names)
     for metric in names:
         for q, rows in enumerate(relevant):
             if rows:
@@ -44,7 +45,7 @@ def test_precision_recall_and_reciprocal_rank_are_those_of_ir_measures(case):
             else:
                 assert np.isnan(ours.per_query[metric][q])
     if any(relevant):
-        for metric, value in confirm.means(qrels, [run], names).items():
+        for metric, value in reference_metrics.means(qrels, [run], names).items():
             assert ours.means[metric] == pytest.approx(value, abs=1e-6)
 
 
@@ -99,37 +100,6 @@ def test_values_by_hand():
     assert values.means["F1@4"] == pytest.approx(2 * p * r / (p + r))
 
 
-@given(rankings())
-def test_chunks_and_batches_change_nothing(case):
-    import cocite.evaluation.hits as module
-
-    ranking, relevant = case
-    whole = Hits.of(ranking, relevant)
-    before, module.CELLS = module.CELLS, 3
-    try:
-        chunked = Hits.of(ranking, relevant)
-    finally:
-        module.CELLS = before
-    parts = Hits.concatenate(
-        [
-            Hits.of(Ranking(ranking.rows[i : i + 1], ranking.scores[i : i + 1]), relevant[i : i + 1])
-            for i in range(len(ranking))
-        ]
-    )
-    for other in (chunked, parts):
-        for array in ("indptr", "ranks", "rows"):
-            np.testing.assert_array_equal(getattr(whole, array), getattr(other, array))
-        assert other.depth == whole.depth
-
-
-def test_csr_and_lists_agree_and_lengths_are_checked():
-    ranking = Ranking(np.array([[1, 2], [2, 3]], np.int32), np.zeros((2, 2), np.float32))
-    built = CSR.build([0, 1, 1], [2, 3, 9], 2)
-    np.testing.assert_array_equal(Hits.of(ranking, built).ranks, Hits.of(ranking, [[2], [3, 9]]).ranks)
-    with pytest.raises(ValueError, match="2 rankings but 1"):
-        Hits.of(ranking, [[1]])
-
-
 def test_no_queries_and_no_depth():
     none = Hits.of(Ranking(np.zeros((0, 5), np.int32), np.zeros((0, 5), np.float32)), [])
     assert np.isnan(means(none, LOCAL)["MRR"])
@@ -140,7 +110,7 @@ def test_no_queries_and_no_depth():
 @pytest.mark.parametrize(
     ("text", "message"), [("RR@", "no metric"), ("P", "needs a depth"), ("NDCG@5", "no metric")]
 )
-def test_an_unknown_metric_is_told_in_a_sentence(text, message):
+def test_an_unknown_metric_is_refused(text, message):
     with pytest.raises(InputError, match=message):
         Metric.parse(text)
 

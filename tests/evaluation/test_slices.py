@@ -58,9 +58,9 @@ def test_in_citations_count_only_their_own_papers_as_relevant(case, seed):
 def test_self_citation_ranks_by_their_definition(case, seed, depth):
     ranking, _ = case
     rng = np.random.default_rng(seed)
-    people = [[f"Author {a}" for a in rng.integers(0, 12, rng.integers(0, 4))] for _ in range(PAPERS)]
+    authors = [[f"Author {a}" for a in rng.integers(0, 12, rng.integers(0, 4))] for _ in range(PAPERS)]
     queries = [[f"author  {a}" for a in rng.integers(0, 12, rng.integers(0, 4))] for _ in range(len(ranking))]
-    counter = SelfCitationCounter(lambda rows: [people[row] for row in rows], depth)
+    counter = SelfCitationCounter(lambda rows: [authors[row] for row in rows], depth)
     half = len(ranking) // 2
     for part in (slice(0, half), slice(half, None)):
         counter.add(queries[part], Ranking(ranking.rows[part], ranking.scores[part]))
@@ -72,7 +72,7 @@ def test_self_citation_ranks_by_their_definition(case, seed, depth):
             of_query = [
                 rank
                 for rank, row in enumerate(rows[:n], 1)
-                if row != NO_ROW and names & {name.casefold() for name in people[row]}
+                if row != NO_ROW and names & {name.casefold() for name in authors[row]}
             ]
             if of_query:
                 found.append(of_query)

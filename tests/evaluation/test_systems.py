@@ -6,17 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
 
 from cocite.artifacts import publish
-from cocite.corpus.builder import build
 from cocite.corpus.history import History
-from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.evaluation import systems
 from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 
 
 def folder(root: Path, *parts: str) -> Path:
@@ -26,9 +25,9 @@ def folder(root: Path, *parts: str) -> Path:
     return root
 
 
-def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
-    assert systems.offered(None) == ["bm25", "first"]
-    assert systems.offered(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
+def test_available_systems_follow_from_the_members(tmp_path: Path) -> None:
+    assert systems.available(None) == ["bm25", "first"]
+    assert systems.available(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
     everything = (
         "nnselect",
         "nnrank",
@@ -40,21 +39,21 @@ def test_what_is_offered_follows_from_the_parts(tmp_path: Path) -> None:
         "final",
     )
     whole = folder(tmp_path / "b", *everything)
-    assert systems.offered(whole) == list(systems.SYSTEMS)
-    assert systems.chosen(whole, ["cross", "bm25"], where="--stages") == ["cross", "bm25"]
-    assert systems.chosen(None, ["first-without-neural", "full"], where="--stages") == [
+    assert systems.available(whole) == list(systems.SYSTEMS)
+    assert systems.select(whole, ["cross", "bm25"], where="--stages") == ["cross", "bm25"]
+    assert systems.select(None, ["first-without-neural", "full"], where="--stages") == [
         "first-without-neural",
         "full",
     ]
     for name in ("cross", "hatten", "fusion"):
         with pytest.raises(InputError, match=f"lacks the parts of '{name}'"):
-            systems.chosen(folder(tmp_path / name, "nnselect"), [name], where="--stages")
+            systems.select(folder(tmp_path / name, "nnselect"), [name], where="--stages")
     with pytest.raises(InputError, match="did you mean 'hatten'"):
-        systems.chosen(whole, ["haten"], where="--stages")
+        systems.select(whole, ["haten"], where="--stages")
 
 
-def test_encoders_are_loaded_for_those_who_need_them(tmp_path: Path) -> None:
-    corpus = build(Synthetic(60, seed=1), tmp_path / "corpus")
+def test_encoders_are_loaded_for_systems_that_use_them(tmp_path: Path, synthetic: SyntheticCorpora) -> None:
+    corpus = synthetic(60, seed=1)
     bert = tiny_bert(tmp_path / "bert", ["parsing"])
     model = tmp_path / "model"
     save_sentence_encoder(model / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})

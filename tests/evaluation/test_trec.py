@@ -14,13 +14,12 @@ from cocite.errors import InputError, NotFoundError
 from cocite.evaluation import trec
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.trec import (
-    Vocabulary,
+    DocumentNumbers,
     read_qrels,
     read_run,
     run_writer,
     strictly_falling,
     write_qrels,
-    write_run,
 )
 from cocite.protocols import NO_ROW, Ranking
 
@@ -29,7 +28,13 @@ def names(rows):
     return [name(row) for row in rows]
 
 
-ALL = Vocabulary(names(range(PAPERS)))
+ALL = DocumentNumbers(names(range(PAPERS)))
+
+
+def write_run(path, query_ids, ranking, ids=names, **options):
+    """Write one ranking as a run file."""
+    with run_writer(path, ids, **options) as writer:
+        writer.write(query_ids, ranking)
 
 
 @given(rankings())
@@ -121,7 +126,7 @@ def test_a_failed_run_leaves_the_old_file(tmp_path):
             writer.write(["q"], ranking)
             raise RuntimeError("stop")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="stop"):
         fails()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -163,7 +168,7 @@ def test_scores_decide_the_order_and_the_later_id_a_tie(tmp_path):
         ("q Q0 a 1 2 " + "t" * 5000, "line 1: longer than"),
     ],
 )
-def test_bad_runs_are_told_with_their_line(tmp_path, text, message):
+def test_bad_runs_are_refused_with_their_line(tmp_path, text, message):
     path = tmp_path / "run"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -179,7 +184,7 @@ def test_bad_runs_are_told_with_their_line(tmp_path, text, message):
         ("", "holds no judgement"),
     ],
 )
-def test_bad_qrels_are_told_with_their_line(tmp_path, text, message):
+def test_bad_qrels_are_refused_with_their_line(tmp_path, text, message):
     path = tmp_path / "qrels"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -187,7 +192,7 @@ def test_bad_qrels_are_told_with_their_line(tmp_path, text, message):
 
 
 def test_files_that_are_no_text(tmp_path):
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="no such file"):
         read_qrels(tmp_path / "none")
     with pytest.raises(InputError, match="cannot be read"):
         read_qrels(tmp_path)

@@ -30,7 +30,7 @@ class Mishap(Settings):
     step: int = 0
     """Of the optimizer, from 0."""
     marked: str = ""
-    """A file that tells that it has happened; without one it happens every time."""
+    """A file that is made when it happens, and prevents it afterwards; without one it happens every time."""
 
 
 class BagRecipe(Settings):
@@ -89,13 +89,13 @@ def build(recipe: BagRecipe, corpus: Corpus, model_folder: Path) -> Task:
     return Task(recipe)
 
 
-def enter() -> None:
-    """Enter the kind into the registry."""
+def register() -> None:
+    """Register the kind."""
     KINDS["bag"] = RecipeKind("helpers.bag_recipe:BagRecipe", task="helpers.bag_recipe:build")
 
 
 if __name__ == "__main__":  # the command line, with this kind
     from cocite.cli import main
 
-    enter()
+    register()
     main(sys.argv[1:])

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.training.engine.optimizers import ParameterGroup
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
@@ -24,9 +25,9 @@ class Bag(nn.Module):
     ``spare`` takes part in no loss, ``rare`` in some; ``scalar`` has no dimension.
     """
 
-    def __init__(self, dropout: float, rare: bool, scalar: bool = False) -> None:
+    def __init__(self, dropout: float, rare: bool, scalar: bool = False, sparse: bool = False) -> None:
         super().__init__()
-        self.words = nn.Embedding(WORDS, WIDTH)
+        self.words = nn.Embedding(WORDS, WIDTH, sparse=sparse)
         self.norm = nn.LayerNorm(WIDTH)
         self.hidden = nn.Linear(WIDTH, 7)
         self.dropout = nn.Dropout(dropout)
@@ -59,9 +60,11 @@ class BagTask:
         dropout: float = 0.0,
         rare: bool = False,
         scalar: bool = False,
+        sparse: bool = False,
     ) -> None:
         torch.manual_seed(settings.seed)
-        self.model: nn.Module = Bag(dropout, rare, scalar)
+        self.model: nn.Module = Bag(dropout, rare, scalar, sparse)
+        self.sparse = sparse
         self.settings = settings
         rng = np.random.default_rng(7)
         self.sizes = rng.integers(1, 12, examples)
@@ -70,6 +73,15 @@ class BagTask:
         self.mined = torch.zeros(3)
         self.seen: list[int] = []
         self.values: list[float] | None = None
+
+    def parameter_groups(self) -> list[ParameterGroup]:
+        if not self.sparse:
+            return []
+        hidden = frozenset({"hidden.weight", "hidden.bias"})
+        return [
+            ParameterGroup(frozenset({"words.weight"}), sparse=True),
+            ParameterGroup(hidden, rate_share=0.5),
+        ]
 
     def lengths(self, epoch: int) -> NDArray[np.int64]:
         # What was mined changes the lengths: a resumed epoch must go on with those it began with.

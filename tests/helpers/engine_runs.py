@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.training.engine.loop import Outcome, train
+from cocite.training.engine.loop import train
+from cocite.training.engine.result import TrainResult
 from cocite.training.engine.stores import FolderStore, Write
 from cocite.training.engine.world import World
 from helpers.bag_task import BagTask, settings
@@ -44,7 +45,7 @@ class Run:
     logged: list[dict[str, float]] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
     weights: dict[str, NDArray[Any]] = field(default_factory=dict)
-    outcome: Outcome | None = None
+    outcome: TrainResult | None = None
 
 
 def run(

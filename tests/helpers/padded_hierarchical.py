@@ -5,7 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from cocite.systems.mp_bert4cr.hierarchical import Embedding, HierarchicalEncoder, Layer
+from cocite.systems.mp_bert4cr.hierarchical_transformer import (
+    HierarchicalEncoder,
+    InputEmbedding,
+    TransformerLayer,
+)
 from cocite.text.documents import Documents
 from helpers.torch_layers import torch_layer
 
@@ -29,10 +33,10 @@ def padded(model: HierarchicalEncoder, documents: Documents) -> tuple[Tensor, Te
     return states[held], model.norm((states * held[:, :, None]).sum(1))
 
 
-def _through(embedding: Embedding, layers: nn.ModuleList, states: Tensor, mask: Tensor) -> Tensor:
+def _through(embedding: InputEmbedding, layers: nn.ModuleList, states: Tensor, mask: Tensor) -> Tensor:
     states = embedding(states, torch.arange(mask.shape[1]))
     for layer in layers:
-        assert isinstance(layer, Layer)
+        assert isinstance(layer, TransformerLayer)
         s = layer.settings
         theirs = torch_layer(layer, s.hidden, s.heads, s.inner, pre=s.norm == "pre")
         states = theirs.train(states.requires_grad)(states, src_key_padding_mask=~mask)

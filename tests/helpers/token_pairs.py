@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 
 
 def random_batch(lengths: Sequence[int], vocabulary: int = 80, seed: int = 0) -> PairBatch:

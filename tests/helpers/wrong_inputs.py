@@ -18,8 +18,8 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.pipeline.components import load_encoders
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite_jobs.evaluation.pipeline import evaluate_pipeline
 from cocite_jobs.training.train import train
 
@@ -69,14 +69,14 @@ def _artifacts(folder: Path) -> list[Path]:
     last = int(synthetic.year([PAPERS - 1])[0])
     corpus = build(synthetic, folder / "corpus", split=by_year_name(last - 2, last - 1))
     unsplit = build(_plain_papers(), folder / "unsplit")
-    small = {"model": {"dimension": 4}, "loop": {"epochs": 1}}
+    small = {"model": {"dimension": 4}, "training": {"epochs": 1}}
     train(NNSelectRecipe.parse(small), corpus, folder / "model")
     shutil.copytree(folder / "model", folder / "select_only")
     layers = {
         "model": {"dimension": 4, "metadata_dimension": 2, "hidden": [4, 4]},
         "candidates": {"neighbours": 5},
     }
-    train(NNRankRecipe.parse(layers | {"loop": {"epochs": 1}}), corpus, folder / "model")
+    train(NNRankRecipe.parse(layers | {"training": {"epochs": 1}}), corpus, folder / "model")
     IndexSnapshot.create(corpus, folder / "index")
     IndexSnapshot.create(corpus, folder / "vectors", encoders=load_encoders(folder / "model"))
     for name, path in (
@@ -179,13 +179,13 @@ def _files(folder: Path) -> list[Path]:
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     recipes = {
         "unknown_kind": "kind: nnselekt\n",
-        "no_kind": "loop: {epochs: 1}\n",
+        "no_kind": "training: {epochs: 1}\n",
         "kind_list": "kind: [a, b]\n",
         "recipe_key": "kind: nnselect\nlop: {epochs: 1}\n",
-        "recipe_type": "kind: nnselect\nloop: {epochs: soon}\n",
-        "recipe_nan": "kind: nnselect\nloop: {learning_rate: .nan}\n",
-        "recipe_section": "kind: nnselect\nloop: 3\n",
-        "tagged": "kind: nnselect\nloop: !!python/object/apply:os.system ['true']\n",
+        "recipe_type": "kind: nnselect\ntraining: {epochs: soon}\n",
+        "recipe_nan": "kind: nnselect\ntraining: {optimizer: {learning_rate: .nan}}\n",
+        "recipe_section": "kind: nnselect\ntraining: 3\n",
+        "tagged": "kind: nnselect\ntraining: !!python/object/apply:os.system ['true']\n",
         "anchored": "kind: &a [*a]\n",
         "bomb": "a: &a [x, x]\nb: &b [*a, *a]\nkind: *b\n",
         "key_twice": "kind: nnselect\nkind: nnrank\n",

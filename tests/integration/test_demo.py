@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cocite.pipeline import Options, Recommender
-from cocite.pipeline.components import check, kept
+from cocite.pipeline.components import active_components, list_components
 from cocite_jobs import demo
 
 pytestmark = pytest.mark.integration
@@ -29,7 +29,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
     assert "cocite train nnselect" in done.stdout
     assert f"The page: http://127.0.0.1:{port}" in done.stdout
-    assert check(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion"]
+    assert list_components(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion"]
     assert (tmp_path / "demo" / "evaluation" / "global" / "report.json").is_file()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0, "the endpoint still answers"
@@ -42,7 +42,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
         "abstract": "We train a bi-encoder with hard negatives.",
     }
     alone = recommender.recommend(recommender.query(**text), Options(top_k=15))
-    used = [name for name in ("nnrank", "fusion") if name in kept(tmp_path / "demo" / "model")]
+    used = [name for name in ("nnrank", "fusion") if name in active_components(tmp_path / "demo" / "model")]
     assert list(alone[0].stages) == ["first-stage", *used]
     assert "fusion" in used
     with demo.endpoint(folders, port) as url:

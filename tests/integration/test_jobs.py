@@ -20,7 +20,7 @@ from cocite.corpus.synth import Synthetic
 
 pytestmark = pytest.mark.integration
 
-SMALL = ["model.dimension=8", "objective.batch=256", "loop.epochs=1"]
+SMALL = ["model.dimension=8", "training.batch=256", "training.epochs=1"]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_a_job_that_fails_ends_with_its_code_and_its_sentence(
 
 
 def test_ctrl_c_leaves_a_job_running_and_stop_ends_it(cluster: Head, corpus: Corpus, tmp_path: Path) -> None:
-    long = ["loop.epochs=100000", "loop.patience=100000"]
+    long = ["training.epochs=100000", "training.patience=100000"]
     done = cluster.cocite(
         "job", "submit", "nnselect", *SMALL[:2], *long, "--corpus", corpus.path, "--to", tmp_path / "model",
         "--detach", "--json",
@@ -120,7 +120,7 @@ def test_a_sweep_file_travels_and_its_trials_run_on_the_cluster(
         "study": {
             "kind": "training",
             "recipe": "nnselect",
-            "set": {"loop.epochs": 1, "objective.batch": 256},
+            "set": {"training.epochs": 1, "training.batch": 256},
         },
         "space": {"model.dimension": {"choice": [4, 8]}},
         "metric": {"name": "R@20"},

@@ -16,13 +16,13 @@ from helpers.tiny_bert import tiny_bert
 
 from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
-from cocite.text.pairs import PairSettings
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_mlflow.registration import register_model
 from cocite_mlflow.runs import MlflowRun
 
@@ -153,7 +153,7 @@ def test_the_champion_is_served_and_the_next_one_too(tmp_path: Path, monkeypatch
         assert served() == (2, "000002")
         assert asking.failures() == []
         by_model = [body["model_version"] for _, body in asking.answers]
-        assert set(by_model) == {members.version(model) for model in models[:2]}
+        assert set(by_model) == {components.version(model) for model in models[:2]}
         assert scores() == expected(models[1])
         assert scores() != expected(models[0])
 

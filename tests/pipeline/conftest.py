@@ -1,22 +1,21 @@
-"""A synthetic corpus in which content and citations both tell something, indexed with and without its last years."""
+"""A synthetic corpus whose texts and citations both help to rank, indexed with and without its last years."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.builder import build
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.pipeline.first_stage import FirstStage
 from cocite.retrieval.index.index import Index
 
 
 @pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
     """600 papers with contexts."""
-    return build(Synthetic(600, seed=1, context_rate=4.0), tmp_path_factory.mktemp("pipeline") / "corpus")
+    return synthetic(600, seed=1, context_rate=4.0)
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +26,7 @@ def last_year(corpus: Corpus) -> int:
 
 @pytest.fixture(scope="session")
 def whole(corpus: Corpus) -> Index:
-    """An index that knows every link."""
+    """An index with every link."""
     return Index.build(corpus, History.all(corpus))
 
 

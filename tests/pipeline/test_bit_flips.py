@@ -19,18 +19,22 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import CociteError, IntegrityError
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Query, Ranking
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.artifacts import load_encoder, save_nnrank, save_nnselect
 from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
+from cocite.systems.citeomatic.nnrank_reranker import save_nnrank
+from cocite.systems.citeomatic.nnselect_encoder import load_encoder, save_nnselect
 from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.learned_fusion.examples import collect_examples
+from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 FLIPS = 200
@@ -66,15 +70,15 @@ class Folders:
             row for row in range(60, 120) if (corpus.context_citing == row).any() and len(corpus.cites[row])
         ]
         first = FirstStage.load(self.model, index)
-        second = SecondStage(index, nnrank=members.load_nnrank(self.model, index))
+        second = SecondStage(index, nnrank=components.load_nnrank(self.model, index))
         fusions = {}
         for kind in ("local", "global"):
             queries = queries_of(corpus, rows[:10], context=kind == "local")
             relevant = CSR.build(*corpus.cites.gather(np.array(rows[:10])), 10)
-            data = examples(first, second, queries, relevant, depth=40)
+            data = collect_examples(StagedCandidates(first, second, depth=40), queries, relevant)
             recipe = FusionRecipe.parse({"trees": {"trees": 5, "leaves": 4, "threads": 1}})
-            fusions[kind] = learn(data, recipe).fusion
-        beneath = members.beneath(self.model, index, "fusion")
+            fusions[kind] = train_measured(data, recipe).fusion
+        beneath = components.upstream_fingerprints(self.model, index, "fusion")
         LearnedFusion.save_all(self.model / "fusion", fusions, {"members": beneath})
         self.queries = [queries_of(corpus, rows[-1:], context=context)[0] for context in (True, False)]
 

@@ -15,7 +15,7 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError, IntegrityError
 from cocite.manifests import read_manifest
-from cocite.pipeline.candidate_files import mine, prepare
+from cocite.pipeline.candidate_files import mine_candidates, prepare
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW
@@ -45,7 +45,7 @@ def index(corpus: Corpus, periods: Periods) -> Index:
 def test_queries_and_candidates_are_of_their_time(
     corpus: Corpus, periods: Periods, index: Index, task: str, retriever: str
 ) -> None:
-    parts = mine(settings(task=task, retriever=retriever), periods, index)
+    parts = mine_candidates(settings(task=task, retriever=retriever), periods, index)
     years = np.asarray(corpus.years)
     train, dev = parts["train"], parts["dev"]
     asked = years[train.papers(corpus)]
@@ -65,7 +65,7 @@ def test_queries_and_candidates_are_of_their_time(
 
 
 def test_what_is_relevant_is_what_the_query_cites(corpus: Corpus, periods: Periods, index: Index) -> None:
-    local = mine(settings(retriever="bm25"), periods, index)["train"]
+    local = mine_candidates(settings(retriever="bm25"), periods, index)["train"]
     for i, position in enumerate(local.positions.tolist()):
         cited = set(corpus.context_cited[position].tolist()) - {int(corpus.context_citing[position])}
         assert set(local.cited[i].tolist()) == cited
@@ -73,7 +73,7 @@ def test_what_is_relevant_is_what_the_query_cites(corpus: Corpus, periods: Perio
     assert local.relevant.any()
     queries = local.queries(corpus)
     assert [query.context for query in queries] == corpus.contexts.take("text", local.positions)
-    global_ = mine(settings(task="global", retriever="bm25"), periods, index)["train"]
+    global_ = mine_candidates(settings(task="global", retriever="bm25"), periods, index)["train"]
     assert all(
         set(global_.cited[i].tolist()) == set(corpus.cites[row].tolist()) - {row}
         for i, row in enumerate(global_.positions.tolist())
@@ -83,7 +83,7 @@ def test_what_is_relevant_is_what_the_query_cites(corpus: Corpus, periods: Perio
 def test_the_first_stage_knows_nothing_of_the_querys_year(
     corpus: Corpus, periods: Periods, index: Index
 ) -> None:
-    train = mine(settings(), periods, index)["train"]
+    train = mine_candidates(settings(), periods, index)["train"]
     years = np.asarray(corpus.years)[train.papers(corpus)]
     for year in (2014, 2015):
         first = FirstStage(Index.build(corpus, History.until(corpus, year - 1)))
@@ -98,7 +98,7 @@ def test_where_years_do_not_separate_a_query_asks_all_but_its_own_links(tmp_path
     one_year = build(Synthetic(400, seed=1, one_year=True), tmp_path / "store")
     given = settings(queries=40, period={})
     periods = Periods.of(one_year, given.period)
-    train = mine(given, periods, Index.build(one_year, periods.history))["train"]
+    train = mine_candidates(given, periods, Index.build(one_year, periods.history))["train"]
     for i in (0, 20, 39):
         others = periods.history.citing.copy()
         others[train.papers(one_year)[i]] = False
@@ -116,8 +116,10 @@ def test_where_years_do_not_separate_a_query_asks_all_but_its_own_links(tmp_path
 def test_bm25_ranks_the_earlier_papers_as_it_would_rank_all(
     corpus: Corpus, periods: Periods, index: Index
 ) -> None:
-    every = mine(settings(retriever="bm25", earlier_only=False, depth=600), periods, index)["train"]
-    earlier = mine(settings(retriever="bm25"), periods, index)["train"]
+    every = mine_candidates(settings(retriever="bm25", earlier_only=False, depth=600), periods, index)[
+        "train"
+    ]
+    earlier = mine_candidates(settings(retriever="bm25"), periods, index)["train"]
     years = np.asarray(corpus.years)
     for i, query in enumerate(every.queries(corpus)[:10]):
         found = Bm25Retriever(index, "context+title").search([query], 600).rows[0]
@@ -147,7 +149,7 @@ def test_they_are_made_once_for_a_corpus_and_settings(corpus: Corpus, tmp_path: 
 def test_what_is_read_is_what_was_written(
     corpus: Corpus, periods: Periods, index: Index, tmp_path: Path
 ) -> None:
-    parts = mine(settings(), periods, index)
+    parts = mine_candidates(settings(), periods, index)
     save(tmp_path / "candidates", parts, {"corpus": corpus.version})
     for name, part in load(tmp_path / "candidates", corpus).items():
         assert part.task == "local"
@@ -159,7 +161,7 @@ def test_what_is_read_is_what_was_written(
 def test_candidates_of_another_corpus_or_that_do_not_fit_are_refused(
     corpus: Corpus, periods: Periods, index: Index, tmp_path: Path
 ) -> None:
-    parts = mine(settings(), periods, index)
+    parts = mine_candidates(settings(), periods, index)
     save(tmp_path / "other", parts, {"corpus": "another"})
     with pytest.raises(InputError, match="of another corpus"):
         load(tmp_path / "other", corpus)

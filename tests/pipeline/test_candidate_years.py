@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.noisy_cross_encoder import NoisyCrossEncoder
 from helpers.pipeline_queries import queries_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,13 +20,15 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
-from pipeline.test_second_stage import Oracle
+from cocite.systems.learned_fusion.examples import collect_examples
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite.systems.learned_fusion.task import train_measured
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +61,17 @@ def recommender(dated: Corpus, manuscripts: list[Query]) -> Recommender:
     for kind in ("local", "global"):
         queries = [query for query in manuscripts if query.is_local == (kind == "local")]
         relevant = CSR.build(*dated.cites.gather(np.array([query.paper for query in queries])), len(queries))
-        data = examples(first, SecondStage(first.index), queries, relevant, depth=40)
+        data = collect_examples(
+            StagedCandidates(first, SecondStage(first.index), depth=40), queries, relevant
+        )
         trees = {"trees": {"trees": 5, "leaves": 4, "threads": 1}}
-        fusions[kind] = learn(data, FusionRecipe.parse(trees)).fusion
-    return Recommender(first, SecondStage(first.index, fusions=fusions, cross_encoder=Oracle(dated)))
+        fusions[kind] = train_measured(data, FusionRecipe.parse(trees)).fusion
+    return Recommender(
+        first, SecondStage(first.index, fusions=fusions, cross_encoder=NoisyCrossEncoder(dated))
+    )
 
 
-def asked(manuscripts: list[Query], years: list[int | None]) -> list[Query]:
+def with_years(manuscripts: list[Query], years: list[int | None]) -> list[Query]:
     return [replace(query, year=year) for query, year in zip(manuscripts, years, strict=False)]
 
 
@@ -83,7 +90,7 @@ def test_nothing_later_than_its_query_is_recommended(
     top_k: int,
     rerank: int,
 ) -> None:
-    queries = asked(manuscripts, years)
+    queries = with_years(manuscripts, years)
     options = Options(top_k=top_k, depth=depth, rerank=rerank, evidence=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -102,7 +109,7 @@ def test_nothing_later_than_its_query_is_recommended(
 def test_with_all_candidates_the_year_limits_nothing(
     recommender: Recommender, manuscripts: list[Query], years: list[int | None], depth: int
 ) -> None:
-    queries = asked(manuscripts, years)
+    queries = with_years(manuscripts, years)
     options = Options(depth=depth, evidence=False)
     both = recommender.second.rerank(queries, recommender.first.retrieve(queries, options), options)
     assert recommender.recommend_all(queries, replace(options, candidates="all")) == both
@@ -113,7 +120,7 @@ def test_with_all_candidates_the_year_limits_nothing(
 def test_the_first_stage_leaves_out_what_is_later_and_changes_nothing_else(
     dated: Corpus, recommender: Recommender, manuscripts: list[Query]
 ) -> None:
-    queries = asked(manuscripts, [2004, None, 2012, 1995, 2004, 2017])
+    queries = with_years(manuscripts, [2004, None, 2012, 1995, 2004, 2017])
 
     def rows(candidates: CandidateScope) -> np.ndarray:
         options = Options(depth=200, candidates=candidates)
@@ -129,7 +136,7 @@ def test_the_first_stage_leaves_out_what_is_later_and_changes_nothing_else(
 def test_an_explicit_last_year_takes_the_place_of_the_querys(
     recommender: Recommender, manuscripts: list[Query]
 ) -> None:
-    [query] = asked(manuscripts, [2000])
+    [query] = with_years(manuscripts, [2000])
     for year_to in (1996, 2010):
         papers = recommender.recommend(query, Options(top_k=150, depth=150, year_to=year_to))
         assert max(paper.year for paper in papers) == year_to
@@ -137,7 +144,7 @@ def test_an_explicit_last_year_takes_the_place_of_the_querys(
 
 
 def test_a_first_year_after_the_querys_is_refused(recommender: Recommender, manuscripts: list[Query]) -> None:
-    queries = asked(manuscripts, [2015, 2000])
+    queries = with_years(manuscripts, [2015, 2000])
     with pytest.raises(InputError, match="year_from 2010 is later than the query's year, 2000"):
         recommender.recommend_all(queries, Options(year_from=2010))
     for options in (Options(year_from=2010, candidates="all"), Options(year_from=2010, year_to=2012)):
@@ -147,7 +154,7 @@ def test_a_first_year_after_the_querys_is_refused(recommender: Recommender, manu
 def test_a_run_keeps_all_candidates_unless_the_query_limits_them(
     dated: Corpus, recommender: Recommender, manuscripts: list[Query]
 ) -> None:
-    queries = asked(manuscripts, [2000, 1985, None])
+    queries = with_years(manuscripts, [2000, 1985, None])
     assert (recommender.rank(queries, 150).rows != NO_ROW).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -10,12 +10,15 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, examples, learn
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW
+from cocite.systems.learned_fusion.examples import collect_examples
+from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 
 RECIPE = FusionRecipe.parse({"trees": {"trees": 30, "leaves": 7, "threads": 1}})
 
@@ -29,8 +32,10 @@ def model(
     for kind in ("local", "global"):
         queries = queries_of(corpus, later[:20], context=kind == "local")
         relevant = CSR.build(*corpus.cites.gather(later[:20]), 20)
-        data = examples(first, SecondStage(first.index), queries, relevant, depth=100)
-        learned = learn(data, RECIPE)
+        data = collect_examples(
+            StagedCandidates(first, SecondStage(first.index), depth=100), queries, relevant
+        )
+        learned = train_measured(data, RECIPE)
         fusions[kind] = learned.fusion
         metrics = {"F1@20", "MRR", "R@10"}
         assert set(learned.metrics) == metrics | {f"first-stage {name}" for name in metrics}
@@ -100,9 +105,16 @@ def test_a_loaded_fusion_scores_as_the_trained_one(
 def test_training_is_a_function_of_its_seed(corpus: Corpus, first: FirstStage, later: list[int]) -> None:
     queries = queries_of(corpus, later[:20], context=False)
     relevant = CSR.build(*corpus.cites.gather(later[:20]), 20)
-    data = examples(first, SecondStage(first.index), queries, relevant, depth=60, without=("neighbours",))
+    data = collect_examples(
+        StagedCandidates(first, SecondStage(first.index), depth=60),
+        queries,
+        relevant,
+        without=("neighbours",),
+    )
     assert not any(name.startswith("neighbours") for name in data.signals)
-    first_model, second_model = (learn(data, RECIPE).fusion.booster.model_to_string() for _ in range(2))
+    first_model, second_model = (
+        train_measured(data, RECIPE).fusion.booster.model_to_string() for _ in range(2)
+    )
     assert first_model == second_model
 
 

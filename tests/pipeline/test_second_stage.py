@@ -1,49 +1,31 @@
-"""The telescope: fewer candidates for every costlier part, and what happens where a part is missing."""
+"""The second stage: each costlier component reads fewer candidates, and the order where a component is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
+from helpers.noisy_cross_encoder import NoisyCrossEncoder
 from helpers.pipeline_queries import queries_of
-from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FinalRecipe, FusionRecipe, examples, learn, reserved
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
-from cocite.protocols import NO_ROW, Query, Ranking
+from cocite.protocols import Query, Ranking
+from cocite.systems.learned_fusion.examples import collect_examples
+from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 
 TREES = {"trees": {"trees": 20, "leaves": 7, "threads": 1}}
 
 
-class Oracle:
-    """Knows what is cited, with some noise of its own; counts the pairs it reads."""
-
-    name = "cross-encoder"
-
-    def __init__(
-        self, corpus: Corpus, noise: float = 0.3, kinds: tuple[str, ...] = ("local", "global")
-    ) -> None:
-        self.corpus, self.noise, self.kinds = corpus, noise, kinds
-        self.pairs = 0
-
-    def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
-        rows = candidates.rows
-        self.pairs += int((rows != NO_ROW).sum())
-        cited = np.stack([np.isin(rows[i], self.corpus.cites[q.paper]) for i, q in enumerate(queries)])
-        noise = np.sin(rows * 12.9898 + np.array([query.paper for query in queries])[:, None])
-        return (cited + self.noise * noise).astype(np.float32)
-
-
 @pytest.fixture(scope="module")
-def cross(corpus: Corpus) -> Oracle:
-    return Oracle(corpus)
+def cross(corpus: Corpus) -> NoisyCrossEncoder:
+    return NoisyCrossEncoder(corpus)
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +33,15 @@ def fusions(corpus: Corpus, first: FirstStage, later: list[int]) -> dict[str, Le
     """Trained on a third of the later papers."""
     result = {}
     for kind in ("local", "global"):
-        queries, relevant = asked(corpus, later[:13], kind)
-        data = examples(first, SecondStage(first.index), queries, relevant, depth=100)
-        result[kind] = learn(data, FusionRecipe.parse(TREES)).fusion
+        queries, relevant = queries_and_citations(corpus, later[:13], kind)
+        data = collect_examples(
+            StagedCandidates(first, SecondStage(first.index), depth=100), queries, relevant
+        )
+        result[kind] = train_measured(data, FusionRecipe.parse(TREES)).fusion
     return result
 
 
-def asked(corpus: Corpus, rows: list[int], kind: str = "local") -> tuple[list[Query], CSR]:
+def queries_and_citations(corpus: Corpus, rows: list[int], kind: str = "local") -> tuple[list[Query], CSR]:
     return queries_of(corpus, rows, context=kind == "local"), CSR.build(*corpus.cites.gather(rows), len(rows))
 
 
@@ -68,10 +52,14 @@ def precision(corpus: Corpus, rows: list[int], ranking: Ranking) -> float:
 
 
 def test_a_cross_encoder_reads_the_best_alone(
-    corpus: Corpus, first: FirstStage, fusions: dict[str, LearnedFusion], cross: Oracle, later: list[int]
+    corpus: Corpus,
+    first: FirstStage,
+    fusions: dict[str, LearnedFusion],
+    cross: NoisyCrossEncoder,
+    later: list[int],
 ) -> None:
     rows = later[26:]
-    queries, _ = asked(corpus, rows)
+    queries, _ = queries_and_citations(corpus, rows)
     fused = Recommender(first, SecondStage(first.index, fusions=fusions))
     full = Recommender(first, SecondStage(first.index, fusions=fusions, cross_encoder=cross))
     before = fused.rank(queries, 200)
@@ -88,11 +76,15 @@ def test_a_cross_encoder_reads_the_best_alone(
     np.testing.assert_array_equal(alone.rows, before.top(30).rescored(scores).rows)
 
 
-def test_stages_are_told_for_what_they_looked_at(
-    corpus: Corpus, first: FirstStage, fusions: dict[str, LearnedFusion], cross: Oracle, later: list[int]
+def test_a_paper_has_the_scores_of_the_stages_that_scored_it(
+    corpus: Corpus,
+    first: FirstStage,
+    fusions: dict[str, LearnedFusion],
+    cross: NoisyCrossEncoder,
+    later: list[int],
 ) -> None:
     full = Recommender(first, SecondStage(first.index, fusions=fusions, cross_encoder=cross))
-    papers = full.recommend(asked(corpus, later[-1:])[0][0], Options(top_k=20, rerank=10))
+    papers = full.recommend(queries_and_citations(corpus, later[-1:])[0][0], Options(top_k=20, rerank=10))
     assert [list(paper.stages) for paper in papers[:10]] == [
         ["first-stage", "fusion", "cross-encoder", "final"]
     ] * 10
@@ -100,24 +92,24 @@ def test_stages_are_told_for_what_they_looked_at(
     assert all(paper.stages["final"] == paper.score for paper in papers)
 
 
-def test_a_final_fusion_learns_how_far_to_trust_it(
+def test_a_final_fusion_learns_to_weigh_a_noisy_cross_encoder(
     corpus: Corpus, first: FirstStage, fusions: dict[str, LearnedFusion], later: list[int]
 ) -> None:
     """With a cross-encoder that is often wrong, the final fusion does not do worse than the fusion it stands behind."""
-    unsure = Oracle(corpus, noise=4.0)
+    unsure = NoisyCrossEncoder(corpus, noise=4.0)
     second = SecondStage(first.index, fusions=fusions, cross_encoder=unsure)
     finals = {}
     for kind in ("local", "global"):
-        queries, relevant = asked(corpus, later[13:26], kind)
-        data = examples(first, second, queries, relevant, depth=100, rerank=40)
+        queries, relevant = queries_and_citations(corpus, later[13:26], kind)
+        data = collect_examples(StagedCandidates(first, second, depth=100, rerank=40), queries, relevant)
         assert {"fusion", "fusion/gap", "fusion/rank", "cross-encoder/rank"} <= set(data.signals)
         assert all(values.shape == (13, 40) for values in data.signals.values())
-        learned = learn(data, FinalRecipe.parse(TREES), against=["fusion", "cross-encoder"])
+        learned = train_measured(data, FinalRecipe.parse(TREES), against=["fusion", "cross-encoder"])
         finals[kind] = learned.fusion
         assert {"fusion MRR", "cross-encoder R@10", "MRR"} <= set(learned.metrics)
         assert finals[kind].depth == 40
     rows = later[26:]
-    queries, _ = asked(corpus, rows)
+    queries, _ = queries_and_citations(corpus, rows)
     fused, crossed, final = (
         Recommender(first, stage).rank(queries, 100, rerank=40, cross_weight=1.0)
         for stage in (
@@ -134,9 +126,12 @@ def test_kinds_may_be_mixed_and_differ_in_their_parts(
     corpus: Corpus, first: FirstStage, fusions: dict[str, LearnedFusion], later: list[int]
 ) -> None:
     """A cross-encoder made for gaps leaves whole papers alone, unless a final fusion weighs it there."""
-    gaps = Oracle(corpus, kinds=("local",))
+    gaps = NoisyCrossEncoder(corpus, kinds=("local",))
     second = SecondStage(first.index, fusions={"local": fusions["local"]}, cross_encoder=gaps)
-    mixed = [*asked(corpus, later[:2], "global")[0], *asked(corpus, later[2:4])[0]]
+    mixed = [
+        *queries_and_citations(corpus, later[:2], "global")[0],
+        *queries_and_citations(corpus, later[2:4])[0],
+    ]
     options = Options(depth=60, rerank=10)
     stages = second.scores(mixed, first.retrieve(mixed, options), options)
     assert list(stages.scores) == ["first-stage", "fusion", "cross-encoder", "final"]
@@ -152,11 +147,11 @@ def test_kinds_may_be_mixed_and_differ_in_their_parts(
 
 
 def test_fewer_papers_than_are_asked_for(
-    corpus: Corpus, first: FirstStage, cross: Oracle, later: list[int]
+    corpus: Corpus, first: FirstStage, cross: NoisyCrossEncoder, later: list[int]
 ) -> None:
     year = int(corpus.years.min()) + 1
     second = SecondStage(first.index, cross_encoder=cross)
-    query = asked(corpus, later[:1])[0]
+    query = queries_and_citations(corpus, later[:1])[0]
     options = Options(depth=200, rerank=150, year_to=year)
     found = second.rerank(query, first.retrieve(query, options), options)[0]
     assert 0 < len(found) <= 20
@@ -167,19 +162,8 @@ def test_the_depth_is_the_one_that_was_trained(
     corpus: Corpus, first: FirstStage, fusions: dict[str, LearnedFusion], later: list[int]
 ) -> None:
     recommender = Recommender(first, SecondStage(first.index, fusions=fusions))
-    queries, _ = asked(corpus, later[:3], "global")
+    queries, _ = queries_and_citations(corpus, later[:3], "global")
     assert recommender.second.depth("global") == 100
     np.testing.assert_array_equal(
         recommender.rank(queries, 150).rows, recommender.rank(queries, 150, depth=100).rows
     )
-
-
-def test_a_reserve_keeps_manuscripts_whole() -> None:
-    papers = np.repeat(np.arange(50, dtype=np.int32), 4)
-    kept = reserved(papers, 0.3, seed=1)
-    assert kept.sum() == 60
-    assert len(np.unique(papers[kept])) == 15
-    assert np.array_equal(kept, reserved(papers, 0.3, seed=1))
-    assert not np.array_equal(kept, reserved(papers, 0.3, seed=2))
-    assert not reserved(papers, 0.0, 1).any()
-    assert reserved(papers, 1.0, 1).all()

@@ -10,7 +10,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnselect_task import union
+from cocite.systems.citeomatic.negatives import title_and_abstract
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 
@@ -30,4 +30,4 @@ def history(corpus: Corpus) -> History:
 def words(history: History) -> tuple[CSR, int]:
     """Words of title and abstract, and the size of the vocabulary."""
     fields = FieldEncoder.build(history, FieldSettings())
-    return union(fields.papers(history.corpus)), len(fields.vocabularies["words"])
+    return title_and_abstract(fields.papers(history.corpus)), len(fields.vocabularies["words"])

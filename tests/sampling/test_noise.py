@@ -2,29 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.goodness_of_fit import fits
 from numpy.typing import NDArray
-from scipy import stats
 
 from cocite.corpus.history import History
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import Draws
-from cocite.sampling.noise import CitationSampler, NoiseDistribution
+from cocite.sampling.noise import NegativeSampler, NoiseDistribution
 
 POWERS = [0.0, 0.5, 0.75, 1.0, 2.0]
-
-
-def fits(drawn: NDArray[np.int32], expected: NDArray[np.float64]) -> bool:
-    """A chi-squared test of draws against (N,) probabilities; rare papers are counted as one."""
-    counts = np.bincount(drawn, minlength=len(expected)).astype(float)
-    assert not counts[expected == 0].any()
-    wanted = expected * len(drawn)
-    rare = wanted < 10
-    observed = np.append(counts[~rare], counts[rare].sum())
-    wanted = np.append(wanted[~rare], wanted[rare].sum())
-    if wanted[-1] == 0:
-        observed, wanted = observed[:-1], wanted[:-1]
-    return bool(stats.chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > 1e-3)
 
 
 def in_history(history: History) -> NDArray[np.int64]:
@@ -63,18 +50,18 @@ def test_negatives_follow_the_equation_without_what_is_forbidden(history: Histor
     masses[history.cites[citing]] = 0
     masses[citing] = 0
     contexts = np.full(10_000, context)
-    drawn = CitationSampler(history, power).draw(contexts, 4, Draws(1, 0, np.arange(len(contexts))))
+    drawn = NegativeSampler(history, power).draw(contexts, 4, Draws(1, 0, np.arange(len(contexts))))
     assert fits(drawn.ravel(), masses / masses.sum())
 
 
-@pytest.mark.parametrize("spare_cited", [True, False])
-def test_a_forbidden_paper_is_never_drawn(history: History, spare_cited: bool) -> None:
+@pytest.mark.parametrize("exclude_cited", [True, False])
+def test_a_forbidden_paper_is_never_drawn(history: History, exclude_cited: bool) -> None:
     corpus = history.corpus
     contexts = np.tile(history.contexts, 3)
     draws = Draws(2, 0, np.arange(len(contexts)))
     positives = draws.of(5).uniform(2)
     positives = np.where(positives < 0.3, NO_ROW, (positives * len(corpus)).astype(np.int64))
-    sampler = CitationSampler(history, spare_cited=spare_cited)
+    sampler = NegativeSampler(history, exclude_cited=exclude_cited)
     drawn = sampler.draw(contexts, 5, draws, positives)
     assert (drawn != NO_ROW).all()
     elsewhere = 0
@@ -85,11 +72,11 @@ def test_a_forbidden_paper_is_never_drawn(history: History, spare_cited: bool) -
         assert not set(others) & set(papers)
         assert citing not in papers
         elsewhere += len(set(history.cites[citing].tolist()) & set(papers))
-    assert (elsewhere == 0) == spare_cited
+    assert (elsewhere == 0) == exclude_cited
 
 
 def test_it_is_told_who_may_use_shared_negatives(history: History) -> None:
-    sampler = CitationSampler(history)
+    sampler = NegativeSampler(history)
     contexts, rows = history.contexts[:40], np.arange(0, len(history.corpus), 3)
     positives = np.stack([rows[:40], np.full(40, NO_ROW)], 1)
     table = sampler.forbidden(contexts[:, None], rows, positives[:, None])
@@ -102,7 +89,7 @@ def test_it_is_told_who_may_use_shared_negatives(history: History) -> None:
 
 def test_where_nearly_all_is_forbidden_the_rest_is_drawn_in_proportion(history: History) -> None:
     """Of all that is cited but three papers is forbidden to one context, all to another."""
-    sampler = CitationSampler(history, 1.0)
+    sampler = NegativeSampler(history, 1.0)
     context = history.contexts[0]
     free = sampler.noise.rows[~sampler.forbidden(np.array(context), sampler.noise.rows)]
     left = free[np.argsort(-history.in_citations[free])[[-1, -30, -60]]]
@@ -118,10 +105,10 @@ def test_where_nearly_all_is_forbidden_the_rest_is_drawn_in_proportion(history: 
 
 
 def test_draws_hang_on_seed_epoch_and_example_alone(history: History) -> None:
-    sampler, examples = CitationSampler(history), np.arange(300)
+    sampler, examples = NegativeSampler(history), np.arange(300)
     contexts = history.contexts[examples]
     drawn = sampler.draw(contexts, 4, Draws(3, 1, examples))
-    again = CitationSampler(history)
+    again = NegativeSampler(history)
     some = np.array([200, 7, 7, 31])
     assert np.array_equal(again.draw(contexts[some], 4, Draws(3, 1, some)), drawn[some])
     for other in (Draws(3, 2, examples), Draws(4, 1, examples)):

@@ -16,10 +16,10 @@ from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
 from cocite.errors import CociteError, InputError
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.retrieval.index.versions import Pin
+from cocite.retrieval.index.versions import VersionLock
 from cocite_serve import endpoint as module
 from cocite_serve.endpoint import Endpoint, start
-from cocite_serve.release import PinnedRelease, Release, ReleaseSource
+from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.settings import ServeSettings
 
 
@@ -87,7 +87,7 @@ def test_the_address_at_which_it_is_reached(host: str, url: str, tmp_path: Path)
 def stopped_endpoint(folder: Path, temporary: Path | None = None, **settings: Any) -> Endpoint:
     """An endpoint on which nothing was started."""
     parsed = ServeSettings(index=folder, **settings)
-    first = PinnedRelease(Release(None, folder, "000001"), (Pin(None),))
+    first = LockedRelease(Release(None, folder, "000001"), (VersionLock(None),))
     return Endpoint(parsed, ReleaseSource(parsed), first, temporary, print)
 
 
@@ -99,12 +99,12 @@ def test_a_stop_deletes_what_runs_and_releases_the_files_once(
     calls: list[str] = []
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
     monkeypatch.setattr(ray, "shutdown", lambda: calls.append("shutdown"))
-    monkeypatch.setattr(PinnedRelease, "unpin", lambda self: calls.append("unpin"))
+    monkeypatch.setattr(LockedRelease, "unlock", lambda self: calls.append("unlock"))
     (temporary := tmp_path / "ray").mkdir()
     with stopped_endpoint(tmp_path, temporary) as endpoint:
         monkeypatch.setattr(endpoint._rollout, "delete", lambda: calls.append("delete"))
     endpoint.stop()
-    assert calls == ["delete", "shutdown", "unpin"]
+    assert calls == ["delete", "shutdown", "unlock"]
     assert not temporary.exists()
 
 

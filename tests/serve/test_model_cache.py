@@ -9,7 +9,7 @@ import pytest
 
 from cocite.artifacts import publish
 from cocite.errors import BusyError, IntegrityError, NotFoundError
-from cocite.retrieval.index.versions import Versions
+from cocite.retrieval.index.versions import VersionedFolder
 from cocite_mlflow.references import ModelReference, ModelVersion
 from cocite_serve.model_cache import KEEP, ModelCache
 from cocite_serve.settings import RegistrySettings
@@ -84,11 +84,11 @@ def test_a_copy_that_was_damaged_is_fetched_again(store: Store, cache: ModelCach
 
 
 def test_the_last_versions_stay_and_those_in_use(store: Store, cache: ModelCache) -> None:
-    pins = []
+    locks = []
     for number in range(KEEP + 3):
         store.register(f"number {number}")
-        folder, pin = cache.fetch(cache.resolve(CHAMPION))
-        pins.append(pin if number == 0 else pin.release())
+        folder, lock = cache.fetch(cache.resolve(CHAMPION))
+        locks.append(lock if number == 0 else lock.release())
     kept = sorted(path for path in folder.parent.iterdir())
     assert [weight(path) for path in kept] == [f"number {n}" for n in (0, 3, 4, 5)]
     assert len(kept) == KEEP + 1
@@ -126,7 +126,7 @@ def test_a_model_that_another_process_fetches_is_busy(store: Store, cache: Model
     folder, _ = cache.fetch(version)
     store.register("next")
     with (
-        Versions(folder.parent.parent).writing(),
+        VersionedFolder(folder.parent.parent).writing(),
         pytest.raises(BusyError, match="another process fetches this model"),
     ):
         cache.fetch(cache.resolve(CHAMPION))

@@ -11,9 +11,9 @@ from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError, IntegrityError
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.retrieval.index.versions import Versions
+from cocite.retrieval.index.versions import VersionedFolder
 from cocite_mlflow.references import ModelVersion
-from cocite_serve.release import PinnedRelease, Release, ReleaseSource, Target
+from cocite_serve.release import LockedRelease, Release, ReleaseSource, Target
 from cocite_serve.settings import ServeSettings
 
 
@@ -45,25 +45,25 @@ def test_the_newest_versions(tmp_path: Path) -> None:
     assert source.interval == 0
     assert source.newest() == Target(None, "000001")
     index(folder, version="000002")
-    pinned = source.pin(source.newest())
-    assert pinned.release == Release(None, folder.resolve(), "000002")
-    assert pinned.release.target == Target(None, "000002")
+    locked = source.lock(source.newest())
+    assert locked.release == Release(None, folder.resolve(), "000002")
+    assert locked.release.target == Target(None, "000002")
     named = ReleaseSource(ServeSettings(index=folder, index_version="000001", watch={"seconds": 5}))
     assert (named.newest().index, named.interval) == ("000001", 5)
 
 
-def test_what_is_damaged_is_not_pinned(tmp_path: Path) -> None:
+def test_what_is_damaged_is_not_locked(tmp_path: Path) -> None:
     one = model(tmp_path / "one", nnselect="1")
     folder = index(tmp_path / "index", one)
     source = ReleaseSource(ServeSettings(index=folder, model=one))
-    assert source.pin(source.newest()).release.model == one.resolve()
+    assert source.lock(source.newest()).release.model == one.resolve()
     (one / "nnselect" / "model.safetensors").write_text("2")
     with pytest.raises(IntegrityError, match=r"nnselect/model\.safetensors: damaged"):
-        source.pin(source.newest())
+        source.lock(source.newest())
     manifest = folder / "versions" / "000001" / "manifest.json"
     manifest.write_text(manifest.read_text().replace("nnselect", "nnselecu"))
     with pytest.raises(IntegrityError, match=r"000001/manifest\.json: damaged"):
-        source.pin(source.newest())
+        source.lock(source.newest())
 
 
 @pytest.mark.parametrize(
@@ -90,18 +90,18 @@ def test_an_index_that_knows_no_citation_has_a_warning(tmp_path: Path) -> None:
     assert Release(None, tmp_path / "index", "000002").cold_history_warning() is None
 
 
-def test_a_pinned_snapshot_is_deleted_once_it_is_unpinned(tmp_path: Path) -> None:
+def test_a_locked_snapshot_is_deleted_once_it_is_unlocked(tmp_path: Path) -> None:
     corpus = build_starter(tmp_path / "corpus")
     IndexSnapshot.create(corpus, tmp_path / "index")
     source = ReleaseSource(ServeSettings(index=tmp_path / "index"))
-    pinned = source.pin(source.newest())
-    assert isinstance(pinned, PinnedRelease)
+    locked = source.lock(source.newest())
+    assert isinstance(locked, LockedRelease)
     for id_ in corpus.ids(range(2)):
         IndexSnapshot.remove(tmp_path / "index", [id_])
-    versions = Versions(tmp_path / "index")
+    versions = VersionedFolder(tmp_path / "index")
     assert versions.names() == ["000001", "000002", "000003"]
-    pinned.unpin()
-    assert versions.collect(1) == ["000001", "000002"]
+    locked.unlock()
+    assert versions.delete_old(1) == ["000001", "000002"]
 
 
 def test_an_empty_index_is_refused(tmp_path: Path) -> None:

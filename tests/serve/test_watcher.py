@@ -10,10 +10,10 @@ import pytest
 from helpers.served_folders import index, model
 
 from cocite.errors import CociteError
-from cocite.retrieval.index.versions import Pin
+from cocite.retrieval.index.versions import VersionLock
 from cocite_mlflow.references import ModelReference, ModelVersion
 from cocite_serve.model_cache import ModelCache
-from cocite_serve.release import PinnedRelease, Release, ReleaseSource
+from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.rollout import Rollout, RolloutError
 from cocite_serve.settings import ServeSettings
 from cocite_serve.watcher import Watcher
@@ -30,8 +30,8 @@ class FolderCache(ModelCache):
             raise CociteError("the store is away")
         return ModelVersion(reference.name, len(self.folders), reference.alias)
 
-    def fetch(self, version: ModelVersion) -> tuple[Path, Pin]:
-        return self.folders[version.version - 1], Pin(None)
+    def fetch(self, version: ModelVersion) -> tuple[Path, VersionLock]:
+        return self.folders[version.version - 1], VersionLock(None)
 
 
 class FakeRollout(Rollout):
@@ -60,7 +60,7 @@ class Endpoint:
         self.rollout = FakeRollout(settings)
         source = ReleaseSource(settings)
         source.cache = self.cache
-        self.watcher = Watcher(source, source.pin(source.newest()), self.rollout, self.lines.append)
+        self.watcher = Watcher(source, source.lock(source.newest()), self.rollout, self.lines.append)
 
     def look(self, times: int = 2) -> tuple[int, str]:
         """Look some times; the version and the snapshot served then."""
@@ -175,15 +175,15 @@ def test_where_nothing_can_change_no_thread_runs(tmp_path: Path) -> None:
     endpoint.watcher.stop()
 
 
-def test_a_release_that_cannot_be_served_is_unpinned(
+def test_a_release_that_cannot_be_served_is_unlocked(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unpinned: list[Release] = []
-    monkeypatch.setattr(PinnedRelease, "unpin", lambda self: unpinned.append(self.release))
+    unlocked: list[Release] = []
+    monkeypatch.setattr(LockedRelease, "unlock", lambda self: unlocked.append(self.release))
     endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
     endpoint.rollout.broken = endpoint.models[1]
     endpoint.look(1)
-    assert [release.model for release in unpinned] == [endpoint.models[1]]
+    assert [release.model for release in unlocked] == [endpoint.models[1]]
     endpoint.models.append(model(endpoint.folder / "three", nnselect="1"))
     endpoint.look(1)
-    assert [release.model for release in unpinned] == [endpoint.models[1], endpoint.models[0]], "the old one"
+    assert [release.model for release in unlocked] == [endpoint.models[1], endpoint.models[0]], "the old one"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.text.gaps import strip_marks
+from cocite.text.gaps import around_gap, split_at_gap, strip_marks
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,16 @@ from cocite.text.gaps import strip_marks
 )
 def test_marks_go_and_words_stay(text: str, expected: str) -> None:
     assert strip_marks(text) == expected
+
+
+@pytest.mark.parametrize("mark", ["TARGETCIT", "[CIT]"])
+def test_a_context_is_split_at_its_first_gap(mark: str) -> None:
+    text = f"we OTHERCIT use {mark} and {mark} here"
+    assert split_at_gap(text) == ("we use", "and here")
+    assert around_gap(text, before=1, after=1) == "use and"
+    assert around_gap(text) == "we use and here"
+
+
+def test_without_a_gap_all_text_is_behind_it() -> None:
+    assert split_at_gap("as in OTHERCIT before") == ("", "as in before")
+    assert around_gap("as in OTHERCIT before") == ""

@@ -1,124 +1,41 @@
+"""Paragraphs of numbered words: taken, joined, and as a rectangle."""
+
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pyarrow as pa
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cocite.protocols import Query
-from cocite.text.paragraphs import (
-    ABSTRACT,
-    CONTEXT,
-    GAP,
-    OTHER,
-    SPECIAL,
-    TITLE,
-    UNKNOWN,
-    ParagraphReader,
-    Paragraphs,
-    ParagraphSettings,
-)
-from cocite.text.vocabulary import Vocabulary
+from cocite.text.paragraphs import UNKNOWN, Paragraphs
 
-WORDS = ("the", "parser", "of", "trees", "grammar")
+LISTS = st.lists(st.lists(st.integers(1, 99), max_size=5), min_size=1, max_size=6)
 
 
-def reader(**settings: object) -> ParagraphReader:
-    return ParagraphReader(ParagraphSettings.parse(settings), Vocabulary(WORDS, np.arange(5)[::-1]))
+def packed(lists: list[list[int]]) -> Paragraphs:
+    tokens = np.array([token for one in lists for token in one], np.int32)
+    return Paragraphs(np.cumsum([0, *map(len, lists)]), tokens)
 
 
-def number(word: str) -> int:
-    return SPECIAL + WORDS.index(word)
+def as_lists(paragraphs: Paragraphs) -> list[list[int]]:
+    return [part.tolist() for part in np.split(paragraphs.tokens, paragraphs.indptr[1:-1])]
 
 
-def lists(paragraphs: Paragraphs) -> list[list[int]]:
-    return [paragraphs.take(np.array([i])).tokens.tolist() for i in range(len(paragraphs))]
+@given(LISTS, st.data())
+def test_paragraphs_are_taken_as_python_lists(lists: list[list[int]], data: st.DataObject) -> None:
+    order = data.draw(st.lists(st.integers(0, len(lists) - 1), min_size=1, max_size=8))
+    assert as_lists(packed(lists).take(np.array(order))) == [lists[i] for i in order]
+    rectangle = packed(lists).rectangle(np.array(order))
+    longest = max(len(lists[i]) for i in order)
+    expected = [lists[i] + [UNKNOWN] * (longest - len(lists[i])) for i in order]
+    assert rectangle.tolist() == expected
 
 
-def read(texts: list[str | None], kind: int = ABSTRACT, **settings: object) -> list[list[int]]:
-    return lists(reader(**settings).read(pa.array(texts, pa.string()), kind))
+@given(st.lists(LISTS, min_size=1, max_size=4))
+def test_joined_paragraphs_keep_their_words(parts: list[list[list[int]]]) -> None:
+    joined = Paragraphs.joined(packed(part) for part in parts)
+    assert as_lists(joined) == [one for part in parts for one in part]
+    assert joined.lengths.tolist() == [len(one) for part in parts for one in part]
 
 
-def test_words_keep_their_order_and_repetitions() -> None:
-    found = read(["Trees, trees: the PARSER.", "", None, "zyx of zyx"])
-    assert found == [
-        [number("trees"), number("trees"), number("the"), number("parser")],
-        [],
-        [],
-        [UNKNOWN, number("of"), UNKNOWN],
-    ]
-
-
-def test_marks_are_words_of_a_context_alone() -> None:
-    text = "the TARGETCIT parser OTHERCIT of [CIT] trees [[CIT:7]]"
-    assert read([text], CONTEXT) == [
-        [number("the"), GAP, number("parser"), OTHER, number("of"), GAP, number("trees"), OTHER]
-    ]
-    bare = [number(word) for word in ("the", "parser", "of", "trees")]
-    assert read([text], CONTEXT, marks=False) == [bare]
-    assert read([text], ABSTRACT) == [bare]
-
-
-def test_a_title_is_never_empty() -> None:
-    assert read(["", "trees", None], TITLE) == [[UNKNOWN], [number("trees")], [UNKNOWN]]
-
-
-def test_stop_words_can_be_left_out() -> None:
-    assert read(["the parser of trees"], stop_words=False) == [[number("parser"), number("trees")]]
-
-
-def test_long_texts_are_cut_a_context_around_its_gap() -> None:
-    words = " ".join(["trees"] * 30)
-    assert len(read([words], max_abstract=8)[0]) == 8
-    for before, after, at in ((30, 30, 4), (1, 30, 1), (30, 1, 6)):
-        text = f"{'trees ' * before} TARGETCIT {'grammar ' * after}"
-        (found,) = read([text], CONTEXT, max_context=8)
-        assert len(found) == 8
-        assert found.index(GAP) == at
-
-
-def test_unknown_words_share_buckets_by_their_spelling() -> None:
-    (found,) = read(["alpha parser beta alpha"], buckets=1000)
-    assert found[0] == found[3] != found[2]
-    assert min(found[0], found[2]) >= SPECIAL + len(WORDS)
-    assert max(found) < reader(buckets=1000).size
-
-
-def test_many_texts_read_as_each_alone() -> None:
-    texts = [f"{'trees ' * k} TARGETCIT parser {'of ' * (9 - k)}" for k in range(10)] * 500
-    together = read(texts, CONTEXT, max_context=6)
-    assert together[:10] == [read([text], CONTEXT, max_context=6)[0] for text in texts[:10]]
-    assert together[10:20] == together[:10]
-
-
-def test_queries_have_all_three_paragraphs() -> None:
-    queries = [
-        Query("a", title="Trees", context="the TARGETCIT"),
-        Query("b", title="Parser", abstract="of trees"),
-    ]
-    titles, abstracts, contexts = reader().queries(queries)
-    assert lists(titles) == [[number("trees")], [number("parser")]]
-    assert lists(abstracts) == [[], [number("of"), number("trees")]]
-    assert lists(contexts) == [[number("the"), GAP], []]
-
-
-def test_joined_and_taken_paragraphs_keep_their_words() -> None:
-    joined = Paragraphs.joined(
-        [reader().read(pa.array(["the trees", ""]), ABSTRACT), reader().read(pa.array(["of"]), TITLE)]
-    )
-    assert lists(joined) == [[number("the"), number("trees")], [], [number("of")]]
-    assert lists(joined.take(np.array([2, 0, 2]))) == [lists(joined)[k] for k in (2, 0, 2)]
-    assert not len(Paragraphs.joined([]))
-
-
-def test_the_vocabulary_comes_back_from_its_file(tmp_path: Path) -> None:
-    reader().save(tmp_path)
-    again = ParagraphReader.load(tmp_path, ParagraphSettings())
-    assert again.vocabulary.types == WORDS
-    assert again.size == reader().size
-
-
-def test_limits_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="max_title"):
-        ParagraphSettings(max_title=0)
+def test_nothing_joined_is_no_paragraph() -> None:
+    assert len(Paragraphs.joined([])) == 0

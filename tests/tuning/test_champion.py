@@ -34,7 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def model(corpus: Corpus, folder: Path, *values: str) -> Path:
     train(
-        load_recipe("nnselect", ["model.dimension=16", "loop.epochs=6", "objective.batch=64", *values]),
+        load_recipe("nnselect", ["model.dimension=16", "training.epochs=6", "training.batch=64", *values]),
         corpus,
         folder,
     )
@@ -43,7 +43,13 @@ def model(corpus: Corpus, folder: Path, *values: str) -> Path:
 
 @pytest.mark.integration
 def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: Path) -> None:
-    weak = model(corpus, tmp_path / "weak", "loop.epochs=1", "loop.learning_rate=1e-9", "model.dimension=2")
+    weak = model(
+        corpus,
+        tmp_path / "weak",
+        "training.epochs=1",
+        "training.optimizer.learning_rate=1e-9",
+        "model.dimension=2",
+    )
     strong = model(corpus, tmp_path / "strong")
     store = TrackingSettings(folder=tmp_path)
 

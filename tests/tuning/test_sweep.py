@@ -15,7 +15,7 @@ TRAININGS = [name for name in shipped_sweeps() if "kind: training" in (SWEEPS / 
 NNSELECT = {
     "name": "ours",
     "study": {"kind": "training", "recipe": "nnselect"},
-    "space": {"loop.learning_rate": {"loguniform": [1e-4, 1e-1]}},
+    "space": {"training.optimizer.learning_rate": {"loguniform": [1e-4, 1e-1]}},
     "metric": {"name": "R@20"},
 }
 
@@ -40,7 +40,7 @@ def test_a_sweep_that_comes_with_cocite_fits_its_recipe(name: str, tmp_path: Pat
 @pytest.mark.parametrize("name", ["nnselect-paper", "nnrank"])
 def test_citeomatics_ranges_are_those_of_table_6(name: str) -> None:
     space = load_sweep(name).space
-    assert space["loop.learning_rate"] == {"choice": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]}
+    assert space["training.optimizer.learning_rate"] == {"choice": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]}
     for key in ("objective.l1", "objective.l2"):
         assert space[key] == {"choice": [0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2]}
     assert space["objective.word_dropout"] == {"quniform": [0, 0.75, 0.05]}
@@ -54,24 +54,25 @@ def test_citeomatics_ranges_are_those_of_table_6(name: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"space": {"loop.lerning_rate": {"uniform": [0, 1]}}},
-         "space: unknown key 'loop.lerning_rate' (did you mean 'loop.learning_rate'?)"),
-        ({"space": {"loop": {"epochs": {"uniform": [1, 4]}}}}, "space.loop.epochs: "),
+        ({"space": {"training.optimizer.lerning_rate": {"uniform": [0, 1]}}},
+         "space: unknown key 'training.optimizer.lerning_rate' (did you mean 'training.optimizer.learning_rate'?)"),
+        ({"space": {"training": {"epochs": {"uniform": [1, 4]}}}}, "space.training.epochs: "),
         ({"space": {"objective.objective": {"choice": ["paper", "papers"]}}},
          "space.objective.objective: 'papers' is no value of it: input should be 'paper' or 'in_batch'"),
         ({"space": {"model.finetune": {"choice": [{"value": True, "then": {"objective.gama": {"choice": [1]}}}]}}},
          "unknown key 'objective.gama'"),
         ({"space": {"kind": {"choice": ["nnrank"]}}}, "space: unknown key 'kind'"),
-        ({"start": [{"loop.epoch": 3}]}, "start: unknown key 'loop.epoch'"),
-        ({"protocol": {"short": {"loop.epoch": 3}}}, "protocol.short: unknown key 'loop.epoch'"),
-        ({"study": {"kind": "training", "recipe": "nnselect", "set": {"loop.epoch": 1}}},
-         "unknown key 'loop.epoch'"),
+        ({"start": [{"training.epoch": 3}]}, "start: unknown key 'training.epoch'"),
+        ({"protocol": {"short": {"training.epoch": 3}}}, "protocol.short: unknown key 'training.epoch'"),
+        ({"study": {"kind": "training", "recipe": "nnselect", "set": {"training.epoch": 1}}},
+         "unknown key 'training.epoch'"),
         ({"study": {"kind": "training", "recipe": "nnselct"}}, "no recipe 'nnselct' (did you mean 'nnselect'?)"),
         ({"study": {"kind": "trainings"}},
          "study.kind: no study is of the kind 'trainings' (did you mean 'training'?)"),
         ({"study": {"kind": "training", "recipe": "nnselect", "sets": {}}},
          "unknown key 'study.sets' (did you mean 'set'?)"),
-        ({"resources": {"workers": 2}}, "resources.workers: nnselect trains on one worker"),
+        ({"study": {"kind": "training", "recipe": "fusion"}, "space": {"trees.leaves": {"choice": [7]}},
+          "resources": {"workers": 2}}, "resources.workers: fusion trains on one worker"),
         ({"metrics": {}}, "unknown key 'metrics' (did you mean 'metric'?)"),
         ({"search": "grid"}, "search: input should be 'tpe' or 'random'"),
         ({"scheduler": {"kind": "asha", "grace": 9, "longest": 3}}, "longest is 3, below grace, 9"),
@@ -111,10 +112,10 @@ def test_light_trials_have_no_scheduler(tmp_path: Path) -> None:
 
 def test_overrides_reach_into_dotted_keys(tmp_path: Path) -> None:
     sweep = load_sweep(
-        "nnselect", ["protocol.short.loop.epochs=1", "study.set.loop.seed=7", "budget.trials=3"]
+        "nnselect", ["protocol.short.training.epochs=1", "study.set.training.seed=7", "budget.trials=3"]
     )
     assert sweep.protocol is not None
-    assert sweep.protocol.short["loop.epochs"] == 1
-    assert sweep.study.model_dump()["set"] == {"loop.seed": 7}
+    assert sweep.protocol.short["training.epochs"] == 1
+    assert sweep.study.model_dump()["set"] == {"training.seed": 7}
     with pytest.raises(NotFoundError, match="no sweep 'nnselct'"):
         load_sweep("nnselct")

@@ -114,7 +114,7 @@ def pipeline(
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
-    from cocite.pipeline.components import left_out_notes
+    from cocite.pipeline.components import exclusion_notes
     from cocite_jobs.evaluation.pipeline import evaluate_pipeline
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
@@ -154,7 +154,7 @@ def pipeline(
             bars=progress,
         )
         keep(kept, report)
-    warn(*left_out_notes(model))
+    warn(*exclusion_notes(model))
     tell(report, json, markdown, brief=brief)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cocite.cli.console import emit, err, out, table, warn
-from cocite.evaluation.report import Report, shown
+from cocite.evaluation.report import Report, format_cell
 
 if TYPE_CHECKING:
     from cocite.corpus.store import Corpus
@@ -69,10 +69,10 @@ def tell(report: Report, json: bool, markdown: Path | None, *, brief: bool = Fal
         return
     out.print(
         f"{report.title}: "
-        + ", ".join(f"{key.replace('_', ' ')} {shown(v)}" for key, v in report.facts.items())
+        + ", ".join(f"{key.replace('_', ' ')} {format_cell(v)}" for key, v in report.facts.items())
     )
     # Metrics and times come first, then the slices.
     for part in report.tables[:2] if brief else report.tables:
-        table(part.title, part.columns, [[shown(cell) for cell in row] for row in part.rows])
+        table(part.title, part.columns, [[format_cell(cell) for cell in row] for row in part.rows])
         if part.note:
             out.print(part.note, style="dim")

@@ -44,7 +44,8 @@ def train(
         typer.Option(
             "--on",
             help="Where a neural kind trains: on Ray's workers, or in this process without Ray (in each one that "
-            "torchrun starts) [default: ray; process where workers.count is 0, and under torchrun].",
+            "torchrun starts) [default: ray; process where workers.count is 0, as for nnselect and nnrank, and "
+            "under torchrun].",
         ),
     ] = None,
     address: Annotated[
@@ -67,8 +68,7 @@ def train(
 ) -> None:
     """Train a model and write it into a model folder.
 
-    A training that was stopped leaves checkpoints. Kinds that take minutes (nnselect, nnrank) go on from them by
-    themselves, and start over with --fresh; neural kinds (hatten, cross-encoder, masked-lm) ask: --resume or --fresh.
+    A training that was stopped leaves checkpoints: --resume goes on from the last one, --fresh starts over.
     """
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus

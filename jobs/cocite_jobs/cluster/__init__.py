@@ -1,1 +1,1 @@
-"""Ray clusters: the session that a training runs in, and jobs submitted to one."""
+"""Ray clusters: the connection that a training uses, the resources of its workers, and jobs submitted to a cluster."""

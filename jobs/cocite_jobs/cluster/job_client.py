@@ -1,16 +1,14 @@
-"""Jobs on a Ray cluster: a recipe is sent there, trained there, and its log followed from here.
+"""A client for jobs on a Ray cluster: it submits command lines of cocite, and follows, lists and stops their jobs.
 
-What travels is a small working directory: cocite's own packages and, when the recipe is a file, that file. No data, no
-environment: a cluster brings its Python packages, a corpus and a place for the model.
+A job is sent with a small working directory (:mod:`cocite_jobs.cluster.working_directory`). It has neither data nor an
+environment: the cluster has its own Python packages, a corpus, and a folder for the model.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import shlex
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -20,31 +18,38 @@ from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
+from cocite_jobs.cluster.working_directory import pack_working_directory
 
-PACKAGES = ("cocite", "cocite_mlflow", "cocite_jobs", "cocite_tuning", "cocite_serve")
 RECIPE_KEY, KIND_KEY = "cocite.recipe", "cocite.kind"
-"""Metadata that tells cocite's jobs from others on the same cluster."""
+"""Keys of a job's metadata; other people's jobs on the same cluster do not have them."""
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
+"""Statuses that a job keeps."""
 POLL_S = 1.0
+"""Seconds between two requests for a job's status."""
 CONNECT_S = 10
-"""Seconds for a cluster to answer at first."""
+"""Seconds within which a cluster must answer the first request."""
 LOST_S = 120
-"""Seconds for which a cluster that answered before is asked again."""
+"""Seconds for which requests are repeated to a cluster that answered before."""
 
 
 @dataclass(frozen=True)
 class JobInfo:
-    """A job as the cluster knows it.
+    """The state of a job on the cluster.
 
     Attributes:
-        id: the name it is asked for by.
+        id: by which the cluster knows it.
         status: PENDING, RUNNING, SUCCEEDED, FAILED or STOPPED.
         recipe: what it trains; empty for a job that is not cocite's.
         command: what the cluster runs.
-        message: the cluster's words on the status.
+        message: the cluster's explanation of the status.
         started: seconds since the epoch; ``None`` before it began.
         seconds: how long it has run.
         exit_code: of the command, once it ended by itself.
+
+    Example:
+        >>> job = JobInfo("raysubmit_1", "FAILED", "hatten", "python -m cocite train hatten", "", 0.0, 9.5, 3)
+        >>> job.ended, job.code
+        (True, 3)
     """
 
     id: str
@@ -58,12 +63,12 @@ class JobInfo:
 
     @property
     def ended(self) -> bool:
-        """Whether it will not change any more."""
+        """Whether its status is final."""
         return self.status in ENDED
 
     @property
     def code(self) -> int:
-        """The exit code to pass on: the command's own, 130 when it was stopped, 1 when it never ran."""
+        """The exit code for this process: the command's own, 130 when it was stopped, 1 when it never ran."""
         if self.status == "SUCCEEDED":
             return 0
         if self.status == "STOPPED":
@@ -72,21 +77,28 @@ class JobInfo:
 
 
 def use_token() -> None:
-    """Let Ray show its token where there is one; without this it asks for jobs without, and is refused."""
-    given = any(name in os.environ for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
-    if "RAY_AUTH_MODE" not in os.environ and (given or (Path.home() / ".ray" / "auth_token").is_file()):
+    """Let Ray send the user's token where there is one; Ray's client sends none by default, and would be refused."""
+    is_named = any(name in os.environ for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if "RAY_AUTH_MODE" not in os.environ and (is_named or (Path.home() / ".ray" / "auth_token").is_file()):
         os.environ["RAY_AUTH_MODE"] = "token"
 
 
 class JobClient:
-    """The jobs of one Ray cluster.
+    """A client of one Ray cluster.
 
     Args:
         address: of the cluster's dashboard, ``http://host:8265``.
 
     Raises:
         InputError: it is no such address.
-        CociteError: nobody answers there, or not to us.
+        CociteError: no cluster answers there, or it asks for a token.
+
+    Example:
+        >>> try:
+        ...     JobClient("head:8265").list()
+        ... except InputError as error:
+        ...     print(error.message)
+        'head:8265' is not the address of a cluster's dashboard
     """
 
     def __init__(self, address: str) -> None:
@@ -109,13 +121,13 @@ class JobClient:
     def submit(
         self, arguments: Sequence[str], *, recipe: str, kind: str, file: Path | None, installed: bool
     ) -> str:
-        """Send ``cocite ARGUMENTS``; returns the job's id.
+        """Submit ``cocite ARGUMENTS`` as a job; returns the job's id.
 
         Args:
-            arguments: of the command line; a recipe file is named by its name alone.
-            recipe: told by :meth:`list`.
-            kind: the recipe's kind.
-            file: a recipe file that travels with the job.
+            arguments: of the command line; a recipe file is named without its folder.
+            recipe: kept in the job's metadata, from where :meth:`list` has it.
+            kind: the recipe's kind, kept there too.
+            file: a recipe file to send along.
             installed: the cluster has cocite installed: send no packages.
         """
         environment = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
@@ -123,9 +135,9 @@ class JobClient:
             if name in os.environ:
                 environment[name] = os.environ[name]
         runtime: dict[str, Any] = {"env_vars": environment}
-        with tempfile.TemporaryDirectory(prefix="cocite-job-") as staged, _translate_errors(self.address):
-            if pack(Path(staged), file=file, installed=installed):
-                runtime["working_dir"] = staged
+        with tempfile.TemporaryDirectory(prefix="cocite-job-") as directory, _translate_errors(self.address):
+            if pack_working_directory(Path(directory), file=file, installed=installed):
+                runtime["working_dir"] = directory
             return str(
                 self._client.submit_job(
                     entrypoint=f"python -m cocite {shlex.join(arguments)}",
@@ -135,7 +147,7 @@ class JobClient:
             )
 
     def job(self, id_: str) -> JobInfo:
-        """One job.
+        """The state of one job.
 
         Raises:
             NotFoundError: the cluster knows no such job.
@@ -150,20 +162,20 @@ class JobClient:
         raise NotFoundError(f"no job {id_!r}", where=self.address, hint=nearest(id_, known))
 
     def list(self, *, everyone: bool = False) -> list[JobInfo]:
-        """cocite's jobs, the newest first; with ``everyone`` other people's jobs too."""
+        """cocite's jobs, the newest first; with ``everyone``, all others too."""
         with _translate_errors(self.address):
-            found = [_job(details) for details in self._client.list_jobs() if details.submission_id]
-        jobs = [job for job in found if job.recipe or everyone]
-        return sorted(jobs, key=lambda job: -(job.started or time.time()))
+            jobs = [_job(details) for details in self._client.list_jobs() if details.submission_id]
+        listed = [job for job in jobs if job.recipe or everyone]
+        return sorted(listed, key=lambda job: -(job.started or time.time()))
 
     def log(self, id_: str) -> str:
-        """What a job has printed."""
+        """The output of a job so far."""
         self.job(id_)
         with _translate_errors(self.address):
             return str(self._client.get_job_logs(id_))
 
     def follow(self, id_: str, write: Callable[[str], None]) -> JobInfo:
-        """Hand on what a job prints, from its first line, until it ends; returns how it ended."""
+        """Pass the output of a job to ``write``, from its first line, until it ends; returns its final state."""
         job, written = self.job(id_), 0
         while True:
             if job.status != "PENDING":
@@ -174,7 +186,7 @@ class JobClient:
             time.sleep(POLL_S)
 
     def _again(self, id_: str) -> JobInfo:
-        """A job that was there before; a cluster that does not answer is asked for a while."""
+        """The state of a job that existed before; the request is repeated while the cluster does not answer."""
         began = time.monotonic()
         while True:
             try:
@@ -187,10 +199,10 @@ class JobClient:
                 time.sleep(POLL_S)
 
     def stop(self, id_: str) -> JobInfo:
-        """Stop a job; returns it once it has ended.
+        """Stop a job, and wait until it has ended; returns its final state.
 
         Raises:
-            InputError: it ended before.
+            InputError: it had ended already.
         """
         job = self.job(id_)
         if job.ended:
@@ -202,14 +214,17 @@ class JobClient:
         return job
 
     async def _tail(self, id_: str, write: Callable[[str], None], written: int) -> int:
-        """Hand on the log after ``written`` characters, over one connection after another: a proxy may cut any."""
+        """Pass the log after ``written`` characters to ``write``; returns the log's length.
+
+        A proxy may cut a connection at any time, so another one is opened until the log has ended.
+        """
         lost: float | None = None
         while True:
             position = 0
             try:
                 stream: AsyncIterator[str] = self._client.tail_job_logs(id_)
                 async for text in stream:
-                    # A connection starts at the first line, however much of it is here already.
+                    # Each connection starts at the first line, of which the caller has ``written`` characters.
                     new = text[max(0, written - position) :]
                     position += len(text)
                     if new:
@@ -223,26 +238,8 @@ class JobClient:
                 await asyncio.sleep(POLL_S)
 
 
-def pack(folder: Path, *, file: Path | None, installed: bool) -> bool:
-    """Fill a job's working directory; returns whether there is anything in it.
-
-    Args:
-        folder: empty.
-        file: a recipe file to take along.
-        installed: leave cocite's packages out.
-    """
-    if not installed:
-        for package in PACKAGES:
-            spec = importlib.util.find_spec(package)
-            if spec is not None and spec.origin is not None:
-                ignore = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
-                shutil.copytree(Path(spec.origin).parent, folder / package, ignore=ignore)
-    if file is not None:
-        shutil.copyfile(file, folder / file.name)
-    return any(folder.iterdir())
-
-
 def _job(details: Any) -> JobInfo:
+    """The state of a job from the details that Ray's client returns."""
     metadata: Mapping[str, str] = details.metadata or {}
     status = getattr(details.status, "value", details.status)
     started = details.start_time / 1000 if details.start_time else None
@@ -260,13 +257,14 @@ def _job(details: Any) -> JobInfo:
 
 
 def _line(error: BaseException) -> str:
+    """The first line of an error, or its class where it has no text."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
 
 
 @contextmanager
 def _only_address(address: str) -> Iterator[None]:
-    """Ray takes an address from the environment over the one it is given: here the given one counts."""
+    """Make Ray's client use this address: one in the environment would take precedence over the client's argument."""
     name = "RAY_API_SERVER_ADDRESS"
     before = os.environ.get(name)
     os.environ[name] = address
@@ -281,7 +279,7 @@ def _only_address(address: str) -> Iterator[None]:
 
 @contextmanager
 def _translate_errors(address: str) -> Iterator[None]:
-    """What can go wrong between here and a cluster, in a sentence."""
+    """Raise errors of a request to a cluster as a :class:`~cocite.errors.CociteError` of one sentence."""
     import requests
     from ray.exceptions import AuthenticationError
 

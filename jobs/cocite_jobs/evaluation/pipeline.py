@@ -18,14 +18,14 @@ from cocite.evaluation.report import (
     self_citation_table,
     slice_tables,
 )
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
 from cocite.pipeline.options import CandidateScope
 from cocite_jobs.evaluation.report_files import write_report
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 
 if TYPE_CHECKING:
-    from cocite.evaluation.experiment import Outcome
+    from cocite.evaluation.experiment import EvalResult
     from cocite.retrieval.index.index import Index
 
 
@@ -77,12 +77,12 @@ def evaluate_pipeline(
     """
     # Not at the top of the module: SciPy, FAISS and the index take long to import.
     from cocite.evaluation import systems
-    from cocite.pipeline.components import left_out_notes
+    from cocite.pipeline.components import exclusion_notes
     from cocite.retrieval.index.reuse import index_of
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
-    names = systems.chosen(model, stages, where="--stages")
+    names = systems.select(model, stages, where="--stages")
     encoders = systems.encoders_for(model, names)
     opened = IndexSnapshot.open(saved) if saved is not None else None
     with bars("indexing", None) as advance:
@@ -90,8 +90,8 @@ def evaluate_pipeline(
         index = index_of(corpus, history, encoders, saved=opened, advance=advance)
     with replace_files(to) as folder:
         if folder is not None:
-            experiment.write_task(queries, folder / "qrels.trec")
-        results: dict[str, Outcome] = {}
+            experiment.write_task_qrels(queries, folder / "qrels.trec")
+        results: dict[str, EvalResult] = {}
         for name in names:
             rank = systems.open_system(name, model, index, rerank=rerank, candidates=candidates)
             path = folder / f"{name}.trec" if folder is not None else None
@@ -109,7 +109,7 @@ def evaluate_pipeline(
             "candidates": candidates,
             "model": _versions(model),
         }
-        if left_out := left_out_notes(model):
+        if left_out := exclusion_notes(model):
             report.facts["left_out"] = "; ".join(left_out)
         if folder is not None:
             write_report(report, folder)
@@ -117,7 +117,7 @@ def evaluate_pipeline(
 
 
 def _pipeline_report(
-    task: Task, split: str, index: Index, results: Mapping[str, Outcome], metrics: Sequence[str]
+    task: EvalTask, split: str, index: Index, results: Mapping[str, EvalResult], metrics: Sequence[str]
 ) -> Report:
     measured = {name: measure(result.hits, metrics) for name, result in results.items()}
     *_, last = results

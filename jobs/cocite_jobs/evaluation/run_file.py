@@ -9,7 +9,6 @@ from typing import Any
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
-from cocite.evaluation.judge import Authors, Judged, confirmed, judge
 from cocite.evaluation.metrics import LOCAL, Measurement, measure
 from cocite.evaluation.report import (
     Report,
@@ -19,8 +18,9 @@ from cocite.evaluation.report import (
     self_citation_table,
     slice_tables,
 )
-from cocite.evaluation.tasks import Task
-from cocite.evaluation.trec import Vocabulary, read_qrels
+from cocite.evaluation.run_files import AuthorLookup, RunFileResult, evaluate_run_file, reference_means
+from cocite.evaluation.tasks import EvalTask
+from cocite.evaluation.trec import DocumentNumbers, read_qrels
 from cocite_jobs.progress_bars import Advance
 
 
@@ -30,7 +30,7 @@ def evaluate_run(
     *,
     against: Path | None = None,
     metrics: Sequence[str] = LOCAL,
-    task: Task | None = None,
+    task: EvalTask | None = None,
     split: str = "test",
     confirm: bool = False,
     advance: Advance = lambda _: None,
@@ -64,22 +64,22 @@ def evaluate_run(
     judgements = read_qrels(qrels)
     relevant = judgements.documents
     if task is None:
-        vocabulary, authors = Vocabulary(relevant), None
+        vocabulary, authors = DocumentNumbers(relevant), None
     else:
         every = task.corpus.papers.table.column("id").to_pylist()
-        vocabulary = Vocabulary(list(dict.fromkeys([*every, *relevant])))
-        authors = Authors({query.id: query.authors for query in task.queries}, _authors_of(task.corpus))
-    judged = judge(run, judgements, vocabulary, authors=authors, advance=advance)
+        vocabulary = DocumentNumbers(list(dict.fromkeys([*every, *relevant])))
+        authors = AuthorLookup({query.id: query.authors for query in task.queries}, _authors_of(task.corpus))
+    judged = evaluate_run_file(run, judgements, vocabulary, authors=authors, advance=advance)
     measured = {name: measure(judged.hits, metrics)}
     report = Report(f"Run {name}", _facts_of(run, qrels, judged))
     if against is not None:
-        other = judge(against, judgements, vocabulary, advance=advance)
+        other = evaluate_run_file(against, judgements, vocabulary, advance=advance)
         measured[other_name] = measure(other.hits, metrics)
         report.facts["missing_queries_of_the_other"] = other.missing
     report.tables.append(metrics_table(measured))
     if confirm:
-        report.tables.append(_confirmation(name, measured[name], confirmed(run, judgements, metrics)))
-    report.tables += _slices_of(judged, task, split, len(vocabulary.names))
+        report.tables.append(_confirmation(name, measured[name], reference_means(run, judgements, metrics)))
+    report.tables += _slices_of(judged, task, split, len(vocabulary.ids))
     if against is not None:
         report.tables.append(comparison_table(measured[name], measured[other_name], (name, other_name)))
     return report
@@ -99,7 +99,7 @@ def _labels(run: Path, against: Path | None) -> tuple[str, str]:
     return name, other_name
 
 
-def _facts_of(run: Path, qrels: Path, judged: Judged) -> dict[str, Any]:
+def _facts_of(run: Path, qrels: Path, judged: RunFileResult) -> dict[str, Any]:
     return {
         "run": str(run),
         "qrels": str(qrels),
@@ -110,7 +110,7 @@ def _facts_of(run: Path, qrels: Path, judged: Judged) -> dict[str, Any]:
     }
 
 
-def _slices_of(judged: Judged, task: Task | None, split: str, documents: int) -> list[Table]:
+def _slices_of(judged: RunFileResult, task: EvalTask | None, split: str, documents: int) -> list[Table]:
     if task is None:
         return slice_tables(judged.hits)
     import numpy as np

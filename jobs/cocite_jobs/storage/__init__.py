@@ -1,1 +1,1 @@
-"""Folders and checkpoints on this machine and elsewhere."""
+"""Artifacts and checkpoints in folders of this machine and in remote file systems."""

@@ -11,10 +11,10 @@ from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import NEIGHBOURS, CiteomaticRanker
-from cocite.evaluation.experiment import Outcome, Rank
+from cocite.evaluation.experiment import EvalResult, Rank
 from cocite.evaluation.metrics import means
 from cocite.evaluation.report import Report, Table
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.retrieval.index.index import Index
 from cocite_jobs.progress_bars import ProgressBars, no_bars
@@ -59,7 +59,7 @@ def citeomatic_tables(
     for name in only:
         if name not in TABLES:
             raise InputError(f"there is no table {name!r} here", where="--only", hint="2, 3 or 4")
-    missing = {"nnselect", "nnrank"} - set(components.check(model))
+    missing = {"nnselect", "nnrank"} - set(components.list_components(model))
     if missing:
         raise InputError(
             f"the model folder lacks {', '.join(sorted(missing))}", where=str(model), hint="train it"
@@ -82,7 +82,7 @@ class _Tables:
     ) -> None:
         self.model, self.k, self.bars = model, k, bars
         self.variants = CiteomaticVariants(corpus, model, bars)
-        self.task: Task = tasks.global_(corpus, split, sample=sample, seed=seed)
+        self.task: EvalTask = tasks.global_(corpus, split, sample=sample, seed=seed)
         self.facts = {
             "corpus": str(corpus.path),
             "split": split,
@@ -91,7 +91,7 @@ class _Tables:
         }
         with bars("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
-            needed = components.ENCODERS if "fusion" in components.kept(model) else ["nnselect"]
+            needed = components.ENCODERS if "fusion" in components.active_components(model) else ["nnselect"]
             encoders = components.load_encoders(model, among=tuple(needed))
             self.index = Index.build(corpus, history, encoders=encoders, advance=advance)
 
@@ -164,7 +164,7 @@ class _Tables:
             return self.index
         return self.index.with_vectors(encoder)
 
-    def _run(self, name: str, rank: Rank) -> Outcome:
+    def _run(self, name: str, rank: Rank) -> EvalResult:
         with self.bars(f"ranking: {name}", len(self.task)) as advance:
             return experiment.run(self.task, rank, k=self.k, advance=advance)
 

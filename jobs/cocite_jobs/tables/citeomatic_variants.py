@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,21 +70,19 @@ class CiteomaticVariants:
         return any(bool(value) for values in self.corpus.papers.batches(field) for value in values)
 
     def _nnrank_recipe(self) -> Any:
-        from cocite.systems.citeomatic.nnrank_task import NNRankRecipe
+        from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
 
         meta = read_manifest(self.model / "nnrank", kind="nnrank").meta
         return NNRankRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnrank"))
 
     def _nnselect_recipe(self) -> Any:
-        from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+        from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 
         meta = read_manifest(self.model / "nnselect", kind="nnselect").meta
         return NNSelectRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnselect"))
 
     def _trained(self, name: str, changes: dict[str, Any], *, neighbours: bool = True) -> Path:
         """The folder of a variant; what it lacks is trained by the model's recipes with these changes."""
-        from cocite_jobs.training.citeomatic import train_nnrank, train_nnselect
-
         folder = self.model / ABLATIONS / name
         if not (folder / "nnselect").is_dir():
             if neighbours:
@@ -93,19 +90,22 @@ class CiteomaticVariants:
                 shutil.copytree(self.model / "nnselect", folder / "nnselect")
             else:
                 recipe = without_neighbours(self._nnselect_recipe())
-                self._train(f"training {name}: NNSelect", train_nnselect, recipe, folder)
+                self._train(f"training {name}: NNSelect", recipe, folder)
         if not (folder / "nnrank").is_dir():
             recipe = self._nnrank_recipe()
             recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
             recipe = recipe if neighbours else without_neighbours(recipe)
-            self._train(f"training {name}: NNRank", train_nnrank, recipe, folder)
+            self._train(f"training {name}: NNRank", recipe, folder)
         return folder
 
-    def _train(self, description: str, trainer: Callable[..., Any], recipe: Any, folder: Path) -> None:
+    def _train(self, description: str, recipe: Any, folder: Path) -> None:
+        """Train a variant in this process, wherever the model was trained."""
         from cocite_jobs.training.progress import ProgressFunctions
+        from cocite_jobs.training.train import train
 
+        recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
         with self.bars(description, None) as advance:
-            trainer(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
+            train(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
 
 
 def without_neighbours(recipe: Any) -> Any:

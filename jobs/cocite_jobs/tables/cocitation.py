@@ -16,7 +16,7 @@ from cocite.evaluation import experiment, tasks
 from cocite.evaluation.cocitation_report import CocitationTables
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.report import Report, Table
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.systems.baselines.train import BaselineSettings
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.cocitation_systems import (
@@ -91,7 +91,7 @@ def cocitation_tables(
     task = tasks.local(corpus, split, sample=sample, seed=seed)
     with replace_files(to) as folder:
         if folder is not None:
-            experiment.write_task(task, folder / "qrels.trec")
+            experiment.write_task_qrels(task, folder / "qrels.trec")
         runner = _Runner(task, folder, k, bars)
         baseline_hits = {system.name: runner.hits(system) for system in of_baselines}
         model_hits = {system.name: runner.hits(system) for system in of_models}
@@ -126,7 +126,7 @@ def known_history(corpus: Corpus, split: str, *, with_dev: bool) -> History:
 class _Runner:
     """Ranks the task's queries with one system after the other."""
 
-    def __init__(self, task: Task, to: Path | None, k: int, bars: ProgressBars) -> None:
+    def __init__(self, task: EvalTask, to: Path | None, k: int, bars: ProgressBars) -> None:
         self.task, self.to, self.k, self.bars = task, to, k, bars
         self._times: list[list[Any]] = []
 

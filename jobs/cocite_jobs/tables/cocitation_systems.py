@@ -23,7 +23,7 @@ from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.baselines.cached_vectors import EncoderBaseline, kept_vectors
+from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
 from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
 from cocite_jobs.progress_bars import ProgressBars, no_bars
@@ -195,7 +195,7 @@ class CocitationSystems:
         """
         rows: list[MeasuredSystem] = []
         for model in models:
-            parts = components.check(model.folder)
+            parts = components.list_components(model.folder)
             encoders = [name for name in parts if name in components.ENCODERS]
             chosen = names or ([DEFAULT_ENCODER] if DEFAULT_ENCODER in encoders else encoders)
             for name in chosen:
@@ -219,7 +219,7 @@ class CocitationSystems:
             if name not in encoders:
                 raise InputError(f"holds no {name}", where=str(model.folder), hint="train it, or --train")
         else:
-            systems.chosen(model.folder, [name], where="--systems")
+            systems.select(model.folder, [name], where="--systems")
 
     def _opener(self, folder: Path, name: str, encoders: list[str]) -> Callable[[], Rank]:
         if name in encoders:
@@ -230,7 +230,7 @@ class CocitationSystems:
         if self.saved is not None and self.saved.encoder_ids.get(encoder.name) == encoder.id:
             return self.saved.vectors[encoder.name].raw
         with self.bars(f"encoding: {encoder.name}", len(self.corpus)) as advance:
-            return kept_vectors(encoder, self.corpus, self.cache, advance=advance)
+            return cached_vectors(encoder, self.corpus, self.cache, advance=advance)
 
     def _dense(self, encoder: Encoder) -> EncoderBaseline:
         return EncoderBaseline(encoder.name, encoder, self.corpus, self._vectors(encoder))

@@ -18,9 +18,9 @@ from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.experiment import Rank
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Measurement, measure
-from cocite.evaluation.oracle import Remembered, reordered, with_relevant
+from cocite.evaluation.oracle import CachedReranker, add_relevant, rerank_head
 from cocite.evaluation.report import Report, Table, marked_table
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query, Ranking, Reranker
@@ -30,7 +30,7 @@ from cocite.retrieval.query_forms import QueryForm
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
-from cocite.text.pairs import PairTokenizer
+from cocite.text.pair_tokenizer import PairTokenizer
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 
 TABLES = {
@@ -106,7 +106,7 @@ def reranking_tables(
         raise InputError(f"{min(depths, default=0)}: candidates are counted from 1", where="--depths")
     if oracle_depth < 2:
         raise InputError(f"{oracle_depth} candidates are too few: an oracle needs 2", where="--oracle-depth")
-    has_cross_encoder = "cross-encoder" in components.check(model)
+    has_cross_encoder = "cross-encoder" in components.list_components(model)
     wanted = list(only or (TABLES if has_cross_encoder else ("prefetching", "forms")))
     if not has_cross_encoder and set(wanted) - {"prefetching", "forms"}:
         raise InputError(
@@ -141,8 +141,8 @@ class _Tables:
         bars: ProgressBars,
     ) -> None:
         self.model, self.bars = model, bars
-        self.available = systems.offered(model)
-        self.task: Task = tasks.build(corpus, task, split, sample=sample, seed=seed)
+        self.available = systems.available(model)
+        self.task: EvalTask = tasks.build(corpus, task, split, sample=sample, seed=seed)
         self.metrics = RERANKING[task]
         self.facts = {
             "corpus": str(corpus.path),
@@ -189,20 +189,20 @@ class _Tables:
     # -- reranking -------------------------------------------------------------------------------------------
 
     @cached_property
-    def cross_encoder(self) -> Remembered:
+    def cross_encoder(self) -> CachedReranker:
         """The cross-encoder of the model folder; a pair that several tables rerank is scored once."""
         reranker = components.load_cross_encoder(self.model, self.index)
         assert reranker is not None  # checked before any table is made
-        return Remembered(reranker)
+        return CachedReranker(reranker)
 
     def reranking(self, depth: int) -> Table:
         """HAtten, Table 3: BM25's candidates with every cited paper among them, by BM25 and by the cross-encoder."""
         candidates = self._ranked("bm25", self._system("bm25"), depth)
-        oracle = with_relevant(candidates, self.task.relevant)
+        oracle = add_relevant(candidates, self.task.relevant)
         scores = self._scores(oracle, self.cross_encoder, "oracle candidates")
         measured = {
             "bm25": self._measured(oracle),
-            self.cross_encoder.name: self._measured(reordered(oracle, scores, oracle.depth)),
+            self.cross_encoder.name: self._measured(rerank_head(oracle, scores, oracle.depth)),
         }
         note = f"{oracle.depth} candidates; a cited paper that BM25 missed stands in place of the last ones."
         return marked_table("reranking, oracle BM25", measured, "bm25", note=note)
@@ -217,7 +217,7 @@ class _Tables:
             scores = self._scores(ranking.top(depths[-1]), self.cross_encoder, f"candidates of {name}")
             rows[name] = [self._measured(ranking)] * len(depths)
             rows[f"{name} + {self.cross_encoder.name}"] = [
-                self._measured(reordered(ranking, scores, depth)) for depth in depths
+                self._measured(rerank_head(ranking, scores, depth)) for depth in depths
             ]
         recommender = Recommender.over(self.model, self.index)
         if recommender.second.fusions:
@@ -272,7 +272,7 @@ class _Tables:
                 CrossEncoderReranker(PairScorer(model), self.task.corpus),
                 f"{name} tokens",
             )
-            measured[name] = self._measured(reordered(candidates, scores, depth))
+            measured[name] = self._measured(rerank_head(candidates, scores, depth))
         half = f"{round(0.5 * total)} + {total - round(0.5 * total)}"
         note = f"{depth} candidates of the first stage; tokens of query + candidate; the same weights in each row."
         return marked_table("token budgets", measured, half, note=note)
@@ -282,7 +282,7 @@ class _Tables:
     def _system(self, name: str) -> Rank:
         return systems.open_system(name, self.model, self.index)
 
-    def _run(self, name: str, rank: Rank) -> experiment.Outcome:
+    def _run(self, name: str, rank: Rank) -> experiment.EvalResult:
         with self.bars(f"ranking: {name}", len(self.task)) as advance:
             return experiment.run(self.task, rank, k=DEEPEST, batch=BLOCK, advance=advance)
 

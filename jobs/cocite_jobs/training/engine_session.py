@@ -16,7 +16,7 @@ from cocite_jobs.cluster.resources import worker_range
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import check_output_replaceable, training_lock
-from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.inputs import check_trained_on, prepare_inputs
 from cocite_jobs.training.progress import ProgressCallback, ProgressReceiver
 from cocite_jobs.training.registry import KINDS, load_object
 from cocite_jobs.training.training_run import TrainingRun, TrainingState
@@ -41,7 +41,8 @@ def open_engine_session(
     Raises:
         ConfigError: the recipe's workers and its backend do not go together.
         NotFoundError: the recipe's pretrained encoder is neither a folder nor a model of a hub that answers.
-        InputError: an earlier training's model or checkpoints forbid it, or there is nothing to resume.
+        InputError: an earlier training's model or checkpoints forbid it, there is nothing to resume, or the model
+            folder lacks what the kind is trained on.
         BusyError: another process trains there.
     """
     if options.on is None:
@@ -61,6 +62,7 @@ def open_engine_session(
             try:
                 stack.enter_context(training_lock(location, kind))
                 stack.enter_context(run.lock())
+                check_trained_on(kind, location)
                 _require_encoder(recipe, options)
                 state = run.begin(recipe, corpus, options.start)
             except CociteError as error:
@@ -80,7 +82,18 @@ def open_engine_session(
 
 
 class EngineSession:
-    """A :class:`~cocite_jobs.training.types.TrainingSession` of a kind that the training engine trains."""
+    """A :class:`~cocite_jobs.training.types.TrainingSession` of a kind that the training engine trains.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> recipe, corpus = load_recipe("hatten", ["workers.count=0"]), starter_corpus()
+        >>> with tempfile.TemporaryDirectory() as to:
+        ...     with open_engine_session(recipe, corpus, to, LaunchOptions()) as session:
+        ...         session.options.on, session.run.read_state() == session.state
+        ('process', True)
+    """
 
     def __init__(
         self,

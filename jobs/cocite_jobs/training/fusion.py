@@ -1,4 +1,7 @@
-"""Trains the learned fusions of a model folder on the dev split, with the history before it."""
+"""Trains the learned fusions of a model folder, ``fusion`` and ``final``, on the dev split.
+
+Signals that count citations count those of the history before dev.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,20 @@ import numpy as np
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import (
-    FinalRecipe,
-    FusionRecipe,
-    RankingRecipe,
-    examples,
-    learn,
-    reserved,
-)
+from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.learned_fusion.examples import collect_examples, reserved_queries
+from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe, RankingRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
+from cocite.systems.learned_fusion.task import train_measured
 from cocite.training.stages import StageComparison, stage_record
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
@@ -40,14 +39,25 @@ def train_fusion(
     to: Path,
     progress: ProgressCallback,
     *,
-    fresh: bool = False,  # noqa: ARG001  (minutes long: it starts anew every time)
+    fresh: bool = False,  # noqa: ARG001  (takes minutes and has no checkpoint)
 ) -> TrainedArtifact:
-    """Train on what the folder's other members score, and write ``to/fusion``."""
-    training = _Training("fusion", recipe, corpus, to, progress)
+    """Train a LambdaMART on the signals of the folder's other components, and write ``to/fusion``.
+
+    Args:
+        recipe: which queries and candidates are learned from, and the trees.
+        corpus: whose dev split is learned from.
+        to: the model folder.
+        progress: called while it trains.
+        fresh: ignored: there is no checkpoint.
+
+    Raises:
+        InputError: the dev split has no queries.
+    """
+    training = _FusionTraining("fusion", recipe, corpus, to, progress)
     second = SecondStage(
         training.index,
-        nnrank=members.load_nnrank(to, training.index),
-        nnrank_orders=members.ordered_kinds(to, "nnrank"),
+        nnrank=components.load_nnrank(to, training.index),
+        nnrank_orders=components.ordered_kinds(to, "nnrank"),
     )
     depths = {"local": recipe.local_depth, "global": recipe.global_depth}
     return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
@@ -61,7 +71,21 @@ def train_final(
     *,
     fresh: bool = False,  # noqa: ARG001
 ) -> TrainedArtifact:
-    """Train on the dev manuscripts that ``to/fusion`` did not see, and write ``to/final``."""
+    """Train a LambdaMART that weighs the cross-encoder's score too, and write ``to/final``.
+
+    It learns from the dev manuscripts that ``to/fusion`` did not learn from, for the fusion's scores of its own are too
+    good.
+
+    Args:
+        recipe: which queries and candidates are learned from, and the trees.
+        corpus: whose dev split is learned from.
+        to: the model folder, with a cross-encoder.
+        progress: called while it trains.
+        fresh: ignored: there is no checkpoint.
+
+    Raises:
+        InputError: there is no cross-encoder, no query, or the fusion learned from all dev queries.
+    """
     if not (to / "cross-encoder").is_dir():
         raise InputError(
             "holds no cross-encoder, whose score a final fusion weighs",
@@ -69,7 +93,7 @@ def train_final(
             hint="train a cross-encoder into it first",
         )
     reserve, seed = 1.0, recipe.seed
-    if "fusion" in members.kept(to):
+    if "fusion" in components.active_components(to):
         seen = FusionRecipe.parse(
             read_manifest(to / "fusion").meta.get("recipe", {}), where=str(to / "fusion")
         )
@@ -80,25 +104,32 @@ def train_final(
                 where=str(to / "fusion"),
                 hint="train it again with reserve=0.3",
             )
-    training = _Training("final", recipe, corpus, to, progress)
+    training = _FusionTraining("final", recipe, corpus, to, progress)
     index = training.index
     second = SecondStage(
         index,
-        nnrank=members.load_nnrank(to, index),
-        nnrank_orders=members.ordered_kinds(to, "nnrank"),
-        fusions=members.load_fusions(to, index, "fusion"),
-        cross_encoder=members.load_cross_encoder(to, index),
+        nnrank=components.load_nnrank(to, index),
+        nnrank_orders=components.ordered_kinds(to, "nnrank"),
+        fusions=components.load_fusions(to, index, "fusion"),
+        cross_encoder=components.load_cross_encoder(to, index),
     )
     depths: dict[str, int] = {kind: second.depth(kind) or Options().depth for kind in recipe.tasks}
     return training.run(second, depths, reserve=reserve, seed=seed, rerank=recipe.rerank)
 
 
-class _Training:
-    """One training of a LambdaMART for each kind of query.
+class _FusionTraining:
+    """Trains a LambdaMART for each kind of query, and writes them as one artifact.
+
+    Args:
+        name: of the artifact: ``fusion`` or ``final``.
+        recipe: which queries and candidates are learned from, and the trees.
+        corpus: whose dev split is learned from.
+        to: the model folder.
+        progress: called while it trains.
 
     Attributes:
         index: of the corpus, with the history before dev.
-        first: the first stage over it, with the encoders and the blend of the model folder.
+        first: the first stage over the index, with the encoders and the blend of the model folder.
     """
 
     def __init__(
@@ -106,7 +137,7 @@ class _Training:
     ) -> None:
         self.began = time.monotonic()
         self.name, self.recipe, self.corpus, self.to, self.progress = name, recipe, corpus, to, progress
-        encoders = members.load_encoders(to)
+        encoders = components.load_encoders(to)
         progress.stage("indexing", 0)
         saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
         history = tasks.history_before(corpus, "dev")
@@ -120,9 +151,10 @@ class _Training:
 
         Args:
             second: scores the candidates.
-            depths: how many the first stage finds of a local and of a global query.
-            reserve, seed: which dev manuscripts are kept from the fusion.
-            rerank: how many of the candidates are learned from, reserved manuscripts asking; 0: all, the others asking.
+            depths: kind of query -> number of candidates that the first stage retrieves.
+            reserve, seed: the share of dev manuscripts that the fusion does not learn from, and the seed of their draw.
+            rerank: number of top candidates that are learned from, with queries of the reserved manuscripts; 0: all
+                candidates, with queries of the other manuscripts.
         """
         recipe, progress = self.recipe, self.progress
         fusions: dict[str, LearnedFusion] = {}
@@ -132,24 +164,21 @@ class _Training:
         notes: list[str] = []
         for kind in recipe.tasks:
             try:
-                task = self._task(kind, reserve, seed, apart=bool(rerank))
+                task = self._task(kind, reserve, seed, is_reserved=bool(rerank))
             except InputError as error:
                 details[f"{kind} left out"] = error.message
                 continue
             progress.stage(f"{kind} candidates", len(task))
-            data = examples(
-                self.first,
-                second,
+            data = collect_examples(
+                StagedCandidates(self.first, second, depth=depths[kind], rerank=rerank),
                 task.queries,
                 task.relevant,
-                depth=depths[kind],
-                rerank=rerank,
                 without=recipe.without,
                 advance=progress.advance,
             )
             progress.stage(f"{kind} trees", 0)
-            against = _rivals(data.signals, second.order_before_fusion(kind), rerank)
-            learned = learn(data, recipe, stage=self.name, kind=kind, against=against)
+            against = _compared_orders(data.signals, second.order_before_fusion(kind), rerank)
+            learned = train_measured(data, recipe, stage=self.name, kind=kind, against=against)
             fusions[kind] = learned.fusion
             metrics |= {f"{kind} {name}": value for name, value in learned.metrics.items()}
             notes.append(learned.note)
@@ -167,7 +196,7 @@ class _Training:
             "recipe": recipe.model_dump(mode="json"),
             "corpus": self.corpus.version,
             "dev": metrics,
-            "members": members.beneath(self.to, self.index, self.name),
+            "members": components.upstream_fingerprints(self.to, self.index, self.name),
             **record,
             "notes": notes + record["notes"],
         }
@@ -177,19 +206,30 @@ class _Training:
             self.to / self.name, metrics, {"seconds": time.monotonic() - self.began, **details}
         )
 
-    def _task(self, kind: str, reserve: float, seed: int, *, apart: bool) -> Task:
-        """Some dev queries of a kind: those of the reserved manuscripts, or those of the others."""
+    def _task(self, kind: str, reserve: float, seed: int, *, is_reserved: bool) -> EvalTask:
+        """A sample of the dev queries of a kind, from the reserved manuscripts or from the others.
+
+        Raises:
+            InputError: there are none.
+        """
         task = tasks.build(self.corpus, kind, "dev")
         papers = np.array([query.paper for query in task.queries], np.int32)
-        mine = np.flatnonzero(reserved(papers, reserve, seed) == apart)
-        if not len(mine):
+        rows = np.flatnonzero(reserved_queries(papers, reserve, seed) == is_reserved)
+        if not len(rows):
             raise InputError(f"no dev manuscript is left for {self.name}")
-        return task.take(tasks.drawn(mine, self.recipe.queries, self.recipe.seed))
+        return task.take(tasks.draw_sample(rows, self.recipe.queries, self.recipe.seed))
 
 
-def _rivals(signals: Collection[str], before: str, rerank: int) -> list[str]:
-    """What a fusion is measured against: the order before it first, and the cross-encoder's."""
+def _compared_orders(signals: Collection[str], before: str, rerank: int) -> list[str]:
+    """The orders that a fusion's is compared with: the one before it, and for ``final`` the cross-encoder's.
+
+    Args:
+        signals: of the candidates.
+        before: name of the order before the fusion.
+        rerank: number of reranked candidates; 0: the fusion comes before the cross-encoder.
+    """
     if not rerank:
         return [before]
+    # The cross-encoder reranks the order of the last stage before it that there is.
     before = next(name for name in ("fusion", "nnrank", "first-stage") if f"{name}/gap" in signals)
     return [before, "cross-encoder"]

@@ -28,7 +28,7 @@ def open_in_process_session(
         raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
     location, folder = Location.of(to), fetch_local(to)
     check_output_replaceable(location / kind)
-    if options.start == "resume" and not (folder / f".{kind}.checkpoint").is_dir():
+    if options.start == "resume":  # these kinds leave no checkpoints
         raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
     with training_lock(location, kind):
         yield InProcessSession(recipe, corpus, location, folder, fresh=options.start == "fresh")
@@ -40,6 +40,16 @@ class InProcessSession:
     Attributes:
         is_first: True; no other process trains along.
         mlflow_run: empty: a training that continues from a checkpoint starts an MLflow run of its own.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> recipe, corpus = load_recipe("nnselect"), starter_corpus()
+        >>> with tempfile.TemporaryDirectory() as to:
+        ...     with open_in_process_session(recipe, corpus, to, LaunchOptions()) as session:
+        ...         [path.name for path in session.folder.iterdir()]
+        ['.nnselect.training.lock']
     """
 
     is_first, mlflow_run = True, ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.manifests import MANIFEST
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.progress import ProgressCallback
@@ -41,6 +42,25 @@ def prepare_inputs(recipe: Any, corpus: Corpus, to: Location, progress: Progress
         if artifact.local is None:
             artifact.put(folder)
     return True
+
+
+def check_trained_on(kind: str, to: Location) -> None:
+    """Refuse to train a kind into a model folder without the artifacts that it is trained on.
+
+    Args:
+        kind: of the recipe.
+        to: the model folder.
+
+    Raises:
+        InputError: one of them is missing.
+    """
+    for name in KINDS[kind].trained_on:
+        if (to / name).read(MANIFEST) is None:
+            raise InputError(
+                f"holds no {name}, which {kind} is trained on",
+                where=to.uri,
+                hint=f"train {name} into it first",
+            )
 
 
 def _is_made_of(artifact: Location, meta: dict[str, Any]) -> bool:

@@ -21,7 +21,19 @@ def ignore_progress(*_: object) -> None:
 
 
 class ProgressCallback(Protocol):
-    """What a training calls while it runs; :class:`ProgressFunctions` makes one of up to three functions."""
+    """What a training calls while it runs; :class:`ProgressFunctions` makes one of up to three functions.
+
+    Example:
+        >>> class Counter:
+        ...     done = 0
+        ...     def log(self, metrics, step): pass
+        ...     def stage(self, description, total): pass
+        ...     def advance(self, count): self.done += count
+        >>> progress: ProgressCallback = Counter()
+        >>> progress.advance(3)
+        >>> progress.done
+        3
+    """
 
     def log(self, metrics: dict[str, float], step: int, /) -> None:
         """Take the metrics of an epoch, or, from kinds that the training engine trains, of an optimizer step."""

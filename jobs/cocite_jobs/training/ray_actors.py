@@ -39,6 +39,21 @@ class PlacementGroupReaper:
 
     Ray keeps a placement group until its whole job ends, though the actor that made it is dead. Ray Train has a cleaner
     of its own, which asks the dashboard; this one needs no dashboard, and works where several Rays run on a machine.
+
+    Example:
+        >>> import ray
+        >>> from cocite_jobs.cluster.connection import ray_connection
+        >>> with ray_connection("local"):
+        ...     group = ray.util.placement_group([{"CPU": 1}])
+        ...     ready = ray.get(group.ready())
+        ...     buffer, reaper = (
+        ...         ray.remote(num_cpus=0)(actor).remote() for actor in (EventBuffer, PlacementGroupReaper)
+        ...     )
+        ...     watch = reaper.watch.remote(buffer, group)
+        ...     ray.kill(buffer)  # as the end of its driver does
+        ...     done = ray.get(watch)
+        ...     ray.util.placement_group_table(group)["state"]
+        'REMOVED'
     """
 
     def __init__(self) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cocite.config import Settings, read_yaml
-from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, nearest
 from cocite.shipped_files import shipped_file, shipped_names
 from cocite_jobs.training.registry import KINDS
@@ -68,9 +65,3 @@ def load_recipe(
             f"kind: {kind!r} cannot be trained", where=str(path), hint=nearest(str(kind), KINDS)
         )
     return KINDS[kind].recipe_class().parse(data, where=path, overrides=overrides, values=values)
-
-
-def fingerprint(recipe: Settings, corpus: Corpus, *more: str) -> str:
-    """16 hexadecimal digits of what a checkpoint belongs to: recipe, corpus, and what else the weights depend on."""
-    data = json.dumps(recipe.model_dump(mode="json"), sort_keys=True)
-    return hashlib.sha256("\n".join([data, corpus.version, *more]).encode()).hexdigest()[:16]

@@ -58,6 +58,7 @@ class RecipeKind:
         trainer: ``module:function`` that trains in this process, without the engine: an
             :class:`~cocite_jobs.training.types.InProcessTrainer`.
         inputs: what must be made before workers start.
+        trained_on: artifacts that must be in the model folder before a training starts.
         after: ``module:function`` that the driver calls when a ``task`` has been trained, before the artifact is
             published: ``(recipe, corpus, model folder, artifact folder, progress)``. It returns the entries to add to
             ``meta`` of the artifact's manifest.
@@ -76,6 +77,7 @@ class RecipeKind:
     task: str | None = None
     trainer: str | None = None
     inputs: PreparedInput | None = None
+    trained_on: tuple[str, ...] = ()
     after: str | None = None
 
     def __post_init__(self) -> None:
@@ -94,47 +96,49 @@ class RecipeKind:
 
 KINDS: dict[str, RecipeKind] = {
     "nnselect": RecipeKind(
-        "cocite.systems.citeomatic.nnselect_task:NNSelectRecipe",
-        trainer="cocite_jobs.training.citeomatic:train_nnselect",
+        "cocite.systems.citeomatic.nnselect_recipe:NNSelectRecipe",
+        task="cocite.systems.citeomatic.nnselect_task:build",
     ),
     "nnrank": RecipeKind(
-        "cocite.systems.citeomatic.nnrank_task:NNRankRecipe",
-        trainer="cocite_jobs.training.citeomatic:train_nnrank",
+        "cocite.systems.citeomatic.nnrank_recipe:NNRankRecipe",
+        task="cocite.systems.citeomatic.nnrank_task:build",
+        trained_on=("nnselect",),
+        after="cocite.pipeline.nnrank_comparison:nnrank_record",
     ),
     "sentence": RecipeKind(
-        "cocite.systems.sentence_encoder.encoder:SentenceRecipe",
+        "cocite.systems.sentence_encoder.recipe:SentenceRecipe",
         trainer="cocite_jobs.training.sentence:train_sentence",
     ),
     "fusion": RecipeKind(
-        "cocite.pipeline.fusion_training:FusionRecipe",
+        "cocite.systems.learned_fusion.recipe:FusionRecipe",
         trainer="cocite_jobs.training.fusion:train_fusion",
     ),
     "final": RecipeKind(
-        "cocite.pipeline.fusion_training:FinalRecipe",
+        "cocite.systems.learned_fusion.recipe:FinalRecipe",
         trainer="cocite_jobs.training.fusion:train_final",
     ),
     "hatten": RecipeKind(
-        "cocite.systems.hatten.build:HattenRecipe",
-        task="cocite.systems.hatten.build:build",
+        "cocite.systems.hatten.recipe:HattenRecipe",
+        task="cocite.systems.hatten.task:build",
     ),
     "cross-encoder": RecipeKind(
-        "cocite.systems.cross_encoder.task:CrossEncoderRecipe",
+        "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
         task="cocite.systems.cross_encoder.task:build",
         inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
     ),
     "masked-lm": RecipeKind(
-        "cocite.systems.masked_lm.task:MaskedLanguageModelRecipe",
+        "cocite.systems.masked_lm.recipe:MaskedLanguageModelRecipe",
         task="cocite.systems.masked_lm.task:build",
         inputs=PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
     ),
     "mp-bert4cr-pretraining": RecipeKind(
-        "cocite.systems.mp_bert4cr.pretraining.task:HierarchicalPretrainingRecipe",
+        "cocite.systems.mp_bert4cr.pretraining.recipe:HierarchicalPretrainingRecipe",
         task="cocite.systems.mp_bert4cr.pretraining.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     ),
     "mp-bert4cr": RecipeKind(
-        "cocite.systems.mp_bert4cr.build:MpBert4crRecipe",
-        task="cocite.systems.mp_bert4cr.build:build",
+        "cocite.systems.mp_bert4cr.recipe:MpBert4crRecipe",
+        task="cocite.systems.mp_bert4cr.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     ),
 }

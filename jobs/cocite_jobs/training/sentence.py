@@ -1,4 +1,4 @@
-"""Puts a public sentence encoder into a model folder."""
+"""Copies a public sentence encoder into a model folder; nothing is trained."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ import numpy as np
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.sentence_encoder.encoder import (
-    SentenceRecipe,
-    load_sentence_encoder,
-    save_sentence_encoder,
-)
+from cocite.systems.sentence_encoder.encoder import load_sentence_encoder
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
 
-LOOKED_AT = 64
-"""Papers that are encoded to see that the vectors are sound."""
+CHECKED_PAPERS = 64
+"""Papers that are encoded to check that the vectors are finite."""
 
 
 def train_sentence(
@@ -27,14 +24,25 @@ def train_sentence(
     to: Path,
     progress: ProgressCallback,
     *,
-    fresh: bool = False,  # noqa: ARG001  (seconds long: there is nothing to go on from)
+    fresh: bool = False,  # noqa: ARG001  (takes seconds and has no checkpoint)
 ) -> TrainedArtifact:
-    """Copy the encoder to ``to/sentence`` and look at vectors of some papers of the corpus."""
+    """Copy the encoder to ``to/sentence``, and check its vectors of some papers of the corpus.
+
+    Args:
+        recipe: names the encoder, a folder or a model of the hub.
+        corpus: whose first papers are encoded.
+        to: the model folder.
+        progress: called while it runs.
+        fresh: ignored: there is no checkpoint.
+
+    Raises:
+        InputError: a vector has a number that is not finite.
+    """
     began = time.monotonic()
     progress.stage("copying the encoder", 0)
     save_sentence_encoder(to / "sentence", recipe, {"recipe": recipe.model_dump(mode="json")})
     encoder = load_sentence_encoder(to / "sentence")
-    rows = np.arange(min(len(corpus), LOOKED_AT), dtype=np.int32)
+    rows = np.arange(min(len(corpus), CHECKED_PAPERS), dtype=np.int32)
     progress.stage("looking at vectors", 0)
     vectors = encoder.encode_papers(corpus, rows)
     if not np.isfinite(vectors).all():

@@ -80,7 +80,7 @@ class TrainingJob:
         >>> from cocite_jobs.training.recipes import load_recipe
         >>> recipe = load_recipe("hatten")
         >>> job = TrainingJob(
-        ...     "cocite.systems.hatten.build:HattenRecipe", "cocite.systems.hatten.build:build",
+        ...     "cocite.systems.hatten.task:HattenRecipe", "cocite.systems.hatten.task:build",
         ...     recipe.model_dump(mode="json"), "corpus", "model", "0123",
         ... )
         >>> job.parse_recipe() == recipe
@@ -105,7 +105,19 @@ class TrainingJob:
 
 
 class TrainingSession(Protocol):
-    """A training that can begin: whatever could be refused beforehand has been refused."""
+    """A training that can begin: whatever could be refused beforehand has been refused.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> from cocite_jobs.training.train import open_session
+        >>> recipe, corpus = load_recipe("nnselect"), starter_corpus()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open_session(recipe, corpus, folder, LaunchOptions()) as session:
+        ...         session.is_first, session.mlflow_run  # session.train(progress) would train
+        (True, '')
+    """
 
     @property
     def is_first(self) -> bool:
@@ -127,7 +139,18 @@ class TrainingSession(Protocol):
 
 
 class InProcessTrainer(Protocol):
-    """Trains one kind of recipe in this process and writes ``to/<kind>``."""
+    """Trains one kind of recipe in this process and writes ``to/<kind>``.
+
+    Example:
+        >>> from cocite_jobs.training.progress import ProgressFunctions
+        >>> def train_popularity(recipe, corpus, to, progress, *, fresh=False):
+        ...     progress.stage("counting citations", 0)
+        ...     return TrainedArtifact(to / "popularity", metrics={"MRR": 0.1})
+        >>> trainer: InProcessTrainer = train_popularity
+        >>> trainer(None, None, Path("model"), ProgressFunctions(stage=print)).folder.name
+        counting citations 0
+        'popularity'
+    """
 
     def __call__(
         self, recipe: Any, corpus: Corpus, to: Path, progress: ProgressCallback, *, fresh: bool = False

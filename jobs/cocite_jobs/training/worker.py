@@ -18,9 +18,9 @@ from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.training.engine import loop
 from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
+from cocite.training.engine.result import TrainResult
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
-from cocite.training.loop import kept_sentence
 from cocite.write_errors import writing_to
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
@@ -97,6 +97,7 @@ def _run(
         fingerprint=job.fingerprint,
         log=sender.log,
         advance=sender.advance,
+        stage=sender.stage,
     )
     if world.first:
         _leave_model(task, recipe, corpus, result, run)
@@ -104,14 +105,14 @@ def _run(
     return asdict(result)
 
 
-def _leave_model(task: Any, recipe: Any, corpus: Corpus, result: Any, run: TrainingRun) -> None:
+def _leave_model(task: Any, recipe: Any, corpus: Corpus, result: TrainResult, run: TrainingRun) -> None:
     """Write the trained model into the run's folder, where the driver fetches it."""
     meta = {
         "recipe": recipe.model_dump(mode="json"),
         "corpus": corpus.version,
         "step": result.best_step,
         "dev": {name: round(value, 6) for name, value in result.best.items()},
-        "notes": [kept_sentence(task.metric, result.best_step, result.best[task.metric], None, steps="step")],
+        "notes": [result.kept(task.metric)],
     }
     with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
         with writing_to(temporary):
@@ -131,6 +132,18 @@ class LogKeepingStore:
         run: the folder that gets the log.
         sender: has the entries logged so far, and sends those of a resumed training.
         saved: called after each checkpoint.
+
+    Example:
+        >>> from cocite.training.engine.settings import TrainingSettings
+        >>> world, run = World(), TrainingRun(Location.of("memory://example/log"), is_kept=True)
+        >>> sender = ProgressSender(ignore_progress, TrainingSettings())
+        >>> store = run.store(world, metric="MRR", keep=1)
+        >>> store = LogKeepingStore(store, world, run, sender, lambda step, metrics: print(f"saved {step}"))
+        >>> sender.log({"loss": 2.0}, 5)
+        >>> store.save(5, lambda folder: Path(folder, "manifest.json").touch(), {"MRR": 0.25})
+        saved 5
+        >>> run.read_log(5)
+        [({'loss': 2.0}, 5)]
     """
 
     def __init__(

@@ -67,10 +67,10 @@ def build(
     from cocite.corpus.history import known_history
     from cocite.corpus.store import Corpus
     from cocite.retrieval.engines.bm25_fields import Bm25Fields
-    from cocite.retrieval.index.index import FIELDS
+    from cocite.retrieval.index.documents import FIELDS
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
-    parameters = Bm25Fields.given(bm25 or [], option="--bm25")
+    parameters = Bm25Fields.from_options(bm25 or [], option="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
     before = _bm25(to)
     known = known_history(store, known_until=known_until, before_split=before_split)

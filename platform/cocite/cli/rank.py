@@ -126,13 +126,13 @@ def _system(
 ) -> _System:
     from cocite.evaluation import systems
     from cocite.evaluation.baselines import lexical_index
-    from cocite.pipeline import components as members
+    from cocite.pipeline import components
     from cocite.retrieval.index.index import Index
     from cocite.retrieval.index.snapshot import IndexSnapshot
     from cocite.retrieval.query_forms import QueryForm
 
-    [name] = systems.chosen(model, ["full" if pipeline is None else pipeline], where="--pipeline")
-    warn(*members.left_out_notes(model))
+    [name] = systems.select(model, ["full" if pipeline is None else pipeline], where="--pipeline")
+    warn(*components.exclusion_notes(model))
     if form is not None and name != "bm25":
         raise InputError("a form of the query goes with --pipeline bm25", where="--form")
     if form is not None and form not in set(QueryForm):

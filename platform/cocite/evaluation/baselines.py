@@ -1,4 +1,4 @@
-"""BM25 alone: the reference every other system is measured against, and what needs no model."""
+"""BM25 alone: the baseline of every other system, which needs no model."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from cocite.corpus.store import Corpus
 from cocite.protocols import Query, Ranking
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.index import Index, paper_texts
+from cocite.retrieval.index.documents import paper_texts
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm
 
 LOCAL_FORM = QueryForm.CONTEXT_TITLE
-"""How a local query is matched unless told: the form of the best MRR in the reference table."""
+"""The form of a local query by default: the one of the best MRR in the reference table."""
 GLOBAL_FORM = QueryForm.TITLE_ABSTRACT
-"""How a global query is matched unless told."""
+"""The form of a global query by default."""
 
 
 class Bm25Baseline:
@@ -26,12 +27,20 @@ class Bm25Baseline:
     Args:
         index: what is searched.
         form: which of a query's texts is matched; ``LOCAL_FORM`` or ``GLOBAL_FORM`` by default, as the query is.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> baseline = Bm25Baseline(lexical_index(corpus))
+        >>> ranking = baseline.search([Query("q", title="dense passage retrieval")], 1)
+        >>> corpus.paper(int(ranking.rows[0, 0])).title
+        'Dense Passage Retrieval for Open-Domain Question Answering'
     """
 
     def __init__(self, index: Index, form: QueryForm | None = None) -> None:
         self.name = f"bm25-{form or 'auto'}"
         self.local = Bm25Retriever(index, form or LOCAL_FORM)
-        self.whole = Bm25Retriever(index, form or GLOBAL_FORM)
+        self.global_ = Bm25Retriever(index, form or GLOBAL_FORM)
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query."""
@@ -41,9 +50,9 @@ class Bm25Baseline:
                 np.flatnonzero(chosen),
                 retriever.search([queries[i] for i in np.flatnonzero(chosen).tolist()], k),
             )
-            for chosen, retriever in ((is_local, self.local), (~is_local, self.whole))
+            for chosen, retriever in ((is_local, self.local), (~is_local, self.global_))
         ]
-        order = np.argsort(np.concatenate([where for where, _ in parts]))
+        order = np.argsort(np.concatenate([positions for positions, _ in parts]))
         return Ranking(
             np.concatenate([ranking.rows for _, ranking in parts])[order],
             np.concatenate([ranking.scores for _, ranking in parts])[order],
@@ -51,7 +60,7 @@ class Bm25Baseline:
 
 
 def lexical_index(corpus: Corpus) -> Index:
-    """An index in memory that knows the papers' words and nothing of who cites whom."""
-    nothing = History(corpus, np.zeros(len(corpus), bool))
+    """An index in memory of the papers' words alone: without links, contexts and vectors."""
+    no_links = History(corpus, np.zeros(len(corpus), bool))
     papers = {"text": Bm25Index.build(paper_texts(corpus, "text"))}
-    return Index(corpus, nothing, np.ones(len(corpus), bool), papers, Bm25Index.build([]))
+    return Index(corpus, no_links, np.ones(len(corpus), bool), papers, Bm25Index.build([]))

@@ -1,4 +1,4 @@
-"""Citeomatic's two phases as one ranking system: what its tables measure (sections 3 to 5)."""
+"""Citeomatic's two phases as one ranking system, as its tables measure it (Bhagavatula et al., 2018, 3 to 5)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,32 @@ NEIGHBOURS = (1, 5, 10, 50)
 
 
 class CiteomaticRanker:
-    """NNSelect's K nearest papers and what they cite, by cosine or, with a reranker, by its score.
+    """Ranks NNSelect's K nearest papers and the papers that they cite, by cosine or by the score of a reranker.
 
     Args:
-        index: with the encoder's vectors; its history says what the neighbours are known to cite.
+        index: with the encoder's vectors; its history holds the neighbours' known citations.
         encoder: NNSelect.
         reranker: NNRank; without it candidates are ordered by cosine.
         neighbours: K.
-        expansion: whether what the neighbours cite is added.
+        expansion: whether the papers that the neighbours cite are added.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> class Late:  # an encoder for the example: the latest papers are nearest
+        ...     name, id, dimension = "nnselect", "1", 2
+        ...     def encode_papers(self, corpus, rows):
+        ...         angles = (2030 - corpus.years[rows]) / 100
+        ...         return np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)
+        ...     def encode_queries(self, queries):
+        ...         return np.eye(1, 2, dtype=np.float32).repeat(len(queries), 0)
+        >>> index = Index.build(corpus, History.all(corpus), encoders=[Late()])
+        >>> for expansion in (False, True):
+        ...     ranker = CiteomaticRanker(index, Late(), neighbours=5, expansion=expansion)
+        ...     print(ranker.rank([Query("q", title="A manuscript")], 100).depth)
+        5
+        60
     """
 
     def __init__(
@@ -40,15 +58,15 @@ class CiteomaticRanker:
         self.neighbours, self.expansion = neighbours, expansion
 
     def candidates(self, queries: Sequence[Query]) -> Ranking:
-        """(Q, M) the candidates of each query by falling cosine."""
+        """(Q, M) the candidates of each query, by decreasing cosine."""
         vectors = self.encoder.encode_queries(queries)
-        found = self.retriever.search_vectors(queries, vectors, self.neighbours)
+        nearest = self.retriever.search_vectors(queries, vectors, self.neighbours)
         if not self.expansion:
-            return found
-        widened = expand(found, self.index.history.cites)
-        width = int(widened.degrees.max(initial=0))
+            return nearest
+        expanded = expand(nearest, self.index.history.cites)
+        width = int(expanded.degrees.max(initial=0))
         rows = np.full((len(queries), width), NO_ROW, np.int32)
-        rows[np.arange(width) < widened.degrees[:, None]] = widened.indices
+        rows[np.arange(width) < expanded.degrees[:, None]] = expanded.indices
         for row, query in zip(rows, queries, strict=True):
             row[np.isin(row, [query.paper, *query.exclude])] = NO_ROW
         rows[(rows != NO_ROW) & ~self.index.alive[rows]] = NO_ROW
@@ -60,12 +78,12 @@ class CiteomaticRanker:
 
     def rank(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best candidates of each query; fewer when there are no more."""
-        found = self.candidates(queries)
+        candidates = self.candidates(queries)
         if self.reranker is not None:
-            found = found.rescored(self.reranker.score(queries, found))
-        return _no_deeper_than_filled(found).top(k)
+            candidates = candidates.rescored(self.reranker.score(queries, candidates))
+        return _without_padding(candidates).top(k)
 
 
-def _no_deeper_than_filled(ranking: Ranking) -> Ranking:
-    """The same without columns that hold padding alone."""
+def _without_padding(ranking: Ranking) -> Ranking:
+    """The same ranking without columns that hold padding alone."""
     return ranking.top(int((ranking.rows != NO_ROW).sum(axis=1).max(initial=0)))

@@ -1,4 +1,4 @@
-"""MP-BERT4CR's tables from what systems found: Table 3's column of a corpus, Table 4, and the co-citation slices."""
+"""MP-BERT4CR's tables from the hits of systems: Table 3's column of a corpus, Table 4, and the co-citation slices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cocite.evaluation.cocitation import (
 )
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Measurement, measure
-from cocite.evaluation.report import SIGNIFICANT, Marked, Table
+from cocite.evaluation.report import SIGNIFICANT, MarkedFloat, Table
 from cocite.evaluation.significance import compare
 
 
@@ -29,12 +29,22 @@ class CocitationTables:
         baselines: hits of the systems that others are tested against, by name.
         models: hits of the others, by name.
         history: in which co-citations are counted.
+
+    Example:
+        >>> import numpy as np
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.protocols import Ranking
+        >>> history = History.all(starter_corpus())
+        >>> hits = Hits.of(Ranking(np.array([[3, 8], [5, 9]], np.int32), np.zeros((2, 2), np.float32)), [[8], [1]])
+        >>> tables = CocitationTables({"bm25": hits}, {}, history)
+        >>> tables.table3().records()[0]["MAP@10 >= 1"]
+        0.25
     """
 
     def __init__(self, baselines: Mapping[str, Hits], models: Mapping[str, Hits], history: History) -> None:
         self.baselines, self.models, self.history = dict(baselines), dict(models), history
         self._measured: dict[str, dict[str, Measurement]] = {
-            name: {part: measure(some, METRICS) for part, some in by_positives(hits).items()}
+            name: {part: measure(sliced, METRICS) for part, sliced in by_positives(hits).items()}
             for name, hits in {**self.baselines, **self.models}.items()
         }
 
@@ -66,8 +76,8 @@ class CocitationTables:
         """
         rows: list[list[Any]] = []
         if self.best:
-            found = [self._measured[name][part].means[metric] for (part, metric), name in self.best.items()]
-            rows.append(["best baseline", *map(Marked, found)])
+            values = [self._measured[name][part].means[metric] for (part, metric), name in self.best.items()]
+            rows.append(["best baseline", *map(MarkedFloat, values)])
         marked = dict.fromkeys(((p, m) for p in POSITIVES for m in METRICS), against) if against else {}
         rows += [self._row(name, marked if name != against else {}) for name in variants]
         note = f"* better, - worse than {against} (paired t-test, p < 0.05)." if against else ""
@@ -109,16 +119,16 @@ class CocitationTables:
             for metric in METRICS:
                 base = against.get((part, metric))
                 cells.append(
-                    _tested(self._measured[name][part], self._measured[base][part] if base else None, metric)
+                    _marked(self._measured[name][part], self._measured[base][part] if base else None, metric)
                 )
         return [name, *cells]
 
 
-def _tested(measured: Measurement, base: Measurement | None, metric: str) -> Marked:
+def _marked(measured: Measurement, base: Measurement | None, metric: str) -> MarkedFloat:
     """A value with the mark of its difference from a base."""
     value = measured.means[metric]
     if base is None or measured.queries < 2:
-        return Marked(value)
+        return MarkedFloat(value)
     difference = compare(measured.per_query[metric], base.per_query[metric])
     mark = "*" if difference.difference > 0 else "-"
-    return Marked(value, mark if difference.p < SIGNIFICANT else "")
+    return MarkedFloat(value, mark if difference.p < SIGNIFICANT else "")

@@ -1,4 +1,4 @@
-"""Where the relevant papers stand in a ranking: all that a ranking metric needs to know.
+"""The ranks of the relevant papers in a ranking: all that a ranking metric depends on.
 
 A ranking of Q queries and k candidates has Q * k cells, of which a handful are relevant. Every metric here
 is a function of the ranks of those few, so a run of 27,000 queries x 2,000 candidates (54 million cells) is
@@ -33,6 +33,12 @@ class Hits:
             ascending within a query.
         rows: (R,) int32, the relevant papers, aligned with ``ranks``.
         depth: number of candidates that were ranked: a metric cut deeper than this sees no more.
+
+    Example:
+        >>> ranking = Ranking(np.array([[4, 7, 1, 9]], np.int32), np.array([[4, 3, 2, 1]], np.float32))
+        >>> hits = Hits.of(ranking, [[1, 7, 30]])
+        >>> hits.rows, hits.ranks
+        (array([ 7,  1, 30], dtype=int32), array([         2,          3, 2147483647], dtype=int32))
     """
 
     indptr: NDArray[np.int64]
@@ -45,11 +51,14 @@ class Hits:
 
     @classmethod
     def of(cls, ranking: Ranking, relevant: CSR | Sequence[ArrayLike]) -> Hits:
-        """Find the relevant papers of a ranking.
+        """Look up the relevant papers in a ranking.
 
         Args:
             ranking: (Q, k); of a paper that stands twice in a row, the first place counts.
             relevant: Q lists of distinct rows, aligned with the ranking.
+
+        Raises:
+            ValueError: there are more or fewer lists than rankings.
         """
         relevant = relevant if isinstance(relevant, CSR) else _csr(relevant)
         if len(relevant) != len(ranking):
@@ -61,8 +70,8 @@ class Hits:
             part = slice(start, start + step)
             equal = ranking.rows[owners[part]] == rows[part, None]  # (step, k)
             first = equal.argmax(axis=1)
-            found = equal[np.arange(len(first)), first] & (rows[part] != NO_ROW)
-            ranks[part] = np.where(found, first + 1, UNRANKED)
+            ranked = equal[np.arange(len(first)), first] & (rows[part] != NO_ROW)
+            ranks[part] = np.where(ranked, first + 1, UNRANKED)
         order = np.lexsort((ranks, owners))
         return cls(np.asarray(relevant.indptr), ranks[order], rows[order], ranking.depth)
 
@@ -91,20 +100,20 @@ class Hits:
 
     def queries(self, chosen: NDArray[np.bool_]) -> Hits:
         """The hits of some queries: ``chosen`` is a mask (Q,)."""
-        return self._of(self.relevant[chosen], chosen[self.owners])
+        return self._subset(self.relevant[chosen], chosen[self.owners])
 
     def take(self, queries: NDArray[np.int64]) -> Hits:
         """The hits of some queries by position, in the order given."""
         counts = self.relevant[queries]
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        at = np.arange(indptr[-1]) + np.repeat(self.indptr[queries] - indptr[:-1], counts)
-        return Hits(indptr, self.ranks[at], self.rows[at], self.depth)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[queries] - indptr[:-1], counts)
+        return Hits(indptr, self.ranks[entries], self.rows[entries], self.depth)
 
     def papers(self, chosen: NDArray[np.bool_]) -> Hits:
         """The same queries with only some papers taken as relevant: ``chosen`` is a mask (R,)."""
-        return self._of(np.bincount(self.owners[chosen], minlength=len(self)), chosen)
+        return self._subset(np.bincount(self.owners[chosen], minlength=len(self)), chosen)
 
-    def _of(self, counts: NDArray[np.int64], keep: NDArray[np.bool_]) -> Hits:
+    def _subset(self, counts: NDArray[np.int64], keep: NDArray[np.bool_]) -> Hits:
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return Hits(indptr, self.ranks[keep], self.rows[keep], self.depth)
 

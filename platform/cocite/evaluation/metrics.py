@@ -4,7 +4,7 @@ The public evaluators compute most of these, but from dictionaries of dictionari
 candidates ir_measures takes 1.7 s, and a second more goes into building its dictionaries, which for 27,000
 queries would fill several gigabytes. Here 27,000 queries take about a second in flat memory, so that one can
 measure at every epoch and in every trial. The tests hold each value equal to ir_measures' own, and
-:mod:`cocite.evaluation.confirm` recomputes any run through it.
+:mod:`cocite.evaluation.reference_metrics` recomputes any run through it.
 
 Two definitions differ from the public evaluators' on purpose:
 
@@ -21,61 +21,103 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cocite import ranking_metrics
 from cocite.errors import InputError, nearest
 from cocite.evaluation.hits import Hits
-
-Values = NDArray[np.float64]
+from cocite.ranking_metrics import Values
 
 LOCAL = ("MRR", "R@10", "R@20", "R@100", "R@1000", "R@2000", "MAP@10")
-"""What the local and co-citation protocols report."""
+"""The metrics that the local and co-citation protocols report."""
 GLOBAL = ("P@10", "P@20", "R@20", "F1@20", "MRR", "R@100", "R@1000")
-"""What the global protocol reports."""
+"""The metrics that the global protocol reports."""
 
 
 def precision(hits: Hits, k: int) -> Values:
-    """P@k of each query: relevant papers among the first k, divided by k. NaN without relevant papers."""
-    return _judged(hits, _found(hits, k) / k)
+    """P@k of each query: relevant papers among the first k, divided by k. NaN without relevant papers.
+
+    Example:
+        >>> precision(Hits(np.array([0, 1]), np.array([2], np.int32), np.array([7], np.int32), depth=10), 5)
+        array([0.2])
+    """
+    return _judged(hits, ranking_metrics.precision_of(_retrieved(hits, k), k))
 
 
 def recall(hits: Hits, k: int) -> Values:
-    """R@k of each query: the share of its relevant papers among the first k. NaN without relevant papers."""
-    return _found(hits, k) / np.where(hits.relevant, hits.relevant, np.nan)
+    """R@k of each query: the share of its relevant papers among the first k. NaN without relevant papers.
+
+    Example:
+        >>> recall(Hits(np.array([0, 2]), np.array([2, 8], np.int32), np.array([7, 1], np.int32), depth=10), 5)
+        array([0.5])
+    """
+    return _judged(hits, ranking_metrics.recall_of(_retrieved(hits, k), hits.relevant))
 
 
 def f1(hits: Hits, k: int) -> Values:
-    """Harmonic mean of each query's own P@k and R@k; 0 where both are 0."""
-    return _harmonic(precision(hits, k), recall(hits, k))
+    """Harmonic mean of each query's own P@k and R@k; 0 where both are 0.
+
+    Example:
+        >>> f1(Hits(np.array([0, 2]), np.array([2, 8], np.int32), np.array([7, 1], np.int32), depth=10), 2)
+        array([0.5])
+    """
+    return ranking_metrics.f1(precision(hits, k), recall(hits, k))
 
 
 def reciprocal_rank(hits: Hits, k: int | None = None) -> Values:
-    """One over the rank of the first relevant paper (of the first k, when given), 0 when none is ranked."""
-    first = np.zeros(len(hits))
+    """1 / rank of the first relevant paper, 0 where none is among the first k (all by default).
+
+    Example:
+        >>> reciprocal_rank(Hits(np.array([0, 2]), np.array([4, 8], np.int32), np.array([7, 1], np.int32), depth=10))
+        array([0.25])
+    """
+    first = np.zeros(len(hits), np.int32)
     judged = hits.relevant > 0
-    ranks = hits.ranks[hits.indptr[:-1][judged]]
-    first[judged] = np.where(ranks <= min(k or hits.depth, hits.depth), 1 / ranks, 0)
-    return _judged(hits, first)
+    ranks = hits.ranks[hits.indptr[:-1][judged]]  # ascending within a query
+    first[judged] = np.where(ranks <= min(k or hits.depth, hits.depth), ranks, 0)
+    return _judged(hits, ranking_metrics.reciprocal_rank_of(first))
 
 
 def average_precision(hits: Hits, k: int) -> Values:
-    """Average precision cut at k: precision at each relevant rank up to k, over ``min(k, relevant)``."""
-    place = np.arange(len(hits.ranks)) - hits.indptr[hits.owners] + 1  # the j-th relevant paper of its query
-    gain = np.where(hits.ranks <= k, place / hits.ranks, 0)
+    """Average precision cut at k: the sum of the precision at each relevant rank up to k, over ``min(k, relevant)``.
+
+    Example:
+        >>> hits = Hits(np.array([0, 2]), np.array([1, 4], np.int32), np.array([7, 1], np.int32), depth=10)
+        >>> average_precision(hits, 10)
+        array([0.75])
+    """
+    number = (
+        np.arange(len(hits.ranks)) - hits.indptr[hits.owners] + 1
+    )  # j of the j-th relevant paper of its query
+    gain = np.where(hits.ranks <= k, number / hits.ranks, 0)
     total = np.bincount(hits.owners, gain, minlength=len(hits))
     return total / np.where(hits.relevant, np.minimum(hits.relevant, k), np.nan)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its name: ``P@10``, ``R@1000``, ``F1@20``, ``MRR``, ``MRR@10``, ``MAP@10``."""
+    """A metric by its name: ``P@10``, ``R@1000``, ``F1@20``, ``MRR``, ``MRR@10``, ``MAP@10``.
+
+    Attributes:
+        kind: ``P``, ``R``, ``F1``, ``MRR`` or ``MAP``.
+        k: depth; None for MRR over the whole ranking.
+
+    Example:
+        >>> hits = Hits(np.array([0, 2]), np.array([2, 4], np.int32), np.array([7, 1], np.int32), depth=10)
+        >>> metric = Metric.parse("MAP@3")
+        >>> str(metric), metric.mean(hits)
+        ('MAP@3', 0.25)
+    """
 
     kind: str
     k: int | None
 
     @classmethod
     def parse(cls, name: str) -> Metric:
-        """Read a name; an unknown one is refused with the nearest."""
+        """Read a name.
+
+        Raises:
+            InputError: there is no such metric, or its depth is missing.
+        """
         match = re.fullmatch(r"([A-Za-z0-9]+?)(?:@([1-9]\d{0,6}))?", name.strip())
         kind = match[1].upper() if match else name
         if match is None or kind not in _KINDS:
@@ -94,8 +136,8 @@ class Metric:
     def mean(self, hits: Hits) -> float:
         """The value of the whole set of queries; those without relevant papers do not count."""
         if self.kind == "F1" and self.k is not None:
-            return float(_harmonic(_mean(precision(hits, self.k)), _mean(recall(hits, self.k))))
-        return float(_mean(self.per_query(hits)))
+            return float(ranking_metrics.f1(_mean(precision(hits, self.k)), _mean(recall(hits, self.k))))
+        return _mean(self.per_query(hits))
 
 
 @dataclass(frozen=True)
@@ -106,6 +148,11 @@ class Measurement:
         queries: how many queries were judged (have a relevant paper).
         means: value of the whole set, by metric.
         per_query: (Q,) values, by metric.
+
+    Example:
+        >>> hits = Hits(np.array([0, 1, 2]), np.array([2, 4], np.int32), np.array([7, 1], np.int32), depth=10)
+        >>> measure(hits, ["MRR"]).per_query["MRR"]
+        array([0.5 , 0.25])
     """
 
     queries: int
@@ -114,7 +161,7 @@ class Measurement:
 
 
 def measure(hits: Hits, metrics: Sequence[str]) -> Measurement:
-    """All the metrics of some hits, in the order given."""
+    """The values of some metrics, per query and for the whole set, in the order given."""
     parsed = [Metric.parse(name) for name in metrics]
     return Measurement(
         int((hits.relevant > 0).sum()),
@@ -124,7 +171,12 @@ def measure(hits: Hits, metrics: Sequence[str]) -> Measurement:
 
 
 def means(hits: Hits, metrics: Sequence[str]) -> dict[str, float]:
-    """Only the values of the whole set."""
+    """The values of some metrics for the whole set alone.
+
+    Example:
+        >>> means(Hits(np.array([0, 1]), np.array([2], np.int32), np.array([7], np.int32), depth=10), ["MRR", "R@1"])
+        {'MRR': 0.5, 'R@1': 0.0}
+    """
     return {str(metric): metric.mean(hits) for metric in map(Metric.parse, metrics)}
 
 
@@ -143,7 +195,8 @@ def _depth(k: int | None) -> int:
     return k
 
 
-def _found(hits: Hits, k: int) -> Values:
+def _retrieved(hits: Hits, k: int) -> Values:
+    """(Q,) how many relevant papers stand among the first k."""
     return np.bincount(hits.owners[hits.ranks <= k], minlength=len(hits)).astype(np.float64)
 
 
@@ -151,11 +204,6 @@ def _judged(hits: Hits, values: Values) -> Values:
     return np.where(hits.relevant > 0, values, np.nan)
 
 
-def _mean(values: Values) -> np.float64:
-    known = values[~np.isnan(values)]
-    return np.float64(known.mean() if len(known) else np.nan)
-
-
-def _harmonic(a: Values | np.float64, b: Values | np.float64) -> Values:
-    total = np.asarray(a + b)
-    return np.asarray(np.divide(2 * a * b, total, out=np.array(total, np.float64), where=total != 0))
+def _mean(values: Values) -> float:
+    judged = values[~np.isnan(values)]
+    return float(judged.mean()) if len(judged) else float("nan")

@@ -1,4 +1,4 @@
-"""Queries from outside: a JSONL file, one query a line. ``docs/evaluation.md`` fixes its form."""
+"""Queries of a JSONL file, one a line. ``docs/evaluation.md`` defines the format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ Name = Annotated[str, Field(max_length=1000)]
 
 
 class QueryLine(Settings):
-    """The fields of a line."""
+    """The fields of a line.
+
+    Example:
+        >>> QueryLine.parse({"id": 7, "title": "Parsing", "year": 1999}).id
+        '7'
+    """
 
     id: Annotated[str, Field(min_length=1, max_length=256)]
     """Names the query in the run; without spaces, once in the file."""
@@ -47,7 +52,7 @@ class QueryLine(Settings):
     keyphrases: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
     """Its key phrases."""
     paper: Annotated[str, Field(max_length=256)] = ""
-    """The manuscript's id when it is in the corpus: never recommended, and what the line lacks is taken from it."""
+    """The manuscript's id when it is in the corpus: never recommended, and fields that the line lacks are its own."""
     sentence: Annotated[int, Field(ge=-1, le=1_000_000)] | None = None
     """Position of the gap's sentence in the manuscript's body."""
     exclude: Annotated[tuple[Annotated[str, Field(max_length=256)], ...], Field(max_length=10_000)] = ()
@@ -65,18 +70,32 @@ class QueryLine(Settings):
 
 
 def _text(value: Any) -> Any:
-    """Ids may be written as whole numbers."""
+    """An id as text; the file may hold it as a whole number."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class QueryFile:
-    """Queries of a JSONL file, for a corpus.
+    r"""Queries of a JSONL file, for a corpus.
 
-    Nothing is skipped: the first bad line is told with its number and field. :meth:`check` reads the file to its end,
-    so that a mistake in the last line costs seconds and not a night of ranking.
+    No line is skipped: the error of the first bad line names its number and field. :meth:`check` reads the file to its
+    end, so that a mistake in the last line costs seconds and not a night of ranking.
+
+    Args:
+        path: the file.
+        corpus: resolves ids of papers.
 
     Attributes:
-        unknown_excludes: how many ids to exclude are not in the corpus (so that there was nothing to do).
+        unknown_excludes: how many ids to exclude are not in the corpus, so that they have no effect.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "queries.jsonl")
+        ...     _ = path.write_text('{"id": "a", "title": "Parsing"}\n{"id": "b", "context": "as in [CIT]"}\n')
+        ...     file = QueryFile(path, starter_corpus())
+        ...     file.check(), [query.is_local for query in file]
+        (2, [False, True])
     """
 
     def __init__(self, path: str | Path, corpus: Corpus) -> None:
@@ -84,7 +103,12 @@ class QueryFile:
         self.unknown_excludes = 0
 
     def check(self) -> int:
-        """Read all queries; returns their number."""
+        """Read all queries; returns their number.
+
+        Raises:
+            InputError: a line is malformed, or the file holds no query.
+            NotFoundError: there is no such file.
+        """
         count = sum(1 for _ in self)
         if not count:
             raise InputError("holds no query", where=str(self.path))

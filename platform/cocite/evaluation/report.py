@@ -1,4 +1,4 @@
-"""What an evaluation says: tables that print in a terminal, as JSON and as Markdown."""
+"""The results of an evaluation as tables: for a terminal, as JSON and as Markdown."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ from cocite.evaluation.significance import Comparison, compare
 from cocite.evaluation.slices import SelfCitation, Slice, by_in_citations, by_label, by_positives
 
 SLICED = ("MRR", "R@10", "R@100", "MAP@10")
-"""Metrics of each part of the queries."""
+"""Metrics of each slice of the queries."""
 SELF_CITATION_DEPTHS = (1, 5, 10, 20, 50, 100)
 """Cut-offs of the self-citation table."""
 SIGNIFICANT = 0.05
 """p below which a difference is marked."""
 VENUES = 10
-"""How many venues are told, those of the most queries (Citeomatic, Figure 3)."""
+"""How many venues the table has, those of the most queries (Citeomatic, Figure 3)."""
 
 
-class Marked(float):
-    """A number with a mark behind it where people read it, as ``0.603*``; a plain number in JSON."""
+class MarkedFloat(float):
+    """A number with a mark of significance behind it in text, as ``0.603*``; a plain number in JSON.
+
+    Example:
+        >>> value = MarkedFloat(0.6034, "*")
+        >>> format_cell(value), value * 2
+        ('0.603*', 1.2068)
+    """
 
     mark: str = ""
 
-    def __new__(cls, value: float, mark: str = "") -> Marked:
+    def __new__(cls, value: float, mark: str = "") -> MarkedFloat:
         """A value with its mark."""
         self = super().__new__(cls, value)
         self.mark = mark
@@ -39,7 +45,20 @@ class Marked(float):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under named columns; the first column names the row."""
+    """Rows of cells under named columns; the first column names the row.
+
+    Example:
+        >>> table = Table("metrics", ["system", "MRR"], [["bm25", 0.3681]])
+        >>> table.records()
+        [{'system': 'bm25', 'MRR': 0.3681}]
+        >>> print(table.markdown())
+        ### metrics
+        <BLANKLINE>
+        | system | MRR |
+        | --- | --- |
+        | bm25 | 0.368 |
+        <BLANKLINE>
+    """
 
     title: str
     columns: list[str]
@@ -58,14 +77,21 @@ class Table:
         lines = [f"### {self.title}", ""]
         lines += ["| " + " | ".join(self.columns) + " |", "|" + " --- |" * len(self.columns)]
         lines += [
-            "| " + " | ".join(shown(cell).replace("|", "\\|") for cell in row) + " |" for row in self.rows
+            "| " + " | ".join(format_cell(cell).replace("|", "\\|") for cell in row) + " |"
+            for row in self.rows
         ]
         return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
 
 
 @dataclass
 class Report:
-    """Tables with what they were made from."""
+    """Tables with the facts of how they were made.
+
+    Example:
+        >>> report = Report("local task", {"queries": 200}, [Table("metrics", ["system", "MRR"], [["bm25", 0.5]])])
+        >>> report.metrics()
+        {'metrics/bm25/MRR': 0.5}
+    """
 
     title: str
     facts: dict[str, Any] = field(default_factory=dict)
@@ -82,11 +108,13 @@ class Report:
 
     def markdown(self) -> str:
         """One Markdown document."""
-        facts = "\n".join(f"- {key.replace('_', ' ')}: {shown(value)}" for key, value in self.facts.items())
+        facts = "\n".join(
+            f"- {key.replace('_', ' ')}: {format_cell(value)}" for key, value in self.facts.items()
+        )
         return f"## {self.title}\n\n{facts}\n\n" + "\n".join(table.markdown() for table in self.tables)
 
     def metrics(self) -> dict[str, float]:
-        """Every finite number of the tables by ``table/row/column``, to be tracked."""
+        """Every finite number of the tables by ``table/row/column``, for experiment tracking."""
         return {
             f"{table.title}/{row[0]}/{column}": float(cell)
             for table in self.tables
@@ -96,13 +124,18 @@ class Report:
         }
 
 
-def shown(cell: Any) -> str:
-    """A cell as people read it."""
+def format_cell(cell: Any) -> str:
+    """A cell as text: three decimals, thousands separated, a dash for NaN.
+
+    Example:
+        >>> format_cell(0.36812), format_cell(20299), format_cell(float("nan"))
+        ('0.368', '20,299', '–')
+    """
     if isinstance(cell, float):
         if math.isnan(cell):
             return "–"
         text = f"{cell:.3f}" if abs(cell) < 100 else f"{cell:.0f}"
-        return text + cell.mark if isinstance(cell, Marked) else text
+        return text + cell.mark if isinstance(cell, MarkedFloat) else text
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
 
 
@@ -142,17 +175,17 @@ def marked_table(
     return Table(title, ["system", *base.means, *(more or {})], rows, f"{legend} {note}".strip())
 
 
-def _against(measured: Measurement, base: Measurement, metric: str, tested: bool) -> Marked:
+def _against(measured: Measurement, base: Measurement, metric: str, tested: bool) -> MarkedFloat:
     value = measured.means[metric]
     if not tested or measured.queries < 2:
-        return Marked(value)
+        return MarkedFloat(value)
     difference = compare(measured.per_query[metric], base.per_query[metric])
     significant = difference.p < SIGNIFICANT
-    return Marked(value, ("*" if difference.difference > 0 else "-") if significant else "")
+    return MarkedFloat(value, ("*" if difference.difference > 0 else "-") if significant else "")
 
 
 def slices_table(title: str, slices: Sequence[Slice], metrics: Sequence[str], note: str = "") -> Table:
-    """One row a part of the queries."""
+    """One row a slice of the queries."""
     rows = [
         [part.name, part.queries, *(part.means[str(Metric.parse(name))] for name in metrics)]
         for part in slices
@@ -168,7 +201,15 @@ def slice_tables(
     in_citations: NDArray[np.int32] | None = None,
     metrics: Sequence[str] = SLICED,
 ) -> list[Table]:
-    """The tables of all parts that can be told from what is given."""
+    """The tables of all slices for which the data are given.
+
+    Args:
+        hits: of Q queries.
+        years: of the queries.
+        venues: of the queries.
+        in_citations: (N,) in-citations of each paper in the history.
+        metrics: of each slice.
+    """
     tables = [slices_table("positives", by_positives(hits, metrics), metrics)]
     if years is not None:
         labels = ["" if year is None else str(year) for year in years]
@@ -184,7 +225,7 @@ def slice_tables(
 
 
 def self_citation_table(bias: SelfCitation) -> Table:
-    """Where same-author papers stand, at some cut-offs."""
+    """The ranks of same-author papers, at some cut-offs."""
     rows = [
         [n, int(bias.queries[n - 1]), float(bias.mean_rank[n - 1]), float(bias.max_rank[n - 1])]
         for n in SELF_CITATION_DEPTHS

@@ -1,4 +1,4 @@
-"""Metrics of parts of the queries, and the self-citation bias of a ranking."""
+"""Metrics of slices of the queries, and the self-citation bias of a ranking."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ IN_CITATIONS = (("unseen", 0, 0), ("1-4", 1, 4), ("5-19", 5, 19), ("20+", 20, np
 
 @dataclass(frozen=True)
 class Slice:
-    """Metrics of a part.
+    """Metrics of a slice of the queries.
 
     Attributes:
-        name: what the part is, for example ``positives >= 2``.
+        name: of the slice, for example ``positives >= 2``.
         queries: how many queries it holds with a relevant paper.
         means: value by metric.
+
+    Example:
+        >>> hits = Hits(np.array([0, 1, 3]), np.array([1, 2, 5], np.int32), np.array([4, 7, 9], np.int32), 10)
+        >>> by_positives(hits, ["MRR"])[0]
+        Slice(name='positives = 1', queries=1, means={'MRR': 1.0})
     """
 
     name: str
@@ -41,9 +46,19 @@ def by_positives(hits: Hits, metrics: Sequence[str]) -> list[Slice]:
 def by_label(
     hits: Hits, labels: Sequence[str], metrics: Sequence[str], *, limit: int | None = None, prefix: str = ""
 ) -> list[Slice]:
-    """Queries by a label each, such as venue or year.
+    """Slices of the queries that share a label, such as venue or year.
 
-    With ``limit`` only the labels of the most queries, largest first; otherwise all, in the order of their names.
+    Args:
+        hits: of Q queries.
+        labels: one of each query; an empty one counts as ``unknown``.
+        metrics: of each slice.
+        limit: only the labels of the most queries, largest first; by default all, in the order of their names.
+        prefix: of the slices' names.
+
+    Example:
+        >>> hits = Hits(np.array([0, 1, 2]), np.array([1, 2], np.int32), np.array([4, 7], np.int32), 10)
+        >>> [(part.name, part.means["MRR"]) for part in by_label(hits, ["ACL", "EMNLP"], ["MRR"])]
+        [('ACL', 1.0), ('EMNLP', 0.5)]
     """
     names, which, counts = np.unique(np.array(labels, str), return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:limit] if limit is not None else np.arange(len(names))
@@ -51,10 +66,17 @@ def by_label(
 
 
 def by_in_citations(hits: Hits, in_citations: NDArray[np.int32], metrics: Sequence[str]) -> list[Slice]:
-    """The relevant papers by how often the history cites them: each part counts only its own as relevant.
+    """Slices of the relevant papers by how often the history cites them: each counts only its own papers as relevant.
 
     Args:
+        hits: of Q queries.
         in_citations: (N,) in-citations of each paper in the history.
+        metrics: of each slice.
+
+    Example:
+        >>> hits = Hits(np.array([0, 2]), np.array([1, 2], np.int32), np.array([0, 1], np.int32), 10)
+        >>> [part.queries for part in by_in_citations(hits, np.array([0, 30], np.int32), ["MRR"])]
+        [1, 0, 0, 1]
     """
     counts = in_citations[hits.rows]
     return [
@@ -65,13 +87,19 @@ def by_in_citations(hits: Hits, in_citations: NDArray[np.int32], metrics: Sequen
 
 @dataclass(frozen=True)
 class SelfCitation:
-    """Where the papers that share an author with the manuscript stand (Citeomatic, Figure 4).
+    """The ranks of papers that share an author with the manuscript (Citeomatic, Figure 4).
 
     Attributes:
         mean_rank: (n,) mean rank of same-author papers among the first 1, 2, ..., n, averaged over the queries
             that have one there; NaN where none has.
         max_rank: (n,) the same of their largest rank.
         queries: (n,) how many queries have one there.
+
+    Example:
+        >>> counter = SelfCitationCounter(lambda rows: [["Ada"] if row == 7 else ["Bo"] for row in rows], depth=3)
+        >>> counter.add([["ada"]], Ranking(np.array([[4, 7, 9]], np.int32), np.zeros((1, 3), np.float32)))
+        >>> counter.result().mean_rank
+        array([nan,  2.,  2.])
     """
 
     mean_rank: NDArray[np.float64]
@@ -80,11 +108,17 @@ class SelfCitation:
 
 
 class SelfCitationCounter:
-    """Gathers :class:`SelfCitation` batch by batch, so that no ranking needs to be kept.
+    """Counts :class:`SelfCitation` batch by batch, so that no ranking needs to be kept.
 
     Args:
-        authors_of: gives the authors of some rows.
+        authors_of: returns the authors of some rows.
         depth: n, the deepest cut-off.
+
+    Example:
+        >>> counter = SelfCitationCounter(lambda rows: [["Ada"]] * len(rows), depth=2)
+        >>> counter.add([["Ada"], ["Bo"]], Ranking(np.array([[4], [5]], np.int32), np.zeros((2, 1), np.float32)))
+        >>> counter.result().queries
+        array([1, 1])
     """
 
     def __init__(
@@ -115,7 +149,7 @@ class SelfCitationCounter:
     def _shared(self, authors: Sequence[Sequence[str]], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(Q, n) whether a candidate has an author in common with the query."""
         papers, where = np.unique(rows, return_inverse=True)
-        known = papers != NO_ROW
+        known = papers != NO_ROW  # ``NO_ROW`` sorts before all papers
         of_papers: list[Sequence[str]] = [()] * int((~known).sum()) + list(self.authors_of(papers[known]))
         codes: dict[str, int] = {}
         query, query_author = _coded(authors, codes)
@@ -139,7 +173,7 @@ class SelfCitationCounter:
 def _coded(
     lists: Sequence[Sequence[str]], codes: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(owner, author number) of every author of some lists; names differ in more than case and spaces."""
+    """(owner, author number) of every author of some lists; names that differ only in case and spaces are one."""
     pairs = [(i, " ".join(name.casefold().split())) for i, names in enumerate(lists) for name in names]
     owners = np.array([owner for owner, _ in pairs], np.int64)
     return owners, np.array([codes.setdefault(name, len(codes)) for _, name in pairs], np.int64)

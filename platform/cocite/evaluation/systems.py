@@ -1,4 +1,4 @@
-"""The ranking systems that a model folder offers, by name: what ``rank`` runs and ``evaluate`` compares."""
+"""The ranking systems of a model folder, by name: ``cocite rank`` runs one, ``cocite evaluate`` compares them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cocite.errors import InputError, nearest
 from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.experiment import Rank
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import CandidateScope, Options
 from cocite.pipeline.recommender import Recommender
@@ -33,7 +33,7 @@ SYSTEMS = {
     "cross": "the first stage, its best ordered by the cross-encoder alone",
     "full": "all stages: what `recommend` and the endpoint answer with",
 }
-"""Name -> what it is, in the order in which they are measured."""
+"""Name -> description, in the order in which they are measured."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "nnselect": ("nnselect",),
     "nnrank": ("nnselect", "nnrank"),
@@ -43,14 +43,19 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "fusion": ("fusion",),
     "cross": ("cross-encoder",),
 }
-"""Members that a system cannot do without. Both stages can always be run: a part that is missing is done without."""
-BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)} & set(members.ENCODERS)
+"""Components that a system requires. The two stages require none: they skip a component that is missing."""
+BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)} & set(components.ENCODERS)
 """Encoders whose signals the first stage's blend weighs."""
 
 
-def offered(model: Path | None) -> list[str]:
-    """Names of the systems that a model folder has the parts for, without those that equal another one."""
-    parts = _parts(model)
+def available(model: Path | None) -> list[str]:
+    """Names of the systems that a model folder has the members for, without those that equal another one.
+
+    Example:
+        >>> available(None)
+        ['bm25', 'first']
+    """
+    parts = _members(model)
     names = {"bm25", "first"} | {name for name, needed in NEEDS.items() if parts.issuperset(needed)}
     if parts & BLENDED:
         names.add("first-without-neural")
@@ -61,31 +66,44 @@ def offered(model: Path | None) -> list[str]:
     return [name for name in SYSTEMS if name in names]
 
 
-def _parts(model: Path | None) -> set[str]:
+def _members(model: Path | None) -> set[str]:
     """The members of a model folder, without those that are left out."""
     if model is None:
         return set()
-    members.check(model)
-    return set(members.kept(model))
+    components.list_components(model)
+    return set(components.active_components(model))
 
 
 def _orders(model: Path, parts: set[str]) -> bool:
     """Whether a member changes the order of the first stage."""
     return bool(parts & {"fusion", "final"}) or any(
-        members.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder")
+        components.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder")
     )
 
 
-def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> list[str]:
-    """The systems asked for, all that are offered by default; an unknown or impossible one is refused."""
-    parts = _parts(model)
+def select(model: Path | None, names: Sequence[str] | None, *, where: str) -> list[str]:
+    """The names of the systems to run.
+
+    Args:
+        model: the model folder.
+        names: what a user asked for; by default all that are available.
+        where: the option, for messages.
+
+    Raises:
+        InputError: a name is unknown or given twice, or the folder lacks a member that the system requires.
+
+    Example:
+        >>> select(None, ["bm25"], where="--systems")
+        ['bm25']
+    """
+    parts = _members(model)
     for number, name in enumerate(names or []):
         if name in (names or [])[:number]:
             raise InputError(f"{name!r} is named twice", where=where)
         if name not in SYSTEMS:
             raise InputError(f"no system is called {name!r}", where=where, hint=nearest(name, SYSTEMS))
         for part in {*NEEDS.get(name, ())} - parts:
-            if model is not None and (why := members.left_out(model, part)):
+            if model is not None and (why := components.excluded_kinds(model, part)):
                 raise InputError(next(iter(why.values())), where=f"{where} {name}")
         if not parts.issuperset(NEEDS.get(name, ())):
             raise InputError(
@@ -93,16 +111,16 @@ def chosen(model: Path | None, names: Sequence[str] | None, *, where: str) -> li
                 if model
                 else f"{name!r} needs a model folder",
                 where=where,
-                hint=f"it offers {', '.join(offered(model))}" if model else "give --model",
+                hint=f"it offers {', '.join(available(model))}" if model else "give --model",
             )
-    return list(names) if names else offered(model)
+    return list(names) if names else available(model)
 
 
 def encoders_for(model: Path | None, names: Sequence[str]) -> list[Encoder]:
     """The encoders of a model folder whose vectors an index must hold for some systems."""
     if set(names) - {"bm25", "first-without-neural", *NEEDS} or set(names) & {"fusion", "cross"}:
-        return members.load_encoders(model)
-    return members.load_encoders(model, among=[part for name in names for part in NEEDS.get(name, ())])
+        return components.load_encoders(model)
+    return components.load_encoders(model, among=[part for name in names for part in NEEDS.get(name, ())])
 
 
 def open_system(
@@ -114,7 +132,7 @@ def open_system(
     rerank: int | None = None,
     candidates: CandidateScope = "all",
 ) -> Rank:
-    """A system over an index.
+    """A system over an index, as a function that ranks.
 
     Args:
         name: one of :data:`SYSTEMS`.
@@ -123,6 +141,16 @@ def open_system(
         form: which texts of a query are matched; BM25's alone.
         rerank: how many candidates the cross-encoder reads, where one does; the usual number by default.
         candidates: ``all`` papers, as the tasks' protocol says; ``older``: those of a query's year and earlier.
+
+    Raises:
+        InputError: the system requires a model folder, or a member that the folder lacks.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.evaluation.baselines import lexical_index
+        >>> rank = open_system("bm25", None, lexical_index(starter_corpus()))
+        >>> rank([Query("q", title="parsing")], 3).depth
+        3
     """
     rank = _open(name, model, index, form, rerank)
     if candidates == "all":
@@ -143,18 +171,18 @@ def _open(name: str, model: Path | None, index: Index, form: QueryForm | None, r
     if model is None:
         raise InputError(f"{name!r} needs a model folder", hint="give --model")
     if name == "cross":
-        return _crossed(model, index, Options().rerank if rerank is None else rerank)
-    encoder = members.load_encoder(model, "nnselect" if name == "nnrank" else name)
+        return _cross_encoder_alone(model, index, Options().rerank if rerank is None else rerank)
+    encoder = components.load_encoder(model, "nnselect" if name == "nnrank" else name)
     if encoder is None:
         raise InputError(f"lacks the parts of {name!r}", where=str(model))
     if name == "nnrank":
-        return CiteomaticRanker(index, encoder, members.load_nnrank(model, index)).rank
+        return CiteomaticRanker(index, encoder, components.load_nnrank(model, index)).rank
     return VectorRetriever(index, encoder).search
 
 
-def _crossed(model: Path, index: Index, rerank: int) -> Rank:
+def _cross_encoder_alone(model: Path, index: Index, rerank: int) -> Rank:
     """The first stage, then the cross-encoder alone."""
-    second = SecondStage(index, cross_encoder=members.load_cross_encoder(model, index))
+    second = SecondStage(index, cross_encoder=components.load_cross_encoder(model, index))
     recommender = Recommender(FirstStage.load(model, index), second)
 
     def rank(queries: Sequence[Query], k: int) -> Ranking:

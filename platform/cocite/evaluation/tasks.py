@@ -1,10 +1,10 @@
-"""The evaluation tasks of a corpus: queries with the papers that should be found.
+"""The evaluation tasks of a corpus: queries with the papers that a system should retrieve.
 
 - **local** (HAtten, section 4): a query is a citation context of a paper of the split, with the citing paper's title
-  and abstract at hand; relevant is all that the context cites. **Co-citation** (MP-BERT4CR) is the same task, sliced
+  and abstract; relevant are all papers that the context cites. **Co-citation** (MP-BERT4CR) is the same task, sliced
   by the number of relevant papers.
-- **global** (Citeomatic, section 4): a query is a paper of the split that has links, by title and abstract; relevant
-  is all that it cites.
+- **global** (Citeomatic, section 4): a query is the title and abstract of a paper of the split that has links; relevant
+  are all papers that it cites.
 
 Candidates are all papers of the corpus but the citing one.
 """
@@ -28,17 +28,24 @@ from cocite.protocols import Query
 from cocite.text.queries import context_queries, manuscript_queries
 
 TASKS = ("local", "global")
+"""Names of the tasks."""
 
 
 @dataclass(frozen=True)
-class Task:
-    """Queries and what is relevant to them.
+class EvalTask:
+    """Queries with the papers that are relevant to them.
 
     Attributes:
         name: ``local`` or ``global``.
         corpus: the store that rows refer to.
         queries: Q queries; the id of a local one is the context's, of a global one the paper's.
         relevant: for each query, the rows of the papers it cites.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> task = global_(starter_corpus(), "test", sample=10, seed=1)
+        >>> task.queries[0].title, len(task.relevant[0])
+        ('A Simple Framework for Contrastive Learning of Visual Representations', 13)
     """
 
     name: str
@@ -49,11 +56,11 @@ class Task:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def take(self, positions: NDArray[np.integer[Any]]) -> Task:
+    def take(self, positions: NDArray[np.integer[Any]]) -> EvalTask:
         """Some of the queries."""
         owner, rows = self.relevant.gather(positions)
         queries = [self.queries[i] for i in positions.tolist()]
-        return Task(self.name, self.corpus, queries, CSR.build(owner, rows, len(queries)))
+        return EvalTask(self.name, self.corpus, queries, CSR.build(owner, rows, len(queries)))
 
     @property
     def ids(self) -> list[str]:
@@ -63,15 +70,31 @@ class Task:
 
 def build(
     corpus: Corpus, task: str, split: str = "test", *, sample: int | None = None, seed: int = 0
-) -> Task:
-    """The task of a name, one of ``TASKS``."""
+) -> EvalTask:
+    """The task of a name.
+
+    Args:
+        corpus: with a split.
+        task: one of :data:`TASKS`.
+        split: the papers that ask: ``train``, ``dev`` or ``test``.
+        sample: number of queries to draw; all by default.
+        seed: of the sample.
+
+    Raises:
+        InputError: there is no such task or split, or no query in it.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> len(build(starter_corpus(), "global", "dev"))
+        74
+    """
     if task not in TASKS:
         raise InputError(f"no task is called {task!r}", hint=nearest(task, TASKS))
     make = local if task == "local" else global_
     return make(corpus, split, sample=sample, seed=seed)
 
 
-def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> Task:
+def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> EvalTask:
     """Each citation context of the split's papers; with ``sample``, that many of them drawn with ``seed``."""
     of_split = split_papers(corpus, split)
     cited = corpus.context_cited
@@ -82,28 +105,36 @@ def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, see
             where=str(corpus.path),
             hint="the global task needs links alone",
         )
-    chosen = drawn(chosen, sample, seed)
+    chosen = draw_sample(chosen, sample, seed)
     owner, rows = cited.gather(chosen)
     keep = rows != corpus.context_citing[chosen][owner]
-    return Task(
+    return EvalTask(
         "local", corpus, context_queries(corpus, chosen), CSR.build(owner[keep], rows[keep], len(chosen))
     )
 
 
-def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> Task:
+def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> EvalTask:
     """Each paper of the split that cites one of the corpus; with ``sample``, that many of them drawn with ``seed``."""
     chosen = np.flatnonzero(split_papers(corpus, split) & (corpus.cites.degrees > 0))
     if not len(chosen):
         raise InputError(f"no paper of the {split} split has a link", where=str(corpus.path))
-    chosen = drawn(chosen, sample, seed)
+    chosen = draw_sample(chosen, sample, seed)
     owner, rows = corpus.cites.gather(chosen)
     keep = rows != chosen[owner]
     relevant = CSR.build(owner[keep], rows[keep], len(chosen))
-    return Task("global", corpus, manuscript_queries(corpus, chosen), relevant)
+    return EvalTask("global", corpus, manuscript_queries(corpus, chosen), relevant)
 
 
-def drawn(positions: NDArray[np.int64], sample: int | None, seed: int) -> NDArray[np.int64]:
-    """Some of the positions, in their order, the same for the same seed."""
+def draw_sample(positions: NDArray[np.int64], sample: int | None, seed: int) -> NDArray[np.int64]:
+    """Some of the positions, in their order, the same for the same seed.
+
+    Raises:
+        InputError: the sample is empty.
+
+    Example:
+        >>> draw_sample(np.arange(100), 5, seed=0)
+        array([26, 30, 50, 61, 81])
+    """
     if sample is None or sample >= len(positions):
         return positions
     if sample < 1:

@@ -1,4 +1,4 @@
-"""TREC run and qrels files: what any public evaluator reads.
+"""TREC run and qrels files, which every public evaluator reads.
 
 A run line is ``query Q0 document rank score tag``, a qrels line ``query 0 document grade``. Files are streamed in
 both directions, so neither the depth nor the number of queries is bounded by memory; a name that ends in ``.gz``
@@ -27,10 +27,10 @@ from cocite.corpus.csr import CSR
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW, Ranking
 
-Names = Callable[[NDArray[np.int32]], Sequence[str]]
-"""Gives the ids of some rows."""
-Rows = Callable[[Sequence[str]], NDArray[np.int32]]
-"""Gives the rows of some ids, ``NO_ROW`` for an unknown one."""
+IdsOfRows = Callable[[NDArray[np.int32]], Sequence[str]]
+"""Returns the ids of some rows."""
+RowsOfIds = Callable[[Sequence[str]], NDArray[np.int32]]
+"""Returns the rows of some ids, ``NO_ROW`` for an unknown one."""
 
 LINE_LIMIT = 4096
 """Longest line read, in characters."""
@@ -47,9 +47,24 @@ _TINY = 0x00800000 - 1  # how many subnormal numbers of a sign there are in floa
 
 
 class RunWriter:
-    """Appends rankings to an open run file."""
+    """Appends rankings to an open run file.
 
-    def __init__(self, file: IO[str], names: Names, tag: str) -> None:
+    Args:
+        file: open for writing.
+        names: returns the ids of rows.
+        tag: name of the system.
+
+    Example:
+        >>> file = io.StringIO()
+        >>> writer = RunWriter(file, lambda rows: [f"p{row}" for row in rows], "bm25")
+        >>> writer.write(["q"], Ranking(np.array([[7, 4]], np.int32), np.array([[2.0, 2.0]], np.float32)))
+        >>> print(file.getvalue())
+        q Q0 p7 1 2 bm25
+        q Q0 p4 2 1.99999988 bm25
+        <BLANKLINE>
+    """
+
+    def __init__(self, file: IO[str], names: IdsOfRows, tag: str) -> None:
         self.file, self.names, self.tag = file, names, check_id(tag, "run tag")
         self.queries = 0
         self.lines = 0
@@ -57,43 +72,33 @@ class RunWriter:
     def write(self, query_ids: Sequence[str], ranking: Ranking) -> None:
         """Write a batch: ``query_ids`` (Q,) and its ranking (Q, k); padding is left out.
 
-        Evaluators order a query's lines by score and not by rank, and settle ties each in its own way. So the
-        scores written are strictly falling: a tie is moved down to the next smaller float32.
+        Evaluators order a query's lines by score and not by rank, and each breaks ties in its own way. So the written
+        scores decrease strictly: a tie is lowered to the next smaller float32.
         """
         if len(query_ids) != len(ranking):
             raise ValueError(f"{len(query_ids)} queries but {len(ranking)} rankings")
-        rows, where = np.unique(ranking.rows, return_inverse=True)
+        rows, inverse = np.unique(ranking.rows, return_inverse=True)
         known = [check_id(name, "paper id") for name in self.names(rows[rows != NO_ROW])]
-        names = np.array([""] * (len(rows) - len(known)) + known, object)[where].reshape(ranking.rows.shape)
+        names = np.array([""] * (len(rows) - len(known)) + known, object)[inverse].reshape(ranking.rows.shape)
         scores = strictly_falling(ranking.scores)
-        for query, of_query, of_scores, present in zip(
-            query_ids, names, scores, ranking.rows != NO_ROW, strict=True
-        ):
+        for query, ids, values, present in zip(query_ids, names, scores, ranking.rows != NO_ROW, strict=True):
             head, tail = f"{check_id(query, 'query id')} Q0 ", f" {self.tag}\n"
-            chosen = zip(of_query[present].tolist(), of_scores[present].tolist(), strict=True)
+            lines = zip(ids[present].tolist(), values[present].tolist(), strict=True)
             self.file.write(
-                "".join([f"{head}{name} {i} {score:.9g}{tail}" for i, (name, score) in enumerate(chosen, 1)])
+                "".join([f"{head}{name} {i} {score:.9g}{tail}" for i, (name, score) in enumerate(lines, 1)])
             )
             self.lines += int(present.sum())
         self.queries += len(query_ids)
 
 
 @contextmanager
-def run_writer(path: str | Path, names: Names, *, tag: str = "cocite") -> Iterator[RunWriter]:
-    """A writer whose file appears at ``path`` when the body ends, whole; if the body raises, nothing appears."""
+def run_writer(path: str | Path, names: IdsOfRows, *, tag: str = "cocite") -> Iterator[RunWriter]:
+    """A writer whose file appears at ``path`` when the body ends, complete; if the body raises, no file appears."""
     with _atomic(Path(path)) as file:
         yield RunWriter(file, names, tag)
 
 
-def write_run(
-    path: str | Path, query_ids: Sequence[str], ranking: Ranking, names: Names, *, tag: str = "cocite"
-) -> None:
-    """Write one ranking as a run file."""
-    with run_writer(path, names, tag=tag) as writer:
-        writer.write(query_ids, ranking)
-
-
-def write_qrels(path: str | Path, query_ids: Sequence[str], relevant: CSR, names: Names) -> None:
+def write_qrels(path: str | Path, query_ids: Sequence[str], relevant: CSR, names: IdsOfRows) -> None:
     """Write the relevant papers of each query, all of grade 1."""
     if len(query_ids) != len(relevant):
         raise ValueError(f"{len(query_ids)} queries but {len(relevant)} lists of relevant papers")
@@ -107,7 +112,11 @@ def write_qrels(path: str | Path, query_ids: Sequence[str], relevant: CSR, names
 
 
 def check_id(text: str, what: str) -> str:
-    """An id that a TREC file can hold; one that is empty or has a space in it is refused."""
+    """An id that a TREC file can hold.
+
+    Raises:
+        InputError: it is empty or has a space in it.
+    """
     if not text or _SPACE.search(text):
         raise InputError(
             f"the {what} {text!r} is empty or contains a space, which a TREC file cannot hold",
@@ -122,8 +131,15 @@ _SPACE = re.compile(r"\s")
 def strictly_falling(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scores (Q, k) where each is below the one before, changed as little as float32 allows.
 
-    Infinite scores are written as +-3e38. Subnormal numbers are rounded to zero and never used for a tie: many
-    readers take them for zero.
+    Infinite scores become +-3e38. Subnormal numbers are rounded to zero and never used for a tie: many readers take
+    them for zero.
+
+    Raises:
+        ValueError: a score is not a number.
+
+    Example:
+        >>> strictly_falling(np.array([[1.0, 0.5, 0.5]], np.float32))
+        array([[1.        , 0.5       , 0.49999997]], dtype=float32)
     """
     if np.isnan(scores).any():
         raise ValueError("a score is not a number")
@@ -165,7 +181,13 @@ def _text(raw: IO[bytes] | gzip.GzipFile) -> io.TextIOWrapper:
 
 @dataclass(frozen=True)
 class Qrels:
-    """Relevance judgements: the documents of a positive grade, by query, in the order of the file."""
+    """Relevance judgements: the documents of a positive grade, by query, in the order of the file.
+
+    Example:
+        >>> qrels = Qrels({"q": ["p2", "p1"], "r": ["p2"]})
+        >>> len(qrels), qrels.documents
+        (2, ['p2', 'p1'])
+    """
 
     relevant: dict[str, list[str]]
 
@@ -178,12 +200,20 @@ class Qrels:
         return list(dict.fromkeys(name for names in self.relevant.values() for name in names))
 
 
-class Vocabulary:
-    """Numbers for the ids of a fixed set of documents; any other is ``NO_ROW``."""
+class DocumentNumbers:
+    """Numbers for the ids of a fixed set of documents; any other id gets ``NO_ROW``.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = list(names)
-        self._rows = {name: i for i, name in enumerate(self.names)}
+    Args:
+        ids: distinct ids; the i-th gets the number i.
+
+    Example:
+        >>> DocumentNumbers(["p1", "p2"]).rows(["p2", "elsewhere"])
+        array([ 1, -1], dtype=int32)
+    """
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self.ids = list(ids)
+        self._rows = {name: i for i, name in enumerate(self.ids)}
 
     def rows(self, names: Sequence[str]) -> NDArray[np.int32]:
         """The number of each id."""
@@ -192,13 +222,18 @@ class Vocabulary:
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Read the judgements; a query whose documents all have the grade 0 is kept, with none relevant."""
+    """Read the judgements; a query whose documents all have the grade 0 is kept, without relevant documents.
+
+    Raises:
+        InputError: a line is malformed, or the file holds no judgement.
+        NotFoundError: there is no such file.
+    """
     relevant: dict[str, list[str]] = {}
     seen: set[tuple[str, str]] = set()
     for number, (query, _, document, grade) in _fields(Path(path), 4, "query 0 document grade"):
         where = f"{path}, line {number}"
         try:
-            good = int(grade) > 0
+            is_relevant = int(grade) > 0
         except ValueError as error:
             raise InputError(f"the grade {grade!r} is not a whole number", where=where) from error
         if (query, document) in seen:
@@ -206,19 +241,23 @@ def read_qrels(path: str | Path) -> Qrels:
         if len(seen) >= QRELS_LIMIT:
             raise InputError(f"more than {QRELS_LIMIT:,} judgements", where=where, hint="split the file")
         seen.add((query, document))
-        of_query = relevant.setdefault(query, [])
-        if good:
-            of_query.append(document)
+        documents = relevant.setdefault(query, [])
+        if is_relevant:
+            documents.append(document)
     if not relevant:
         raise InputError("holds no judgement", where=str(path))
     return Qrels(relevant)
 
 
-def read_run(path: str | Path, rows: Rows, *, batch: int = 256) -> Iterator[tuple[list[str], Ranking]]:
+def read_run(path: str | Path, rows: RowsOfIds, *, batch: int = 256) -> Iterator[tuple[list[str], Ranking]]:
     """Read a run, ``batch`` queries at a time, as (query ids, ranking).
 
-    Documents are put in the order that trec_eval uses whatever the rank column says: by falling score, ties by the
-    later id. A document unknown to ``rows`` keeps its place as ``NO_ROW``. The lines of a query must stand together.
+    Documents are put in the order that trec_eval uses whatever the rank column says: by decreasing score, ties by the
+    later id. A document unknown to ``rows`` keeps its rank as ``NO_ROW``. The lines of a query must stand together.
+
+    Raises:
+        InputError: a line is malformed, or the file holds none.
+        NotFoundError: there is no such file.
     """
     path = Path(path)
     done: set[str] = set()
@@ -280,7 +319,7 @@ def _documents(
     return [names[i] for i in order], scores[order]
 
 
-def _ranking(documents: list[list[str]], scores: list[NDArray[np.float32]], rows: Rows) -> Ranking:
+def _ranking(documents: list[list[str]], scores: list[NDArray[np.float32]], rows: RowsOfIds) -> Ranking:
     width = max(map(len, documents))
     ranking = Ranking(
         np.full((len(documents), width), NO_ROW, np.int32),

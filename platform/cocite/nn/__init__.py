@@ -1,1 +1,18 @@
-"""Neural building blocks that know no system: packed attention, pretrained transformers, word vectors, weight files."""
+"""Parts of neural networks that several systems share.
+
+| module | content |
+| --- | --- |
+| ``attention`` | attention over padded sequences |
+| ``packed_attention`` | attention over packed sequences of states, without padding |
+| ``packed_bert`` | a BERT-like backbone over packed pairs of texts, trainable |
+| ``frozen_bert`` | the same backbone with frozen weights on a CPU, faster |
+| ``cpu_kernels`` | dense layers on a CPU by the fastest library and precision, measured |
+| ``precision`` | the precision in which a model is fastest on this machine |
+| ``pretrained_transformers`` | pretrained encoders of Hugging Face: loading, leaving out layers, dropout |
+| ``hub`` | whether a model can be loaded from this machine's cache or a model hub |
+| ``weight_files`` | settings and weights as files of an artifact |
+| ``softmax_losses`` | cross-entropy over many candidates |
+| ``word2vec`` | word vectors trained with word2vec, and kept in a model folder |
+| ``word_vectors`` | initial word vectors of a :class:`~cocite.text.paragraphs.ParagraphReader`'s words |
+| ``pretrained_vectors`` | word vectors from a text file |
+"""

@@ -1,8 +1,8 @@
-"""Dense layers on a CPU, in the precision and by the library that this machine is fastest at: measured, not assumed.
+"""Dense layers on a CPU, by the library and in the precision that are fastest on this machine, as measured.
 
 torch multiplies fp32 matrices with MKL, which is slow on processors of another make, and bf16 ones with oneDNN, which
-is fast only where the processor has bf16 instructions. oneDNN also takes weights laid out for it once, and adds bias,
-activation or residual in the same pass.
+is fast only where the processor has bf16 instructions. oneDNN also takes weights that were rearranged for it once, and
+adds bias, activation or residual in the same pass.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ from torch import Tensor, nn
 Precision = Literal["fp32", "bf16"]
 DTYPES: dict[str, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
 FASTER = 1.2
-"""Times that bf16 must be faster than fp32 to be worth its rounding."""
+"""Factor by which bf16 must be faster than fp32 to justify its rounding."""
 _FUSED = {"gelu": ("gelu", "none"), "gelu_new": ("gelu", "tanh"), "relu": ("relu", "")}
 """Activations by Hugging Face's name, as oneDNN's operator and algorithm."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What a probe of dense layers measured, in GFLOP/s of one thread.
+    """Measured speed of dense layers, in GFLOP/s of one thread.
 
     Attributes:
         plain: fp32 by torch's own matrix product.
-        packed: fp32 by oneDNN with weights laid out; 0 without oneDNN.
+        packed: fp32 by oneDNN with rearranged weights; 0 without oneDNN.
         bf16: likewise in bf16; 0 where the processor or oneDNN has none.
+
+    Example:
+        >>> Speed(plain=60.0, packed=110.0, bf16=300.0).best
+        'bf16'
+        >>> Speed(plain=60.0, packed=110.0, bf16=120.0).best  # not worth the rounding
+        'fp32'
     """
 
     plain: float
@@ -41,7 +47,7 @@ class Speed:
 
     @property
     def best(self) -> Precision:
-        """The precision to take."""
+        """The precision to compute in."""
         return "bf16" if self.bf16 > FASTER * max(self.plain, self.packed) else "fp32"
 
 
@@ -49,7 +55,7 @@ class Speed:
 def measure(width: int, inner: int, rows: int = 512) -> Speed:
     """Time a (rows, width) x (width, inner) layer each way: a few dozen milliseconds, once a process.
 
-    To be called from a thread that torch gives one core, as those that score are: it counts that thread's time alone.
+    Call it from a thread that torch gives one core, as the scoring threads are: it counts that thread's time alone.
     """
     generator = torch.Generator().manual_seed(0)
     inputs = torch.randn(rows, width, generator=generator)
@@ -70,7 +76,7 @@ def measure(width: int, inner: int, rows: int = 512) -> Speed:
 
 
 def _best_time(step: Callable[[], Any], repeats: int = 5) -> float:
-    """Seconds of this thread in the fastest of a few runs, after one that does not count."""
+    """Seconds of this thread in the fastest of some runs, after a first run that does not count."""
     step()
     best = float("inf")
     for _ in range(repeats):
@@ -97,7 +103,14 @@ class Dense:
         weight: (out, in).
         bias: (out,) or None.
         dtype: of weights, inputs and outputs.
-        packed: by oneDNN with the weights laid out for it, where :func:`can_pack`; else by torch's own product.
+        packed: whether oneDNN computes with weights rearranged for it, where :func:`can_pack`; else torch's product.
+
+    Example:
+        >>> dense = Dense(torch.eye(2), torch.tensor([0.0, 1.0]), torch.float32, packed=False)
+        >>> dense(torch.tensor([[3.0, 4.0]]))
+        tensor([[3., 5.]])
+        >>> dense.added(torch.tensor([[3.0, 4.0]]), residual=torch.tensor([[10.0, 10.0]]))
+        tensor([[13., 15.]])
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, *, packed: bool) -> None:
@@ -105,12 +118,12 @@ class Dense:
         self.weight = weight.detach().to(dtype).contiguous()
         self.bias = None if bias is None else bias.detach().to(dtype)
         if self.packed:
-            # The number of rows is a hint for the layout; any number may come.
+            # The number of rows is a hint for the layout; inputs may have any number of rows.
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, 1024)
 
     @classmethod
     def of(cls, linear: nn.Linear, dtype: torch.dtype, *, packed: bool) -> Dense:
-        """The layer of a module, as its weights are now."""
+        """A frozen copy of a module with its current weights."""
         return cls(linear.weight, linear.bias, dtype, packed=packed)
 
     def __call__(self, inputs: Tensor) -> Tensor:
@@ -124,8 +137,8 @@ class Dense:
 
         Args:
             inputs: (n, in).
-            name: what Hugging Face calls the activation.
-            function: the activation itself, for one that oneDNN does not know.
+            name: Hugging Face's name of the activation.
+            function: the activation itself, which is used where oneDNN has none of that name.
         """
         if self.packed and name in _FUSED:
             return self._pointwise(inputs, *_FUSED[name])
@@ -135,13 +148,13 @@ class Dense:
         """(n, in) -> (n, out), plus a residual (n, out), in the residual's precision."""
         if not self.packed or residual.dtype != self.dtype:
             return self(inputs).to(residual.dtype).add_(residual)
-        found: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
+        outputs: Tensor = torch.ops.mkldnn._linear_pointwise.binary(
             inputs, residual, self.weight, self.bias, "add"
         )
-        return found
+        return outputs
 
     def _pointwise(self, inputs: Tensor, operator: str, algorithm: str) -> Tensor:
-        found: Tensor = torch.ops.mkldnn._linear_pointwise(
+        outputs: Tensor = torch.ops.mkldnn._linear_pointwise(
             inputs, self.weight, self.bias, operator, [], algorithm
         )
-        return found
+        return outputs

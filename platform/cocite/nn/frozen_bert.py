@@ -1,12 +1,13 @@
-"""A BERT-like trunk frozen for scoring on a CPU: the numbers of :mod:`cocite.nn.packed_bert`, much faster.
+"""A BERT-like backbone with frozen weights for scoring on a CPU: the results of :mod:`cocite.nn.packed_bert`, faster.
 
-Pairs are packed: each dense layer is one matrix product over all tokens of a batch, with what follows it fused in, and
-the three projections of attention are one. Attention runs pair by pair, so that there is no padding at all and the
+Pairs are packed: each dense layer is one matrix product over all tokens of a batch, fused with the operation after it,
+and the three projections of attention are one. Attention runs pair by pair, so that there is no padding at all and the
 scores of one pair stay in the processor's cache; one pair keeps a core busy for a millisecond, so a loop over pairs
 costs nothing. In bf16, torch's fused attention takes twice the time of two matrix products with an exponential between
-them: there the weights are ``2^(s - c)``, normalised after they have weighted the values. Instead of each row's
-maximum, ``c`` is what keeps the largest possible score of a pair's head (by the norms of its queries and keys) from
-overflowing; should all weights of a row underflow, which is seen at the end, the batch is computed again with softmax.
+them: there the weights are ``2^(s - c)``, normalised after they were applied to the values. ``c`` is not each row's
+maximum but a bound that keeps the largest possible score of a pair's head (by the norms of its queries and keys) from
+overflowing. Should all weights of a row underflow, the result is not finite, and the batch is computed again with
+softmax.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from torch import Tensor
 
 from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Dense, Precision
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 
 LARGEST = 100.0
 """Scores are shifted to be below this: 2^100 times any number of tokens is far from overflow."""
@@ -52,22 +53,36 @@ class FrozenBert:
     """Computes the last state of each pair's first token, or of every token. Safe to share among threads.
 
     Args:
-        trunk: a trunk that :func:`packed_bert.supports`, on the CPU; its weights must not change afterwards.
-        precision: of what is multiplied. States are summed and normalised in fp32, which costs little and leaves a
-            third of the error of bf16 throughout.
+        backbone: a backbone that :func:`packed_bert.supports`, on the CPU; its weights must not change afterwards.
+        precision: of matrix products. States are summed and normalised in fp32, which costs little and has a third of
+            the error of bf16 throughout.
         packed: whether the dense layers are oneDNN's.
+
+    Example:
+        >>> from transformers import BertConfig, BertModel
+        >>> config = BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=2, num_attention_heads=2,
+        ...                     intermediate_size=16)
+        >>> backbone = BertModel(config, add_pooling_layer=False).eval()
+        >>> batch = PairBatch(ids=torch.tensor([2, 7, 3, 2, 8, 9, 3]), types=torch.zeros(7, dtype=torch.int64),
+        ...                   offsets=torch.tensor([0, 3, 7]), longest=4)
+        >>> states = FrozenBert(backbone, "fp32", packed=False).first_states(batch)
+        >>> with torch.no_grad():
+        ...     torch.allclose(states, packed_bert.first_states(backbone, batch), atol=1e-5)
+        True
     """
 
-    def __init__(self, trunk: Any, precision: Precision, *, packed: bool) -> None:
-        self.trunk, self.precision = trunk, precision
+    def __init__(self, backbone: Any, precision: Precision, *, packed: bool) -> None:
+        self.backbone, self.precision = backbone, precision
         self.dtype = DTYPES[precision]
-        config = trunk.config
+        config = backbone.config
         self.heads = config.num_attention_heads
         self.activation = config.hidden_act if isinstance(config.hidden_act, str) else ""
-        width = trunk.encoder.layer[0].attention.self.attention_head_size
+        width = backbone.encoder.layer[0].attention.self.attention_head_size
         # Powers of two are cheaper than powers of e; log2(e) goes into the queries' weights with 1 / sqrt(width).
         self.scale = width**-0.5 * (math.log2(math.e) if precision == "bf16" else 1.0)
-        self.layers = [_Layer(layer, self.dtype, self.scale, packed=packed) for layer in trunk.encoder.layer]
+        self.layers = [
+            _Layer(layer, self.dtype, self.scale, packed=packed) for layer in backbone.encoder.layer
+        ]
         self._scratch = threading.local()
 
     @torch.inference_mode()
@@ -77,7 +92,7 @@ class FrozenBert:
 
     @torch.inference_mode()
     def all_states(self, batch: PairBatch) -> Tensor:
-        """(T, d) float32: of every token."""
+        """(T, d) float32, the states of every token."""
         return self._checked(batch, first=False)
 
     def _checked(self, batch: PairBatch, *, first: bool) -> Tensor:
@@ -88,33 +103,33 @@ class FrozenBert:
 
     def _run(self, batch: PairBatch, *, first: bool, careful: bool) -> Tensor:
         offsets = batch.offsets.tolist()
-        states = packed_bert.embedded(self.trunk, batch)
+        states = packed_bert.embed(self.backbone, batch)
         for layer in self.layers[:-1] if first else self.layers:
-            asking = self._split(layer.all(states.to(self.dtype)), 3)
-            found = torch.empty(states.shape, dtype=self.dtype)
-            target = found.view(len(found), self.heads, -1)
+            projected = self._split(layer.all(states.to(self.dtype)), 3)
+            attended = torch.empty(states.shape, dtype=self.dtype)
+            target = attended.view(len(attended), self.heads, -1)
             for start, end in itertools.pairwise(offsets):
-                self._attend(asking[start:end], target[start:end], careful=careful)
-            states = self._rest(layer, found, states)
+                self._attend(projected[start:end], target[start:end], careful=careful)
+            states = self._after_attention(layer, attended, states)
         if not first:
             return states
         layer = self.layers[-1]
-        asking = states[batch.offsets[:-1]]
-        query = layer.query(asking.to(self.dtype))
+        first_tokens = states[batch.offsets[:-1]]
+        query = layer.query(first_tokens.to(self.dtype))
         key, value = self._split(layer.keys(states.to(self.dtype)), 2).unbind(1)
-        found = self._attend_first(batch, query, key, value)
-        return self._rest(layer, found, asking)
+        attended = self._attend_first(batch, query, key, value)
+        return self._after_attention(layer, attended, first_tokens)
 
     def _split(self, states: Tensor, parts: int) -> Tensor:
         """(T, parts * d) -> (T, parts, h, e)."""
         return states.view(len(states), parts, self.heads, -1)
 
-    def _rest(self, layer: _Layer, found: Tensor, states: Tensor) -> Tensor:
-        """What follows attention in a layer: (n, d) of attention and of the layer's input -> (n, d)."""
-        states = layer.norms[0](layer.out.added(found, states))
+    def _after_attention(self, layer: _Layer, attended: Tensor, states: Tensor) -> Tensor:
+        """(n, d) a layer's output, given the (n, d) output of its attention and the (n, d) input of the layer."""
+        states = layer.norms[0](layer.out.added(attended, states))
         inner = layer.inner.activated(states.to(self.dtype), self.activation, layer.activation)
-        left: Tensor = layer.norms[1](layer.outer.added(inner, states))
-        return left
+        output: Tensor = layer.norms[1](layer.outer.added(inner, states))
+        return output
 
     def _attend(self, states: Tensor, target: Tensor, *, careful: bool) -> None:
         """Attention within one pair: (n, 3, h, e) queries, keys and values -> ``target``, (n, h, e)."""
@@ -122,8 +137,8 @@ class FrozenBert:
         # Head by head and dense: the copy costs a tenth of what the products lose to strides.
         query, key, value = packed = states.permute(1, 2, 0, 3).contiguous()
         if self.precision == "fp32":
-            found = F.scaled_dot_product_attention(query[None], key[None], value[None], scale=1.0)
-            target.copy_(found[0])
+            attended = F.scaled_dot_product_attention(query[None], key[None], value[None], scale=1.0)
+            target.copy_(attended[0])
             return
         h, n, _ = query.shape
         scores, key = self._buffer(h * n * n).view(h, n, n), key.transpose(1, 2)
@@ -140,11 +155,11 @@ class FrozenBert:
         torch.div(torch.bmm(scores, value), scores.sum(-1, keepdim=True), out=target)
 
     def _buffer(self, size: int) -> Tensor:
-        """Room for one pair's scores, kept by each thread: fresh memory for each would cost more than the product."""
-        kept: Tensor | None = getattr(self._scratch, "room", None)
-        if kept is None or len(kept) < size:
-            kept = self._scratch.room = torch.empty(size, dtype=self.dtype)
-        return kept[:size]
+        """This thread's buffer for one pair's scores: allocating one for each pair would cost more than the product."""
+        buffer: Tensor | None = getattr(self._scratch, "buffer", None)
+        if buffer is None or len(buffer) < size:
+            buffer = self._scratch.buffer = torch.empty(size, dtype=self.dtype)
+        return buffer[:size]
 
     def _attend_first(self, batch: PairBatch, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Attention of each pair's first token to its pair, in fp32.
@@ -158,12 +173,12 @@ class FrozenBert:
             (b, d).
         """
         lengths, pair = batch.lengths, batch.pairs
-        asked = query.float().view(len(batch), self.heads, -1)
-        scores = (asked[pair] * key).sum(-1)  # (T, h)
+        queries = query.float().view(len(batch), self.heads, -1)
+        scores = (queries[pair] * key).sum(-1)  # (T, h)
         if self.precision == "bf16":
             scores = scores * math.log(2)
         top = torch.segment_reduce(scores, "max", lengths=lengths, axis=0)
         weights = torch.exp(scores - top[pair])
         total = torch.segment_reduce(weights, "sum", lengths=lengths, axis=0)
-        found = torch.segment_reduce(weights[:, :, None] * value, "sum", lengths=lengths, axis=0)
-        return (found / total[:, :, None]).flatten(1).to(self.dtype)
+        sums = torch.segment_reduce(weights[:, :, None] * value, "sum", lengths=lengths, axis=0)
+        return (sums / total[:, :, None]).flatten(1).to(self.dtype)

@@ -1,6 +1,6 @@
-"""Whether a name stands for a model that can be had here, found out within seconds and before anything is loaded.
+"""Checks within seconds, before anything is loaded, whether a named model can be loaded on this machine.
 
-Hugging Face's client tries each of a model's files for half a minute where its hub cannot be reached.
+Without the check, Hugging Face's client tries each file of a model for half a minute where its hub cannot be reached.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ HINT = "copy the model here and name its folder, or set HF_HOME to a cache that 
 
 
 def must_be_cached(name: str) -> bool:
-    """Whether a model can be had from this machine's cache alone, for no hub can be asked.
+    """Whether a model must be loaded from this machine's cache, because no hub can be reached.
 
     Args:
-        name: of a model on the hub; no folder is called so.
+        name: of a model on the hub; there is no folder of that name.
 
     Raises:
         NotFoundError: the name is a path, or neither the cache nor a hub that answers has the model.
@@ -38,10 +38,10 @@ def must_be_cached(name: str) -> bool:
     if constants.is_offline_mode():
         why, hint = "HF_HUB_OFFLINE forbids to ask the hub", f"unset HF_HUB_OFFLINE, {HINT}"
     else:
-        found = _why_unreachable(name)
-        if found is None:
+        reason = _why_unreachable(name)
+        if reason is None:
             return False
-        why, hint = f"{constants.ENDPOINT} cannot be reached ({found})", HINT
+        why, hint = f"{constants.ENDPOINT} cannot be reached ({reason})", HINT
     if not is_cached:
         where = Path(constants.HF_HUB_CACHE)
         raise NotFoundError(
@@ -51,14 +51,13 @@ def must_be_cached(name: str) -> bool:
 
 
 def _why_unreachable(name: str) -> str | None:
-    """What keeps the hub from answering; None: it answers."""
+    """The reason why the hub cannot be reached; None: it answers."""
     try:
         get_hf_file_metadata(hf_hub_url(name, CONFIG), timeout=TIMEOUT_S)
     except HfHubHTTPError as error:
         status = error.response.status_code
-        return (
-            f"it answers {status}" if status >= 500 else None
-        )  # what else it says is told when the model is loaded
-    except Exception as error:  # whichever HTTP library the client uses raises errors of its own
+        # Other answers, such as that there is no such model, become errors when the model is loaded.
+        return f"it answers {status}" if status >= 500 else None
+    except Exception as error:  # the client may use one of several HTTP libraries, each with its own errors
         return str(error) or type(error).__name__
     return None

@@ -1,4 +1,4 @@
-"""Which precision a model is quickest in on this machine, found by trying."""
+"""The precision in which a model is fastest on this machine, as measured."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import torch
 from torch.nn import functional
 
 WORTH = 1.2
-"""How many times quicker bf16 must be to be chosen: near 1, its rounding would buy nothing."""
+"""Factor by which bf16 must be faster to be chosen: near 1, its rounding would gain nothing."""
 TRIALS = 15
-"""Tries of each, of which the quickest counts: on a busy machine the others tell of its other work."""
+"""Runs of each, of which the fastest counts: on a busy machine other processes slow the others down."""
 
 
 def inference_dtype(device: str | torch.device = "cpu") -> torch.dtype:
-    """``torch.bfloat16`` where matrix products are clearly quicker in it than in fp32, else ``torch.float32``.
+    """``torch.bfloat16`` where matrix products are clearly faster in it than in fp32, else ``torch.float32``.
 
-    On a CPU that depends on its instructions, so both are timed, once for a number of threads; it takes some
-    hundredths of a second.
+    On a CPU that depends on its instructions, so both are timed, once for each number of threads. The measurement takes
+    some hundredths of a second.
     """
     if torch.device(device).type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
@@ -27,18 +27,18 @@ def inference_dtype(device: str | torch.device = "cpu") -> torch.dtype:
 
 @lru_cache(maxsize=8)
 def _speed_up(threads: int) -> float:  # noqa: ARG001  (the cache's key)
-    """Seconds of a linear layer in fp32 over those in bf16."""
+    """Seconds of a linear layer in fp32 divided by those in bf16."""
     return _seconds(torch.float32) / _seconds(torch.bfloat16)
 
 
 @torch.inference_mode()
 def _seconds(dtype: torch.dtype) -> float:
-    """The least time that a layer of a small encoder takes for 128 tokens."""
+    """The least seconds that a layer of a small encoder takes for 128 tokens."""
     tokens, weight = torch.ones(128, 384, dtype=dtype), torch.ones(1536, 384, dtype=dtype)
     functional.linear(tokens, weight)
     least = float("inf")
     for _ in range(TRIALS):
-        began = time.perf_counter()
+        start = time.perf_counter()
         functional.linear(tokens, weight)
-        least = min(least, time.perf_counter() - began)
+        least = min(least, time.perf_counter() - start)
     return least

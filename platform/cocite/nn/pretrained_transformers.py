@@ -21,30 +21,43 @@ from cocite.nn import hub
 from cocite.verification import open_verified
 
 Layers = Annotated[int, Field(ge=1, le=1_000)] | Literal["alternate"] | None
-"""Layers to keep of a trunk: the first n; ``alternate``: every second, from the first; None: all."""
+"""The layers of a backbone that are kept: the first n; ``alternate``: every second, from the first; None: all."""
 
 
 @dataclass(frozen=True)
-class Pretrained:
-    """What a name or folder holds.
+class PretrainedEncoder:
+    """A loaded encoder with its tokenizer.
 
     Attributes:
-        trunk: the encoder, in fp32, on the CPU, in ``eval`` mode.
+        backbone: the encoder, in fp32, on the CPU, in ``eval`` mode.
         tokenizer: its tokenizer.
-        head: the classifier of a published reranker (d -> 1), which reads [CLS] through the trunk's pooler; None for
+        head: the classifier of a published reranker (d -> 1), which reads [CLS] through the backbone's pooler; None for
             a plain encoder.
+
+    Example:
+        >>> import tempfile
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tokenizer = train_wordpiece(lambda: ["bm25 ranks documents well ."] * 2, 300)
+        ...     _ = tokenizer.save_pretrained(folder)
+        ...     BertModel(BertConfig(vocab_size=300, hidden_size=8, num_hidden_layers=2, num_attention_heads=2,
+        ...                          intermediate_size=16)).save_pretrained(folder)
+        ...     pretrained = load(folder)
+        >>> type(pretrained.backbone).__name__, pretrained.head, len(layer_list(pretrained.backbone))
+        ('BertModel', None, 2)
     """
 
-    trunk: Any
+    backbone: Any
     tokenizer: Any
     head: nn.Linear | None
 
 
-def load(name_or_folder: str, *, with_head: bool = True) -> Pretrained:
+def load(name_or_folder: str, *, with_head: bool = True) -> PretrainedEncoder:
     """Load an encoder and its tokenizer.
 
     Args:
-        name_or_folder: what to load.
+        name_or_folder: a folder as Hugging Face writes it, or the name of a model of its hub.
         with_head: whether to look for a published reranker's classifier.
 
     Raises:
@@ -65,14 +78,14 @@ def load(name_or_folder: str, *, with_head: bool = True) -> Pretrained:
         tokenizer = AutoTokenizer.from_pretrained(name_or_folder, **options)
         options |= {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
         if with_head and _is_reranker(config):
-            whole, told = AutoModelForSequenceClassification.from_pretrained(name_or_folder, **options)
-            trunk, head = whole.base_model, getattr(whole, "classifier", None)
-            if isinstance(head, nn.Linear) and getattr(trunk, "pooler", None) is not None:
-                _check_complete(told, name_or_folder)
-                return Pretrained(trunk.eval(), tokenizer, head)
-        trunk, told = AutoModel.from_pretrained(name_or_folder, **options)
-    _check_complete(told, name_or_folder, besides="pooler.")
-    return Pretrained(trunk.eval(), tokenizer, None)
+            whole, report = AutoModelForSequenceClassification.from_pretrained(name_or_folder, **options)
+            backbone, head = whole.base_model, getattr(whole, "classifier", None)
+            if isinstance(head, nn.Linear) and getattr(backbone, "pooler", None) is not None:
+                _check_complete(report, name_or_folder)
+                return PretrainedEncoder(backbone.eval(), tokenizer, head)
+        backbone, report = AutoModel.from_pretrained(name_or_folder, **options)
+    _check_complete(report, name_or_folder, besides="pooler.")
+    return PretrainedEncoder(backbone.eval(), tokenizer, None)
 
 
 def _is_reranker(config: Any) -> bool:
@@ -81,7 +94,10 @@ def _is_reranker(config: Any) -> bool:
 
 
 def _check_folder(folder: Path) -> None:
-    """Say what a folder lacks, in our words: the library's depend on how far it got. One of cocite's is undamaged."""
+    """Check that a folder can be loaded, and is undamaged where it is an artifact of cocite.
+
+    The errors here name what is missing. The library's errors depend on which file it opens first.
+    """
     if (folder / MANIFEST).is_file():
         open_verified(folder)
     if not (folder / "config.json").is_file():
@@ -100,10 +116,10 @@ def _check_folder(folder: Path) -> None:
     raise NotFoundError("holds no model.safetensors", where=str(folder))
 
 
-def _check_complete(told: dict[str, Any], where: str, besides: str | None = None) -> None:
-    """Refuse weights of which some would be left random."""
-    missing = sorted(key for key in told["missing_keys"] if besides is None or besides not in key)
-    missing += sorted(str(key) for key in told["mismatched_keys"])
+def _check_complete(report: dict[str, Any], where: str, besides: str | None = None) -> None:
+    """Refuse weights that would leave some of the architecture's random."""
+    missing = sorted(key for key in report["missing_keys"] if besides is None or besides not in key)
+    missing += sorted(str(key) for key in report["mismatched_keys"])
     if missing:
         raise IntegrityError(
             f"the weights lack {missing[0]!r} or have it in another shape ({len(missing)} such)", where=where
@@ -112,7 +128,7 @@ def _check_complete(told: dict[str, Any], where: str, besides: str | None = None
 
 @contextmanager
 def _explained(where: str) -> Iterator[None]:
-    """The library's errors as one sentence."""
+    """Turn the library's errors into cocite's, of one sentence."""
     try:
         yield
     except SafetensorError as error:
@@ -134,7 +150,7 @@ def _explained(where: str) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No report of weights that are not used."""
+    """Suppress the library's progress bars and its report of unused weights."""
     level = logging.get_verbosity()
     bars = logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -147,49 +163,49 @@ def _quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def layer_list(trunk: nn.Module) -> nn.ModuleList:
-    """The trunk's layers.
+def layer_list(backbone: nn.Module) -> nn.ModuleList:
+    """The backbone's layers.
 
     Raises:
         InputError: none of its lists of modules is as long as its configuration says.
     """
-    config: Any = trunk.config
-    for module in trunk.modules():
+    config: Any = backbone.config
+    for module in backbone.modules():
         if isinstance(module, nn.ModuleList) and len(module) == config.num_hidden_layers:
             return module
     raise InputError(f"the layers of a {config.model_type} are not found, so none can be left out")
 
 
-def keep_layers(trunk: nn.Module, layers: Layers) -> None:
-    """Leave layers out, in place.
+def keep_layers(backbone: nn.Module, layers: Layers) -> None:
+    """Leave layers out of a backbone, in place.
 
     Raises:
-        InputError: more layers asked for than there are, or none.
+        InputError: ``layers`` is more than there are, or none.
     """
     if layers is None:
         return
-    modules = layer_list(trunk)
+    modules = layer_list(backbone)
     if layers != "alternate" and not 1 <= layers <= len(modules):
-        raise InputError(f"the trunk has {len(modules)} layers, not {layers}")
+        raise InputError(f"the backbone has {len(modules)} layers, not {layers}")
     kept = list(modules)[::2] if layers == "alternate" else list(modules)[:layers]
     for _ in range(len(modules) - len(kept)):
         modules.pop(-1)
     for i, module in enumerate(kept):
         modules[i] = module
-    config: Any = trunk.config
+    config: Any = backbone.config
     config.num_hidden_layers = len(kept)
 
 
-def set_dropout(trunk: nn.Module, share: float) -> None:
-    """Set every dropout, of states and of attention weights, in the configuration and in the layers."""
-    config: Any = trunk.config
+def set_dropout(backbone: nn.Module, share: float) -> None:
+    """Set every dropout rate, of states and of attention weights, in the configuration and in the layers."""
+    config: Any = backbone.config
     for name in ("hidden_dropout_prob", "dropout", "attention_probs_dropout_prob", "attention_dropout"):
         if hasattr(config, name):
             setattr(config, name, share)
     module: Any
-    for module in trunk.modules():
+    for module in backbone.modules():
         if isinstance(module, nn.Dropout):
             module.p = share
-        for name in ("dropout", "attention_dropout"):  # some families keep a number instead
+        for name in ("dropout", "attention_dropout"):  # some families have a number instead of a module
             if isinstance(getattr(module, name, None), float):
                 setattr(module, name, share)

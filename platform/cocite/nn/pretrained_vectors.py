@@ -16,22 +16,41 @@ def read_vectors(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
     """Read the vectors of a vocabulary's words.
 
-    Each line is a word and ``dimension`` numbers, apart by blanks; a first line of two numbers (word2vec's count and
-    dimension) is skipped. Of a word given twice the first vector is kept.
+    Each line is a word and ``dimension`` numbers, separated by blanks; a first line of two numbers (word2vec's count
+    and dimension) is skipped. The first vector of a word counts.
+
+    Args:
+        path: the text file.
+        vocabulary: V words.
+        dimension: d.
 
     Returns:
-        (V,) whether a word was found; (V, d) its vector, zero where not.
+        (V,) whether the file has a word; (V, d) the word's vector, zero where it has not.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InputError: a line is not a word with ``dimension`` finite numbers, or the file has none of the words.
+
+    Example:
+        >>> import tempfile
+        >>> vocabulary = Vocabulary(("query", "rank"), np.array([3, 2]))
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        ...     _ = file.write("rank 0.5 -1\\nother 1 1\\n")
+        ...     file.flush()
+        ...     has_vector, vectors = read_vectors(file.name, vocabulary, 2)
+        >>> has_vector, vectors[1]
+        (array([False,  True]), array([ 0.5, -1. ], dtype=float32))
     """
     path = Path(path)
-    place = {word: i for i, word in enumerate(vocabulary.types)}
-    found = np.zeros(len(vocabulary), bool)
+    numbers = {word: i for i, word in enumerate(vocabulary.types)}
+    has_vector = np.zeros(len(vocabulary), bool)
     vectors = np.zeros((len(vocabulary), dimension), np.float32)
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 word, _, rest = line.rstrip("\n").partition(" ")
-                i = place.get(word)
-                if (number == 1 and len(rest.split()) == 1) or i is None or found[i]:
+                i = numbers.get(word)
+                if (number == 1 and len(rest.split()) == 1) or i is None or has_vector[i]:
                     continue
                 try:
                     vector = np.array(rest.split(), np.float32)
@@ -43,9 +62,9 @@ def read_vectors(
                         where=f"{path}:{number}",
                         hint=f"set model.dimension to {len(vector)} if all lines are alike",
                     )
-                vectors[i], found[i] = vector, True
+                vectors[i], has_vector[i] = vector, True
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
-    if not found.any():
+    if not has_vector.any():
         raise InputError("holds none of the vocabulary's words", where=str(path))
-    return found, vectors
+    return has_vector, vectors

@@ -1,4 +1,4 @@
-"""Cross-entropy over many candidates at once: the alternative to one negative a triplet."""
+"""Cross-entropy over many candidates at once: the alternative to triplets with one negative each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def sampled_softmax_loss(
+def sampled_softmax_losses(
     similarities: Tensor, target: Tensor, forbidden: Tensor, *, scale: float, offset: Tensor | None = None
 ) -> Tensor:
-    """Mean of -log softmax(scale * s)[target] over the candidates that are no citations of the query themselves.
+    """-log softmax(scale * s)[target] over the candidates that are no citations of the query themselves.
 
     Args:
         similarities: (B, C) cosines of each query to each candidate: the positives of all queries of the batch,
@@ -19,22 +19,22 @@ def sampled_softmax_loss(
         scale: inverse temperature.
         offset: (C,) added to each column's logit, minus the log of how often it is drawn, so that drawing much-cited
             papers more often does not push them down (sampled softmax's correction).
+
+    Returns:
+        (B,) loss of each query.
+
+    Example:
+        >>> import torch
+        >>> similarities = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.5]])
+        >>> forbidden = torch.tensor([[False, False, True], [False, False, False]])  # the first query cites both
+        >>> losses = sampled_softmax_losses(similarities, torch.tensor([0, 1]), forbidden, scale=10.0)
+        >>> [round(loss, 4) for loss in losses.tolist()]
+        [0.0, 0.0068]
     """
     logits = scale * similarities  # (B, C)
     if offset is not None:
         logits = logits + offset
-    return functional.cross_entropy(logits.masked_fill(forbidden, float("-inf")), target)
-
-
-def listwise_loss(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
-    """Mean over queries of :func:`listwise_losses`; a query without a relevant candidate does not count.
-
-    Args:
-        logits: (Q, k) scores before any squashing.
-        relevant: (Q, k) bool; a query without a relevant candidate adds nothing.
-        present: (Q, k) bool, false at padding.
-    """
-    return listwise_losses(logits, relevant, present).sum() / relevant.any(1).sum().clamp(min=1)
+    return functional.cross_entropy(logits.masked_fill(forbidden, float("-inf")), target, reduction="none")
 
 
 def listwise_losses(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor:
@@ -46,7 +46,13 @@ def listwise_losses(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor
         present: (Q, k) bool, false at padding.
 
     Returns:
-        (Q,) 0 for a query without a relevant candidate.
+        (Q,) losses, 0 for a query without a relevant candidate.
+
+    Example:
+        >>> import torch
+        >>> relevant = torch.tensor([[True, False, False], [True, True, False]])
+        >>> listwise_losses(torch.zeros(2, 3), relevant, torch.tensor([[True, True, True], [True, True, False]]))
+        tensor([1.0986, 0.6931])
     """
     logs = functional.log_softmax(logits.masked_fill(~present, float("-inf")), dim=1)
     return -logs.masked_fill(~relevant, 0.0).sum(1) / relevant.sum(1).clamp(min=1)

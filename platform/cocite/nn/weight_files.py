@@ -14,22 +14,22 @@ from cocite.errors import IntegrityError, NotFoundError
 
 
 def write_settings(path: Path, settings: Settings) -> None:
-    """Settings as JSON."""
+    """Write settings as JSON."""
     text = json.dumps(settings.model_dump(mode="json"), indent=1, sort_keys=True)
     path.write_text(text + "\n", encoding="utf-8")
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """A module's weights on the CPU, those that it has under several names once."""
+    """A module's weights on the CPU; a weight that has several names occurs once."""
     return {name: weight.detach().cpu().contiguous() for name, weight in model.named_parameters()}
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Give a module the weights that :func:`weights_of` told.
+    """Set a module's weights to those of a file that has the output of :func:`weights_of`.
 
     Raises:
-        NotFoundError: no such file.
-        IntegrityError: it is damaged, or of a module of another shape.
+        NotFoundError: there is no such file.
+        IntegrityError: the file is damaged, or of a module of another shape.
     """
     try:
         weights = load_file(path)

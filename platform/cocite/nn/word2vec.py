@@ -1,4 +1,4 @@
-"""Word vectors trained on a corpus, and kept: all workers, and a resumed training, begin with the same."""
+"""Word vectors trained on a corpus and kept in a model folder: all workers and a resumed training use the same ones."""
 
 from __future__ import annotations
 
@@ -26,31 +26,36 @@ from cocite.write_errors import writing_to
 
 
 class Word2VecSettings(Settings):
-    """How vectors are trained on a corpus."""
+    """How vectors are trained on a corpus.
+
+    Example:
+        >>> Word2VecSettings(epochs=5).window
+        8
+    """
 
     epochs: Epochs = 3
     """Passes over the sentences (``source: corpus``)."""
     window: PositiveSmallCount = 8
-    """Words either side that a word is predicted from (``source: corpus``)."""
+    """Words on each side that a word is predicted from (``source: corpus``)."""
 
 
-def word2vec(
+def train_word2vec(
     settings: Word2VecSettings, sentences: Iterable[list[str]], words: int, dimension: int, *, seed: int = 0
 ) -> NDArray[np.float32]:
-    """(W, d) continuous bag-of-words vectors (Mikolov et al. 2013), zero for a word that is nowhere.
+    """(W, d) continuous bag-of-words vectors (Mikolov et al. 2013), zero for a word that no sentence has.
 
-    With several threads the vectors are not the same from run to run.
+    With several threads the vectors differ from run to run.
 
     Args:
         settings: how to train.
-        sentences: some lines at a time, each a sentence of word numbers with a space between.
+        sentences: blocks of lines, each line a sentence of word numbers separated by spaces.
         words: W.
         dimension: d.
-        seed: what is drawn hangs on it.
+        seed: of the random numbers.
 
     Raises:
-        InputError: there is no sentence, or gensim is not there.
-        IntegrityError: training went astray.
+        InputError: there is no sentence, or gensim is not installed.
+        IntegrityError: training diverged.
     """
     import torch
 
@@ -92,30 +97,37 @@ def word2vec(
     return vectors
 
 
-def kept(
-    folder: Path, kind: str, told: Mapping[str, Any], make: Callable[[], NDArray[np.float32]]
+def cached_vectors(
+    folder: Path, kind: str, inputs: Mapping[str, Any], make: Callable[[], NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """The vectors that a model folder keeps of just these texts and settings, or those made now, which it keeps.
+    """The vectors that a model folder keeps for these inputs; where it has none, they are made and kept.
 
     Args:
         folder: a model folder.
-        kind: of the artifact, and its name there.
-        told: all that the vectors hang on, as JSON has it.
-        make: makes them.
+        kind: of the artifact, and its name in the folder.
+        inputs: everything that the vectors are a function of, as JSON values.
+        make: makes the vectors.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first = cached_vectors(Path(folder), "vectors", {"seed": 1}, lambda: np.ones((1, 2), np.float32))
+        ...     again = cached_vectors(Path(folder), "vectors", {"seed": 1}, lambda: np.zeros((1, 2), np.float32))
+        >>> again  # those of the first call
+        array([[1., 1.]], dtype=float32)
     """
-    of = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
-    place = folder / kind
-    # Workers that share the folder wait for the first one's vectors.
+    fingerprint = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+    artifact = folder / kind
+    # Workers that share the folder wait for the vectors of the one that has the lock.
     with locked(folder / f".{kind}.lock", wait=True):
-        if holds(place, kind=kind, meta={"of": of}):
+        if holds(artifact, kind=kind, meta={"of": fingerprint}):
             try:
-                open_verified(place, kind=kind)
-                vectors: NDArray[np.float32] = load_file(place / "vectors.safetensors")["vectors"]
+                open_verified(artifact, kind=kind)
+                vectors: NDArray[np.float32] = load_file(artifact / "vectors.safetensors")["vectors"]
             except (CociteError, OSError, SafetensorError, KeyError):
-                pass  # damaged: made anew
+                pass  # the artifact is damaged: make it again
             else:
                 return vectors
         vectors = make()
-        with publish(place, kind=kind, meta={"of": of}, replace=True) as temporary:
+        with publish(artifact, kind=kind, meta={"of": fingerprint}, replace=True) as temporary:
             save_file({"vectors": vectors}, temporary / "vectors.safetensors")
     return vectors

@@ -1,9 +1,9 @@
-"""Makes the candidates that a reranker is trained on: what the first stage finds, knowing what it will know in use.
+"""Makes the candidates that a reranker is trained on: what a retriever finds with the history that it has in use.
 
-Where years separate the training papers from dev, a training query asks an index that knows nothing of its own year or
-later, so neither its own links nor its contemporaries' vote for what it cites: just as for a manuscript of today.
-Elsewhere (a random split, one year) it asks what all other training papers say, its own links left out, as a dev query
-does.
+Where years separate the training papers from dev, a training query searches an index without the links of its own year
+and later, so neither its own links nor its contemporaries' vote for what it cites: just as for a manuscript of today.
+Elsewhere (a random split, one year) it searches an index with the links of all training papers but its own, as a dev
+query does.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from cocite.training.periods import Periods
 Advance = Callable[[int], object]
 
 BLOCK = 256
+"""Queries searched together."""
 
 
 def prepare(
@@ -52,11 +53,11 @@ def prepare(
         settings: whose candidates.
         corpus: papers, links and contexts.
         folder: where the artifact is or is to be.
-        stage: told what begins, and of how many queries it is.
-        advance: told how many queries are done.
+        stage: called with a description of each part and its number of queries.
+        advance: called with the number of queries of each finished batch.
 
     Returns:
-        Whether they were made.
+        Whether the candidates were made.
     """
     periods = Periods.of(corpus, settings.period)
     meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
@@ -66,11 +67,11 @@ def prepare(
         return False
     stage("candidates: indexing", 0)
     index = Index.build(corpus, periods.history)
-    save(folder, mine(settings, periods, index, stage=stage, advance=advance), meta)
+    save(folder, mine_candidates(settings, periods, index, stage=stage, advance=advance), meta)
     return True
 
 
-def mine(
+def mine_candidates(
     settings: CandidateSettings,
     periods: Periods,
     index: Index,
@@ -82,23 +83,26 @@ def mine(
 
     Args:
         settings: whose candidates.
-        periods: what is trained on, and whose queries tune.
+        periods: training papers and dev papers.
         index: of the corpus, with the training period as its history.
-        stage: told what begins, and of how many queries it is.
-        advance: told how many queries are done.
+        stage: called with a description of each part and its number of queries.
+        advance: called with the number of queries of each finished batch.
+
+    Raises:
+        InputError: a period has no query.
     """
     corpus, years = index.corpus, np.asarray(index.corpus.years)
     training = periods.history.citing
-    asking = training & (corpus.cites.degrees > 0)
+    querying = training & (corpus.cites.degrees > 0)
     by_year = periods.years_separate
-    if by_year and (years[asking] > 0).any():
-        latest = int(years[asking].max())
-        asking &= years > latest - settings.years
+    if by_year and (years[querying] > 0).any():
+        latest = int(years[querying].max())
+        querying &= years > latest - settings.years
     dev = np.zeros(len(corpus), bool)
     dev[periods.dev] = True
     parts = {}
     for name, papers, limit, depth in (
-        ("train", asking, settings.queries, settings.depth),
+        ("train", querying, settings.queries, settings.depth),
         ("dev", dev, settings.dev_queries, settings.dev_depth),
     ):
         positions = training_positions(corpus, settings, papers, limit)
@@ -129,22 +133,22 @@ def _fill(
     """Write the candidates of each query into ``part.rows``; of a training query those of its time, if ``by_year``."""
     corpus = index.corpus
     years = np.asarray(corpus.years)[part.papers(corpus)]
-    # A paper without a year cannot be put into its time; its own links are kept from it all the same.
-    groups = np.unique(years) if training else np.zeros(1, years.dtype)
-    for year in groups.tolist():
-        chosen = np.flatnonzero(years == year) if training else np.arange(len(part))
-        known = index.rewind(year - 1) if year and by_year else index
-        find = _finder(settings, known, year if settings.earlier_only else 0)
-        for start in range(0, len(chosen), BLOCK):
-            some = chosen[start : start + BLOCK]
-            part.rows[some] = find(part.take(some))
-            advance(len(some))
+    # There is no history before a paper without a year; its own links are left out in any case.
+    query_years = np.unique(years) if training else np.zeros(1, years.dtype)
+    for year in query_years.tolist():
+        group = np.flatnonzero(years == year) if training else np.arange(len(part))
+        history = index.rewind(year - 1) if year and by_year else index
+        find = _finder(settings, history, year if settings.earlier_only else 0)
+        for start in range(0, len(group), BLOCK):
+            block = group[start : start + BLOCK]
+            part.rows[block] = find(part.take(block))
+            advance(len(block))
 
 
 def _finder(
     settings: CandidateSettings, index: Index, latest: int
 ) -> Callable[[CandidateSet], NDArray[np.int32]]:
-    """What finds the candidates of some queries: no later ones than ``latest``, unless it is 0."""
+    """The function that finds the candidates of some queries: none later than ``latest``, unless it is 0."""
     if settings.retriever == "first-stage":
         first = FirstStage(index)
 
@@ -160,11 +164,11 @@ def _finder(
 
     def lexical(part: CandidateSet) -> NDArray[np.int32]:
         width = part.rows.shape[1]
-        # Later papers are dropped from a deeper ranking: rank among the earlier ones is the same.
-        found = retriever.search(part.queries(index.corpus), len(index) if latest else width).rows
-        late = (found != NO_ROW) & ~allowed[np.maximum(found, 0)]
-        found = np.where(late, NO_ROW, found)
-        order = np.argsort(found == NO_ROW, axis=1, kind="stable")[:, :width]
-        return np.take_along_axis(found, order, 1)
+        # BM25 scores a paper by itself, so a deep ranking without the later papers is that of the earlier ones.
+        rows = retriever.search(part.queries(index.corpus), len(index) if latest else width).rows
+        late = (rows != NO_ROW) & ~allowed[np.maximum(rows, 0)]
+        rows = np.where(late, NO_ROW, rows)
+        order = np.argsort(rows == NO_ROW, axis=1, kind="stable")[:, :width]
+        return np.take_along_axis(rows, order, 1)
 
     return lexical

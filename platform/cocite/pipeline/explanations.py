@@ -1,4 +1,4 @@
-"""Recommendations with their reasons: what was found, how each stage scored it, and why."""
+"""Recommendations with their reasons: the paper, the score of each stage, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -8,32 +8,46 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
-from cocite.protocols import NO_ROW, CitingPaper, CitingSentence, Evidence, Query, SharedWord
+from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import manuscript_texts
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours
 
 WORDS = 8
+"""Shared words shown for each paper."""
 NEIGHBOURS = 5
+"""Similar papers shown that cite the paper."""
 SENTENCES = 3
-"""How many shared words, neighbours and sentences an author is shown of each paper."""
+"""Sentences shown that cite the paper."""
 
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words that are matched but no reason to cite anything: "we", "which", "from"."""
+    """Words that match but are no reason to cite a paper: "we", "which", "from"."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS  # its package takes a third of a second to import
 
     return frozenset(STOPWORDS_EN_PLUS)
 
 
 class Explainer:
-    """Makes recommendations of what the stages scored.
+    """Makes recommendations of scored candidates.
 
     Args:
         index: the papers and the history.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.pipeline.first_stage import FirstStage
+        >>> index = Index.build(starter_corpus(), History.all(starter_corpus()))
+        >>> query = Query("q", title="Attention-based machine translation")
+        >>> candidates = FirstStage(index).retrieve([query], Options(depth=10))
+        >>> [evidence] = Explainer(index).evidence(query, 0, candidates.ranking.rows[0, :1], candidates)
+        >>> "translation" in {shared.word for shared in evidence.shared_words}
+        True
     """
 
     def __init__(self, index: Index) -> None:
@@ -49,11 +63,11 @@ class Explainer:
         for i, query in enumerate(queries):
             order = np.argsort(-np.where(rows[i] == NO_ROW, -np.inf, stages.last[i]), kind="stable")
             order = order[rows[i][order] != NO_ROW][: options.top_k]
-            chosen = rows[i][order]
+            best = rows[i][order]
             reasons = (
-                self.evidence(query, i, chosen, candidates) if options.evidence else [Evidence()] * len(order)
+                self.evidence(query, i, best, candidates) if options.evidence else [Evidence()] * len(order)
             )
-            papers = self.index.corpus.papers_at(chosen)
+            papers = self.index.corpus.papers_at(best)
             result.append(
                 [
                     Recommendation(
@@ -67,13 +81,13 @@ class Explainer:
                         paper.doi,
                         float(stages.last[i, j]),
                         {
-                            name: float(of[i, j])
-                            for name, of in stages.scores.items()
-                            if not np.isnan(of[i, j])
+                            name: float(scores[i, j])
+                            for name, scores in stages.scores.items()
+                            if not np.isnan(scores[i, j])
                         },
                         reason,
                     )
-                    for row, j, paper, reason in zip(chosen, order, papers, reasons, strict=True)
+                    for row, j, paper, reason in zip(best, order, papers, reasons, strict=True)
                 ]
             )
         return result
@@ -81,30 +95,39 @@ class Explainer:
     def evidence(
         self, query: Query, position: int, rows: NDArray[np.int32], candidates: Candidates
     ) -> list[Evidence]:
-        """Why each of some papers is recommended to a query, which is one at a position of the batch."""
+        """The evidence for each of some papers.
+
+        Args:
+            query: the query.
+            position: of the query in the batch of candidates.
+            rows: (n,) the papers.
+            candidates: of the batch, with the voters.
+        """
         text = manuscript_texts([query])[0]
-        words = self.index.papers["text"].shared_terms_of(text, rows.tolist(), WORDS, function_words())
+        words = self.index.papers["text"].shared_terms(text, rows.tolist(), WORDS, function_words())
         citing: list[tuple[int, ...]] = [()] * len(rows)
         quoted: list[tuple[tuple[int, str], ...]] = [()] * len(rows)
-        if (near := candidates.neighbour_voters) is not None:
-            citing = [self.neighbours.evidence(near, position, row, NEIGHBOURS) for row in rows.tolist()]
-        if (heard := candidates.sentence_voters) is not None:
-            quoted = [self.sentences.evidence(heard, position, row, SENTENCES) for row in rows.tolist()]
-        papers = self._papers(
-            {row for each in citing for row in each} | {row for each in quoted for row, _ in each}
+        if (neighbours := candidates.neighbour_voters) is not None:
+            citing = [
+                self.neighbours.evidence(neighbours, position, row, NEIGHBOURS) for row in rows.tolist()
+            ]
+        if (sentences := candidates.sentence_voters) is not None:
+            quoted = [self.sentences.evidence(sentences, position, row, SENTENCES) for row in rows.tolist()]
+        papers = self._citing_papers(
+            {row for rows_ in citing for row in rows_} | {row for pairs in quoted for row, _ in pairs}
         )
         return [
             Evidence(
                 tuple(SharedWord(word, float(weight)) for word, weight in shared),
-                tuple(papers[row] for row in near_rows),
-                tuple(CitingSentence(text, *papers[row]) for row, text in sentences),
+                tuple(papers[row] for row in citing_rows),
+                tuple(CitingSentence(text, *papers[row]) for row, text in quotes),
             )
-            for shared, near_rows, sentences in zip(words, citing, quoted, strict=True)
+            for shared, citing_rows, quotes in zip(words, citing, quoted, strict=True)
         ]
 
-    def _papers(self, rows: set[int]) -> dict[int, CitingPaper]:
-        """Id, title and year of some rows, read together."""
+    def _citing_papers(self, rows: set[int]) -> dict[int, CitingPaper]:
+        """Row -> id, title and year of some papers; each column is read once."""
         ordered = sorted(rows)
         columns = [self.index.corpus.papers.take(name, ordered) for name in ("id", "title", "year")]
-        heads = zip(ordered, *columns, strict=True)
-        return {row: CitingPaper(id_, title, year or None) for row, id_, title, year in heads}
+        records = zip(ordered, *columns, strict=True)
+        return {row: CitingPaper(id_, title, year or None) for row, id_, title, year in records}

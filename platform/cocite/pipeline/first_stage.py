@@ -17,17 +17,25 @@ from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.index.index import Index
 
 CELLS = 1_500_000
-"""Cells of one dense signal of a block of queries (6 MB): a block holds some thirty signals."""
+"""Queries times papers of a block (6 MB for each dense signal, of which a block holds some thirty)."""
 
 
 class FirstStage:
     """Finds candidates; a :class:`~cocite.protocols.Retriever`.
 
     Args:
-        index: what is searched.
-        encoders: made vectors that the index holds.
-        weights: signal -> weight for ``local`` and ``global`` queries, where :mod:`cocite.pipeline.weights` is not
-            to be followed; signals of encoders that are not there are left out.
+        index: the papers that are searched.
+        encoders: those whose vectors the index holds and whose signals are blended.
+        weights: signal -> weight for ``local`` and ``global`` queries, in place of those of
+            :mod:`cocite.pipeline.weights`; signals of encoders that are not in use are left out.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> first = FirstStage(Index.build(starter_corpus(), History.all(starter_corpus())))
+        >>> candidates = first.retrieve([Query("q", title="Machine translation", year=2012)], Options(depth=5))
+        >>> candidates.ranking.rows.shape, sorted(candidates.signals)[:2]
+        ((1, 5), ['age', 'citations-per-year'])
     """
 
     name = "first-stage"
@@ -49,32 +57,33 @@ class FirstStage:
     def load(cls, model: Path | None, index: Index) -> FirstStage:
         """The stage of a model folder over an index, with the encoders that both have.
 
-        Vectors that another encoder made are refused, and a blend that does not fit.
+        Raises:
+            InputError: another encoder made the index' vectors, or the folder's blend does not fit.
         """
         return cls.over(model, index, load_encoders(model, among=tuple(index.vectors)))
 
     @classmethod
     def over(cls, model: Path | None, index: Index, encoders: Sequence[Encoder]) -> FirstStage:
-        """The same with encoders that are at hand: what else it takes of a model folder is the ``blend``, if any.
+        """The same with loaded encoders; of the model folder only the ``blend`` is read, if it has one.
 
         Raises:
-            InputError: the blend weighs what is no signal, or was found without one of the encoders.
+            InputError: the blend weighs an unknown signal, or was tuned without one of the encoders.
         """
         names = [encoder.name for encoder in encoders]
         blend = load_blend(model, names)
         stage = cls(index, encoders, weights=weights_for(names, blend))
         for kind in blend.kinds if blend else ():
-            stage._try(kind, str(model / "blend") if model else "")
+            stage._check_weights(kind, str(model / "blend") if model else "")
         return stage
 
-    def _try(self, kind: str, where: str) -> None:
-        """Weigh the signals of a query of a kind: one that is none is told now, not at the first question."""
+    def _check_weights(self, kind: str, where: str) -> None:
+        """Compute each weighted signal once: loading refuses an unknown signal, not the first query."""
         context = "as was shown by [CIT] before" if kind == "local" else ""
         block = self.signals.of([Query("try", context, title="a title", abstract="an abstract")])
         for name in self.weights[kind]:
             encoder = name.partition(":")[0]
             if encoder in ENCODERS and encoder not in self.signals.retrievers:
-                continue  # left out, as everywhere
+                continue  # the blend leaves out the signals of encoders that are not in use
             try:
                 block.over_all(name)
             except InputError as error:
@@ -83,37 +92,37 @@ class FirstStage:
                 ) from error
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """The ``k`` best papers of each query by the blend alone."""
+        """The ``k`` best papers of each query by the blend."""
         return self.retrieve(queries, Options(top_k=k, depth=1), wide=k).ranking
 
     def retrieve(
         self, queries: Sequence[Query], options: Options | None = None, *, wide: int = 0
     ) -> Candidates:
-        """The candidates of each query, with all signals of the first ``options.depth``.
+        """Find the candidates of each query, and all signals of the first ``options.depth``.
 
         Args:
             queries: local and global ones may be mixed; a signal that a kind of query lacks is NaN.
             options: how many candidates, and which papers are allowed.
-            wide: columns of the ranking when more than ``depth`` are wanted; the further ones have no signals.
+            wide: columns of the ranking, where that is more than ``depth``; the further ones have no signals.
         """
         options = options or Options()
         queries = options.restricted(queries)
         allowed = self._allowed(options)
         parts: list[tuple[list[int], Candidates]] = []
         step = int(np.clip(CELLS // max(len(self.index), 1), 1, 64))
-        for _, places in by_kind(queries):
-            for start in range(0, len(places), step):
-                chosen = places[start : start + step]
-                block = [queries[i] for i in chosen]
-                parts.append((chosen, self._block(block, options, allowed, max(wide, options.depth))))
-        return _joined(
+        for _, positions in by_kind(queries):
+            for start in range(0, len(positions), step):
+                part = positions[start : start + step]
+                block = [queries[i] for i in part]
+                parts.append((part, self._retrieve_block(block, options, allowed, max(wide, options.depth))))
+        return _join(
             parts,
             len(queries),
             min(options.depth, len(self.index)),
             min(max(wide, options.depth), len(self.index)),
         )
 
-    def _block(
+    def _retrieve_block(
         self, queries: Sequence[Query], options: Options, allowed: NDArray[np.bool_] | None, width: int
     ) -> Candidates:
         signals = self.signals.of(queries)
@@ -130,7 +139,7 @@ class FirstStage:
         )
 
     def _allowed(self, options: Options) -> NDArray[np.bool_] | None:
-        """(N,) papers that the options let through; None when all are."""
+        """(N,) papers that the options allow; None when they allow all."""
         years = self.index.corpus.years
         allowed = np.ones(len(self.index), bool)
         if options.year_from is not None:
@@ -144,30 +153,29 @@ class FirstStage:
         return None if allowed.all() else allowed
 
 
-def _joined(
-    parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: int, width: int
-) -> Candidates:
-    """Blocks put together in the order of the queries."""
+def _join(parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: int, width: int) -> Candidates:
+    """The candidates of all blocks in the order of the queries."""
     rows = np.full((queries, width), NO_ROW, np.int32)
     scores = np.full((queries, width), -np.inf, np.float32)
     signals: dict[str, NDArray[np.float32]] = {}
-    for places, part in parts:
-        rows[places], scores[places] = part.ranking.rows, part.ranking.scores
+    for positions, part in parts:
+        rows[positions], scores[positions] = part.ranking.rows, part.ranking.scores
         for name, values in part.signals.items():
-            signals.setdefault(name, np.full((queries, depth), np.nan, np.float32))[places] = values
+            signals.setdefault(name, np.full((queries, depth), np.nan, np.float32))[positions] = values
     return Candidates(
         Ranking(rows, scores),
         signals,
-        _voters([(places, part.sentence_voters) for places, part in parts], queries),
-        _voters([(places, part.neighbour_voters) for places, part in parts], queries),
+        _join_voters([(positions, part.sentence_voters) for positions, part in parts], queries),
+        _join_voters([(positions, part.neighbour_voters) for positions, part in parts], queries),
     )
 
 
-def _voters(parts: Sequence[tuple[list[int], Ranking | None]], queries: int) -> Ranking:
+def _join_voters(parts: Sequence[tuple[list[int], Ranking | None]], queries: int) -> Ranking:
+    """The voters of all blocks in the order of the queries."""
     width = max((voters.depth for _, voters in parts if voters is not None), default=0)
     rows = np.full((queries, width), NO_ROW, np.int32)
     scores = np.full((queries, width), -np.inf, np.float32)
-    for places, voters in parts:
+    for positions, voters in parts:
         if voters is not None:
-            rows[places, : voters.depth], scores[places, : voters.depth] = voters.rows, voters.scores
+            rows[positions, : voters.depth], scores[positions, : voters.depth] = voters.rows, voters.scores
     return Ranking(rows, scores)

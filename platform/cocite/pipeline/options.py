@@ -1,4 +1,4 @@
-"""What a caller may ask of a recommendation, and what is given back."""
+"""The options of a recommendation, and what the stages pass to one another and return."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
-from cocite.protocols import Evidence, Query, Ranking
+from cocite.pipeline.evidence import Evidence
+from cocite.protocols import Query, Ranking
 
 QUERY_KINDS = ("local", "global")
 CandidateScope = Literal["older", "all"]
@@ -19,25 +20,38 @@ year; ``all``: later ones too."""
 
 
 def by_kind(queries: Sequence[Query]) -> Iterator[tuple[str, list[int]]]:
-    """The kinds of query that are among some, each with the positions of its queries."""
+    """The kinds of the queries, each with the positions of its queries.
+
+    Example:
+        >>> list(by_kind([Query("a", title="A survey"), Query("b", context="as in [CIT]")]))
+        [('local', [1]), ('global', [0])]
+    """
     for kind in QUERY_KINDS:
-        places = [i for i, query in enumerate(queries) if query.is_local == (kind == "local")]
-        if places:
-            yield kind, places
+        positions = [i for i, query in enumerate(queries) if query.is_local == (kind == "local")]
+        if positions:
+            yield kind, positions
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How many papers, from which, and whether to say why."""
+    """How many papers to recommend, of which, and whether with reasons.
+
+    Example:
+        >>> Options(top_k=5, year_from=2010).depth
+        300
+        >>> Options(year_from=2015, year_to=2010)
+        Traceback (most recent call last):
+        cocite.errors.InputError: year_from 2015 is later than year_to 2010
+    """
 
     top_k: int = 20
     """Papers returned."""
     depth: int = 300
-    """Candidates of the first stage that the second stage looks at: K."""
+    """Candidates of the first stage that the second stage orders: K."""
     rerank: int = 50
-    """The best of those, which the cross-encoder reads, where there is one; 0: none."""
+    """How many of the best of those the cross-encoder reads, where there is one; 0: none."""
     cross_weight: float = 0.5
-    """What the cross-encoder's score counts where no final fusion weighs it, from 0 to 1; 1: it decides alone."""
+    """Weight of the cross-encoder's score, from 0 to 1, where no final fusion reads it; 1: it orders alone."""
     year_from: int | None = None
     """Earliest year of a recommended paper."""
     year_to: int | None = None
@@ -50,13 +64,13 @@ class Options:
     exclude_authors: tuple[str, ...] = ()
     """Authors whose papers are never recommended, as the corpus writes them, in any case."""
     evidence: bool = True
-    """Whether to collect the reasons."""
+    """Whether to collect the reasons for each paper."""
 
     def __post_init__(self) -> None:
-        for name, least in (("top_k", 1), ("depth", 1), ("rerank", 0)):
+        for name, minimum in (("top_k", 1), ("depth", 1), ("rerank", 0)):
             value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"{name} = {value!r} must be a whole number of at least {least}")
+            if not isinstance(value, int | np.integer) or value < minimum:
+                raise InputError(f"{name} = {value!r} must be a whole number of at least {minimum}")
         if not 0 <= self.cross_weight <= 1:
             raise InputError(f"cross_weight = {self.cross_weight} must be from 0 to 1")
         if self.year_from and self.year_to and self.year_from > self.year_to:
@@ -81,13 +95,19 @@ class Options:
 
 @dataclass(slots=True)
 class Candidates:
-    """What the first stage hands to the second.
+    """The result of the first stage, which the second stage orders.
 
     Attributes:
         ranking: (Q, k) rows and first-stage scores, best first.
         signals: name -> (Q, k), aligned with the ranking.
         sentence_voters: (Q, v) documents of the index' contexts that voted, nearest first.
         neighbour_voters: (Q, n) rows of the neighbours that voted, nearest first.
+
+    Example:
+        >>> ranking = Ranking(np.array([[4, 2, 9]], np.int32), np.array([[0.9, 0.5, 0.1]], np.float32))
+        >>> candidates = Candidates(ranking, {"whole>text": np.array([[7.1, 6.4]], np.float32)})
+        >>> candidates.top.rows.tolist()  # the third has no signals
+        [[4, 2]]
     """
 
     ranking: Ranking
@@ -108,11 +128,16 @@ class Candidates:
 
 @dataclass(slots=True)
 class Stages:
-    """What each stage says of the candidates that have signals.
+    """The scores of each stage for the candidates that have signals.
 
     Attributes:
-        scores: stage -> (Q, depth), NaN where it did not look.
+        scores: stage -> (Q, depth), NaN where the stage did not score the candidate.
         last: (Q, depth) the score that orders them.
+
+    Example:
+        >>> fusion = np.array([[0.2, 0.8]], np.float32)
+        >>> Stages({"fusion": fusion}, last=fusion).last.argmax(axis=1).tolist()
+        [1]
     """
 
     scores: dict[str, NDArray[np.float32]]
@@ -121,7 +146,13 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A recommended paper."""
+    """A recommended paper.
+
+    Example:
+        >>> from dataclasses import fields
+        >>> [field.name for field in fields(Recommendation)][-3:]
+        ['score', 'stages', 'evidence']
+    """
 
     row: int
     id: str
@@ -133,5 +164,5 @@ class Recommendation:
     doi: str
     score: float
     stages: dict[str, float]
-    """Score of each stage that looked at the paper."""
+    """Stage -> score, of the stages that scored the paper."""
     evidence: Evidence

@@ -1,9 +1,4 @@
-"""The recommender: both stages in one process, over a model folder and an index snapshot.
-
->>> recommender = Recommender.load("model", "index")                        # doctest: +SKIP
->>> query = recommender.query(title="Attention for parsing", abstract="…")  # doctest: +SKIP
->>> [paper.title for paper in recommender.recommend(query)]                 # doctest: +SKIP
-"""
+"""The recommender: both stages in one process, over a model folder and an index."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cocite.errors import InputError
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options, Recommendation, by_kind
 from cocite.pipeline.second_stage import SecondStage
@@ -29,7 +24,19 @@ class Recommender:
         first: finds candidates.
         second: orders them.
         model_version: fingerprint of the model folder.
-        left_out: why members of the model folder are left out, a sentence each.
+        exclusion_notes: a sentence for each component of the model folder that is left out.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> index = Index.build(starter_corpus(), History.all(starter_corpus()))
+        >>> recommender = Recommender.over(None, index)  # without a model: the first stage's shipped weights
+        >>> query = recommender.query(title="Attention-based machine translation", year=2015)
+        >>> best, second = recommender.recommend(query, Options(top_k=2))
+        >>> best.title
+        'Effective Approaches to Attention-based Neural Machine Translation'
+        >>> [word for word, weight in best.evidence.shared_words]
+        ['translation', 'attention', 'machine', 'based']
     """
 
     name = "recommender"
@@ -40,28 +47,28 @@ class Recommender:
         second: SecondStage,
         *,
         model_version: str = "",
-        left_out: Sequence[str] = (),
+        exclusion_notes: Sequence[str] = (),
     ) -> None:
         self.first, self.second = first, second
         self.index: Index = first.index
-        self.model_version, self.left_out = model_version, tuple(left_out)
+        self.model_version, self.exclusion_notes = model_version, tuple(exclusion_notes)
 
     @classmethod
     def load(cls, model: str | Path | None, index: str | Path) -> Recommender:
-        """Load a model folder (or none: the untrained blend) over the current version of an index."""
+        """Load a model folder over the current version of an index; None is no model: the untrained blend."""
         from cocite.retrieval.index.snapshot import IndexSnapshot
 
         return cls.over(model, IndexSnapshot.open(Path(index)))
 
     @classmethod
     def over(cls, model: str | Path | None, index: Index, *, cross_encoder: bool = True) -> Recommender:
-        """The same over an index that is open already, or lives in memory; without its cross-encoder if told so."""
+        """The same over an opened index; ``cross_encoder=False`` leaves out the cross-encoder and the final fusion."""
         folder = Path(model) if model is not None else None
         return cls(
             FirstStage.load(folder, index),
             SecondStage.load(folder, index, cross_encoder=cross_encoder),
-            model_version=members.version(folder),
-            left_out=members.left_out_notes(folder),
+            model_version=components.version(folder),
+            exclusion_notes=components.exclusion_notes(folder),
         )
 
     def query(
@@ -77,7 +84,7 @@ class Recommender:
         exclude: Sequence[str] = (),
         id: str = "query",
     ) -> Query:
-        """A query from what an author gives; ids become rows, and an unknown one is an error.
+        """Make a query of an author's texts and ids; ids become rows.
 
         Args:
             title: of the manuscript.
@@ -89,6 +96,10 @@ class Recommender:
             paper: its id, if it is in the corpus.
             exclude: ids of papers not to recommend.
             id: name of the query in a run.
+
+        Raises:
+            InputError: the query has no text.
+            NotFoundError: the corpus does not hold one of the ids.
         """
         if not (title.strip() or abstract.strip() or context.strip()):
             raise InputError("the query is empty", hint="give a title, an abstract, or a context with [CIT]")
@@ -146,20 +157,20 @@ class Recommender:
             np.full((len(queries), width), NO_ROW, np.int32),
             np.full((len(queries), width), -np.inf, np.float32),
         )
-        usual = Options()
-        for kind, places in by_kind(queries):
+        defaults = Options()
+        for kind, positions in by_kind(queries):
             options = Options(
                 top_k=k,
-                depth=depth or self.second.depth(kind) or usual.depth,
-                rerank=usual.rerank if rerank is None else rerank,
-                cross_weight=usual.cross_weight if cross_weight is None else cross_weight,
+                depth=depth or self.second.depth(kind) or defaults.depth,
+                rerank=defaults.rerank if rerank is None else rerank,
+                cross_weight=defaults.cross_weight if cross_weight is None else cross_weight,
                 evidence=False,
             )
-            asked = [queries[i] for i in places]
-            found = self.second.order(asked, self.first.retrieve(asked, options, wide=k), options).top(k)
-            result.rows[places], result.scores[places] = found.rows, found.scores
+            block = [queries[i] for i in positions]
+            ranking = self.second.order(block, self.first.retrieve(block, options, wide=k), options).top(k)
+            result.rows[positions], result.scores[positions] = ranking.rows, ranking.scores
         return result
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """As the Retriever protocol wants it."""
+        """The ``k`` best papers of each query, as :meth:`rank` gives them: the method of a Retriever."""
         return self.rank(queries, k)

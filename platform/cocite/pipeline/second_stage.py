@@ -1,4 +1,4 @@
-"""The second stage: orders the candidates, every part of it fewer of them with more care, and says why."""
+"""The second stage: orders the candidates, each of its parts fewer of them at more cost, and explains the order."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.explanations import Explainer
-from cocite.pipeline.options import (
-    QUERY_KINDS,
-    Candidates,
-    Options,
-    Recommendation,
-    Stages,
-    by_kind,
-)
-from cocite.pipeline.top_candidates import Narrowed, standing, weighted
+from cocite.pipeline.options import QUERY_KINDS, Candidates, Options, Recommendation, Stages, by_kind
+from cocite.pipeline.top_candidates import TopCandidates, combine_standardised, rank_features
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.retrieval.index.index import Index
 from cocite.systems.learned_fusion.reranker import LearnedFusion
@@ -27,12 +20,12 @@ Matrix = NDArray[np.float32]
 
 
 class SecondStage:
-    """Reranks candidates.
+    """Orders candidates by the components of a model folder.
 
     | part | reads | without it |
     | --- | --- | --- |
     | NNRank | all candidates | there is one signal less |
-    | learned fusion | all candidates, by all signals | the first stage's order stays, or NNRank's if better |
+    | learned fusion | all candidates, by all signals | NNRank's order, where it may order; else the first stage's |
     | cross-encoder | the best ``Options.rerank`` of that order | that order stays |
     | final fusion | the same, by all signals and both scores | ``Options.cross_weight`` weighs the two scores |
 
@@ -46,6 +39,22 @@ class SecondStage:
             it was made for.
         cross_orders: kinds of query for which the cross-encoder may change the order where no final fusion does.
         finals: the final fusion for ``local`` and ``global`` queries.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.pipeline.first_stage import FirstStage
+        >>> index = Index.build(starter_corpus(), History.all(starter_corpus()))
+        >>> class Newest:  # stands for a cross-encoder
+        ...     name = "newest"
+        ...     def score(self, queries, candidates):
+        ...         return index.corpus.years[candidates.rows].astype(np.float32)
+        >>> queries, options = [Query("q", title="Machine translation")], Options(depth=20, rerank=5, cross_weight=1)
+        >>> candidates = FirstStage(index).retrieve(queries, options)
+        >>> ranking = SecondStage(index, cross_encoder=Newest()).order(queries, candidates, options)
+        >>> years = index.corpus.years[ranking.rows[0]].tolist()
+        >>> years[:5] == sorted(years[:5], reverse=True)
+        True
     """
 
     def __init__(
@@ -66,21 +75,21 @@ class SecondStage:
 
     @classmethod
     def load(cls, model: Path | None, index: Index, *, cross_encoder: bool = True) -> SecondStage:
-        """The stage of a model folder over an index; without the cross-encoder, and what follows it, if told so.
+        """The stage of a model folder over an index; ``cross_encoder=False``: without cross-encoder and final fusion.
 
-        What its training found below the stage before it on dev is left out: see :func:`members.left_out`.
+        A component that was below the stage before it on dev is left out: see :func:`components.excluded_kinds`.
         """
         if model is None:
             return cls(index)
-        fusions = members.load_fusions(model, index, "fusion")
-        finals = members.load_fusions(model, index, "final") if cross_encoder else {}
-        ranks, crosses = (members.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder"))
+        fusions = components.load_fusions(model, index, "fusion")
+        finals = components.load_fusions(model, index, "final") if cross_encoder else {}
+        ranks, crosses = (components.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder"))
         return cls(
             index,
-            nnrank=members.load_nnrank(model, index) if ranks or fusions or finals else None,
+            nnrank=components.load_nnrank(model, index) if ranks or fusions or finals else None,
             nnrank_orders=ranks,
             fusions=fusions,
-            cross_encoder=members.load_cross_encoder(model, index)
+            cross_encoder=components.load_cross_encoder(model, index)
             if cross_encoder and (crosses or finals)
             else None,
             cross_orders=crosses,
@@ -96,44 +105,48 @@ class SecondStage:
     def scores(
         self, queries: Sequence[Query], candidates: Candidates, options: Options | None = None
     ) -> Stages:
-        """What every stage says of the candidates that have signals."""
+        """The score of every stage for the candidates that have signals."""
         options = options or Options()
         shape = candidates.top.rows.shape
         result = Stages({}, np.full(shape, -np.inf, np.float32))
-        for kind, places in by_kind(queries):
+        for kind, positions in by_kind(queries):
             top = candidates.top
             part = Candidates(
-                Ranking(top.rows[places], top.scores[places]),
-                {name: values[places] for name, values in candidates.signals.items()},
+                Ranking(top.rows[positions], top.scores[positions]),
+                {name: values[positions] for name, values in candidates.signals.items()},
             )
-            scores = self._of_kind(kind, [queries[i] for i in places], part, options)
+            scores = self._score_kind(kind, [queries[i] for i in positions], part, options)
             for name, values in scores.items():
-                result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[places] = values
-            result.last[places] = next(reversed(scores.values()))
+                result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[positions] = values
+            result.last[positions] = next(reversed(scores.values()))
         return result
 
-    def _of_kind(
+    def _score_kind(
         self, kind: str, queries: Sequence[Query], candidates: Candidates, options: Options
     ) -> dict[str, Matrix]:
-        """Scores of queries of one kind by stage; the last one decides."""
-        scores, signals = self.fused(queries, candidates)
-        if not options.rerank or not self.crosses(kind):
+        """Scores of queries of one kind by stage; the last one orders the candidates."""
+        scores, signals = self.score_all(queries, candidates)
+        if not options.rerank or not self.uses_cross_encoder(kind):
             return scores
-        narrowed, signals = self.crossed(queries, candidates.top.rows, scores, signals, options.rerank)
+        top, signals = self.score_top(queries, candidates.top.rows, scores, signals, options.rerank)
         if kind in self.finals:
             final = self.finals[kind].scores(signals)
         else:
-            final = weighted(narrowed.ranking.scores, signals["cross-encoder"], options.cross_weight)
-        final = np.where(narrowed.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
+            final = combine_standardised(top.ranking.scores, signals["cross-encoder"], options.cross_weight)
+        final = np.where(top.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
         return scores | {
-            "cross-encoder": narrowed.spread(signals["cross-encoder"]),
-            "final": narrowed.ahead(final, next(reversed(scores.values()))),
+            "cross-encoder": top.scatter(signals["cross-encoder"]),
+            "final": top.merge(final, next(reversed(scores.values()))),
         }
 
-    def fused(
+    def score_all(
         self, queries: Sequence[Query], candidates: Candidates
     ) -> tuple[dict[str, Matrix], dict[str, Matrix]]:
-        """What is said of all candidates of queries of one kind: scores by stage, and all signals."""
+        """Score all candidates of queries of one kind.
+
+        Returns:
+            Scores (Q, k) by stage, of which the last orders the candidates, and all signals (Q, k) by name.
+        """
         [(kind, _)] = by_kind(queries)
         top, signals = candidates.top, dict(candidates.signals)
         scores = {"first-stage": top.scores}
@@ -141,7 +154,8 @@ class SecondStage:
             signals["nnrank"] = self.nnrank.score(queries, top)
             scores["nnrank"] = signals["nnrank"]
             if kind not in self.nnrank_orders and kind not in self.fusions:
-                scores["first-stage"] = scores.pop("first-stage")  # the last score decides
+                # Moved to the end, because the last score orders the candidates.
+                scores["first-stage"] = scores.pop("first-stage")
         if kind in self.fusions:
             scores["fusion"] = self.fusions[kind].scores(signals)
         return scores, signals
@@ -150,20 +164,20 @@ class SecondStage:
         """The score that orders the candidates of queries of a kind where no fusion does."""
         return "nnrank" if self.nnrank is not None and kind in self.nnrank_orders else "first-stage"
 
-    def crosses(self, kind: str) -> bool:
-        """Whether the cross-encoder reads queries of a kind: those it was made for, or a final fusion weighs it."""
+    def uses_cross_encoder(self, kind: str) -> bool:
+        """Whether the cross-encoder reads queries of a kind: those it was made for, or those of a final fusion."""
         orders = set(getattr(self.cross_encoder, "kinds", QUERY_KINDS)).intersection(self.cross_orders)
         return self.cross_encoder is not None and (kind in orders or kind in self.finals)
 
-    def crossed(
+    def score_top(
         self,
         queries: Sequence[Query],
         rows: NDArray[np.int32],
         scores: Mapping[str, Matrix],
         signals: Mapping[str, Matrix],
         count: int,
-    ) -> tuple[Narrowed, dict[str, Matrix]]:
-        """The best candidates by the last of the stages so far, and all that is known of them.
+    ) -> tuple[TopCandidates, dict[str, Matrix]]:
+        """Select the best candidates by the last of the stages so far, and let the cross-encoder score them.
 
         Args:
             queries: all of one kind.
@@ -173,18 +187,18 @@ class SecondStage:
             count: r, how many candidates the cross-encoder reads.
 
         Returns:
-            The chosen; their signals (Q, r), among them how they stand by that stage and by the cross-encoder.
+            The best candidates, and their signals (Q, r) with the rank features of that stage and the cross-encoder.
         """
         assert self.cross_encoder is not None
         *_, name = scores
-        narrowed = Narrowed.best(rows, scores[name], count)
-        padding = narrowed.ranking.rows == NO_ROW
-        read = np.where(padding, np.nan, self.cross_encoder.score(queries, narrowed.ranking))
-        known = np.where(padding, np.nan, narrowed.ranking.scores)
-        return narrowed, {
-            **narrowed.take(signals),
-            **standing(name, known.astype(np.float32)),
-            **standing("cross-encoder", read.astype(np.float32)),
+        top = TopCandidates.select(rows, scores[name], count)
+        padding = top.ranking.rows == NO_ROW
+        read = np.where(padding, np.nan, self.cross_encoder.score(queries, top.ranking))
+        before = np.where(padding, np.nan, top.ranking.scores)
+        return top, {
+            **top.gather(signals),
+            **rank_features(name, before.astype(np.float32)),
+            **rank_features("cross-encoder", read.astype(np.float32)),
         }
 
     # -- ordering --------------------------------------------------------------------------------------------
@@ -193,19 +207,8 @@ class SecondStage:
         self, queries: Sequence[Query], candidates: Candidates, options: Options | None = None
     ) -> Ranking:
         """All candidates, best first: those with signals in the order of the last stage, the others behind them."""
-        head = candidates.top.rescored(self.scores(queries, candidates, options).last)
-        depth, ranking = head.depth, candidates.ranking
-        if ranking.depth == depth:
-            return head
-        # The tail keeps its order; its scores are moved below the head's so that a run stays sorted.
-        rows = ranking.rows[:, depth:]
-        scores = np.where(rows == NO_ROW, 0, ranking.scores[:, depth:])
-        lowest = np.where(np.isfinite(head.scores), head.scores, np.inf).min(axis=1, keepdims=True)
-        tail = np.where(rows == NO_ROW, -np.inf, lowest - 1 + (scores - scores[:, :1]))
-        return Ranking(
-            np.concatenate([head.rows, rows], axis=1),
-            np.concatenate([head.scores, tail.astype(np.float32)], axis=1),
-        )
+        top = candidates.top.rescored(self.scores(queries, candidates, options).last)
+        return top.followed_by(candidates.ranking.after(top.depth))
 
     def rerank(
         self, queries: Sequence[Query], candidates: Candidates, options: Options | None = None

@@ -1,10 +1,9 @@
-"""What is known of every (query, candidate) pair before any costly model looks at it.
+"""The signals: cheap scores of every (query, candidate) pair, by name.
 
-A signal is a name with a score of each candidate. Some say how well texts match (``form>field``: BM25 of one form of
-the query against one field), some how near an encoder's vectors are (its name), some what the past says (votes of
-similar sentences and of neighbours, anchor text), some who is involved (authors, venue), some how much a paper is cited
-at all. The first stage blends a few of them over the whole corpus; the learned fusion reads all of them for the
-candidates that are left.
+Signals measure how well texts match (``form>field``: BM25 of one form of the query against one field), how similar an
+encoder's vectors are (its name), how often similar sentences and papers cite the candidate (votes), whether authors and
+venue are shared, and how much the candidate is cited at all. The first stage blends a few of them over the whole
+corpus; the learned fusion reads all of them for the candidates.
 """
 
 from __future__ import annotations
@@ -21,19 +20,21 @@ from cocite.protocols import NO_ROW, Encoder, Query, Ranking, require_finite
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import QueryForm, query_texts
 from cocite.retrieval.signals.anchors import Anchors, window_texts
-from cocite.retrieval.signals.author_signals import People, gather
+from cocite.retrieval.signals.author_signals import AuthorSignals, gather
 from cocite.retrieval.signals.citing_sentences import CitingSentences
 from cocite.retrieval.signals.neighbours import Neighbours
-from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.retrieval.signals.votes import KINDS, Votes, count_votes, relative
 from cocite.retrieval.vector_retriever import VectorRetriever
 
 Matrix = NDArray[np.float32]
 
 RECENT_YEARS = 2
+"""Years at the end of the history whose citations ``recent-in-citations`` counts."""
 WINDOW_VOTERS = 100
+"""Contexts that vote as ``near-sentences``: those whose words next to the gap are most like the query's."""
 NEIGHBOURS = {True: (50,), False: (20, 50, 150)}
-"""How many neighbours vote, for local and for global queries: one signal each."""
+"""Whether queries are local -> numbers of neighbours that vote; each is one signal."""
 
 
 class Signals:
@@ -41,14 +42,21 @@ class Signals:
 
     Args:
         index: papers and history.
-        encoders: made vectors that the index holds; each gives signals of its name.
+        encoders: those whose vectors the index holds; each adds signals of its name.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> signals = Signals(Index.build(starter_corpus(), History.all(starter_corpus())))
+        >>> sorted(signals.counts)
+        ['contexts', 'in-citations', 'recent-in-citations']
     """
 
     def __init__(self, index: Index, encoders: Sequence[Encoder] = ()) -> None:
         self.index = index
         self.retrievers = {encoder.name: VectorRetriever(index, encoder) for encoder in encoders}
         self.anchors = Anchors(index)
-        self.people = People(index)
+        self.people = AuthorSignals(index)
         self.sentences = CitingSentences(index)
         self.neighbours = Neighbours(index)
         self.year = index.history.year
@@ -59,7 +67,7 @@ class Signals:
         }
 
     def of(self, queries: Sequence[Query]) -> BlockSignals:
-        """The signals of some queries, all local or all global."""
+        """Compute the signals of some queries, all local or all global."""
         return BlockSignals(self, queries)
 
 
@@ -67,22 +75,31 @@ class BlockSignals:
     """The signals of a block of queries: dense over all papers for the blend, gathered for candidates.
 
     Attributes:
-        sentence_voters: (Q, 100) nearest historical contexts, kept as evidence.
-        neighbour_voters: (Q, 50) nearest papers, kept as evidence.
+        sentence_voters: (Q, 100) most similar contexts of earlier papers, which are also shown as evidence.
+        neighbour_voters: (Q, 50) most similar papers, which are also shown as evidence.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> signals = Signals(Index.build(starter_corpus(), History.all(starter_corpus())))
+        >>> block = signals.of([Query("q", title="Attention-based machine translation")])
+        >>> best = block.over_all("title>title").argmax(axis=1)
+        >>> signals.index.corpus.papers.take("title", best)
+        ['Effective Approaches to Attention-based Neural Machine Translation']
     """
 
     def __init__(self, signals: Signals, queries: Sequence[Query]) -> None:
         self.signals, self.queries = signals, queries
         self.index, self.local = signals.index, queries[0].is_local
         self.papers = len(self.index)
-        self.own = OwnLinks(self.index, queries)
+        self.own = SelfCitations(self.index, queries)
         self.near = window_texts(queries) if self.local else []
-        self.dense = self._match()
-        self.vectors = self._encode()
-        self.people = self._involve()
-        self.votes = self._vote()
+        self.dense = self._match_texts()
+        self.vectors = self._encode_queries()
+        self.people = self._match_people()
+        self.votes = self._count_votes()
 
-    def _match(self) -> dict[str, Matrix]:
+    def _match_texts(self) -> dict[str, Matrix]:
         """BM25 of every form of the query against every field."""
         forms = {
             form: query_texts(self.queries, form) for form in QueryForm if form is not QueryForm.KEY_TERMS
@@ -109,7 +126,7 @@ class BlockSignals:
             }
         return result
 
-    def _encode(self) -> dict[str, Matrix]:
+    def _encode_queries(self) -> dict[str, Matrix]:
         """(Q, d) the queries' vectors by signal."""
         return {
             name: vectors
@@ -117,7 +134,8 @@ class BlockSignals:
             for name, vectors in retriever.encode(self.queries).items()
         }
 
-    def _involve(self) -> dict[str, sp.csr_matrix]:
+    def _match_people(self) -> dict[str, sp.csr_matrix]:
+        """(Q, N) sparse: shared authors, what they cited before, what the venue cites, and names in the text."""
         people = self.signals.people
         result = {
             "shared-authors": people.shared_authors(self.queries),
@@ -129,9 +147,10 @@ class BlockSignals:
             result["near-names"] = people.names_in(self.near)
         return result
 
-    def _vote(self) -> dict[str, Votes]:
+    def _count_votes(self) -> dict[str, Votes]:
+        """The votes of similar papers and of similar contexts for what they cite."""
         index, signals = self.index, self.signals
-        # The manuscript is known by all its text: what resembles it most are its neighbours.
+        # The neighbours of a manuscript are the papers that resemble all its text.
         nearness = self.dense["whole>text"]
         if self.local:
             nearness = nearness + self.dense["context>text"]
@@ -145,9 +164,9 @@ class BlockSignals:
             result[f"neighbours-{count}"] = signals.neighbours.count(voters)
             if count == 50:
                 self.neighbour_voters = voters
-        # Who cites the neighbours, too, works on the same things.
+        # Papers that cite the neighbours are on the same subject.
         result["cites-neighbours"] = count_votes(self.neighbour_voters, index.history.cited_by, self.papers)
-        self.sentence_voters = signals.sentences.voters(self.queries)
+        self.sentence_voters = signals.sentences.nearest(self.queries)
         result["sentences"] = signals.sentences.count(self.sentence_voters)
         if self.local:
             windows = signals.anchors.windows.scores(self.near)
@@ -158,13 +177,14 @@ class BlockSignals:
         return result
 
     def over_all(self, name: str) -> Matrix:
-        """(Q, N) a signal of every paper, scaled so that a query's best is 1 (0 where nothing speaks for a paper).
+        """(Q, N) a signal of every paper, scaled so that each query's best is 1.
 
         Raises:
+            InputError: there is no signal of this name.
             IntegrityError: it is not a finite number for some paper.
         """
         scores = self._over_all(name)
-        require_finite(scores.max(axis=1, initial=0), name, "scores")  # NaN is greater than all else
+        require_finite(scores.max(axis=1, initial=0), name, "scores")  # the maximum is NaN if any score is
         return scaled(scores)
 
     def _over_all(self, name: str) -> Matrix:
@@ -184,7 +204,7 @@ class BlockSignals:
         return self.votes[source].dense(kind or "sum")
 
     def _own_counts(self, name: str) -> sp.csr_matrix:
-        """(Q, N) what a query's own paper adds to a count. A paper of an earlier year is not among the recent."""
+        """(Q, N) what a query's own paper adds to a count; a paper of an earlier year adds nothing to a recent one."""
         if name == "contexts":
             return self.own.contexts()
         if name == "recent-in-citations":
@@ -193,7 +213,7 @@ class BlockSignals:
         return self.own.links
 
     def _retriever(self, name: str) -> VectorRetriever:
-        """Where the vectors of a signal are found."""
+        """The retriever that holds the vectors of a signal."""
         return self.signals.retrievers[name.partition(":")[0]]
 
     def at(self, candidates: Ranking) -> dict[str, Matrix]:
@@ -215,7 +235,7 @@ class BlockSignals:
         for name, votes in self.votes.items():
             for kind in ("sum", "max", "cubes", "count"):
                 result[f"{name}:{kind}"] = votes.at(rows, kind)
-            # A vote says more of a paper that gets few.
+            # Much-cited papers get votes from every query, so votes are also divided by the usual number.
             usual = np.sqrt(1 + counts["contexts" if name.endswith("sentences") else "in-citations"])
             result[f"{name}:sum/cited"] = result[f"{name}:sum"] / usual
             result[f"{name}:cubes/cited"] = result[f"{name}:cubes"] / usual
@@ -237,6 +257,11 @@ class BlockSignals:
 
 
 def scaled(scores: Matrix) -> Matrix:
-    """Scores (Q, N) divided by each query's best; 0 where the best is not above 0."""
+    """Scores (Q, N) divided by each query's best; 0 for a query whose best is not above 0.
+
+    Example:
+        >>> scaled(np.array([[2.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
+        [[0.5, 1.0], [0.0, 0.0]]
+    """
     best = scores.max(axis=1, keepdims=True) if scores.shape[1] else scores
     return np.where(best > 0, scores / np.where(best > 0, best, 1), 0).astype(np.float32)

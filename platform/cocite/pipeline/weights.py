@@ -1,10 +1,10 @@
 """Weights of the first stage's blend: signal -> weight, each signal scaled to 1 for the query's best paper.
 
-A model folder may hold weights of its own (:class:`Blend`), which then stand in place of these.
+A model folder may hold weights of its own (:class:`Blend`), which then replace these.
 
-Found by coordinate ascent on the recall of the ACL corpus' dev split with the history before it
+The weights maximise, by coordinate ascent, the recall on the ACL corpus' dev split with the history before it
 (``benchmarks/first_stage.py``); since every signal is scaled, they carry over to other corpora. A signal whose encoder
-is not there is left out.
+is not in use is left out.
 """
 
 from __future__ import annotations
@@ -80,37 +80,56 @@ GLOBAL_NEURAL_WEIGHTS: dict[str, float] = {
     "past-citations": 0.3,
     "venue-interest": 0.05,
 }
-"""Of a whole paper's query where there are two encoders or more: they then say most of what its words say."""
+"""For global queries where two encoders or more are in use: they cover most of what the matching of words adds."""
 
 
 def weights_for(encoders: Collection[str], blend: Blend | None = None) -> Mapping[str, Mapping[str, float]]:
     """The weights for ``local`` and ``global`` queries.
 
     Args:
-        encoders: names of the encoders that are there.
-        blend: for the kinds of query that it has weights of, all of them are its own.
+        encoders: names of the encoders in use.
+        blend: replaces the shipped weights of each kind of query that it has weights for.
+
+    Example:
+        >>> weights_for([])["global"]["whole>text"], weights_for(["hatten", "nnselect"])["global"]["whole>text"]
+        (0.8, 0.05)
     """
     shipped = {
         "local": LOCAL_WEIGHTS,
         "global": GLOBAL_NEURAL_WEIGHTS if len(encoders) > 1 else GLOBAL_WEIGHTS,
     }
-    return shipped | {kind: found.weights for kind, found in (blend.kinds if blend else {}).items()}
+    tuned = blend.kinds if blend else {}
+    return shipped | {kind: weights.weights for kind, weights in tuned.items()}
 
 
-class Weighing(Settings):
-    """All weights for one kind of query."""
+class KindWeights(Settings):
+    """All weights for one kind of query.
+
+    Example:
+        >>> KindWeights(encoders=("sentence",), weights={"sentence": 0.5, "whole>text": 1.0}).weights["sentence"]
+        0.5
+    """
 
     encoders: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
-    """The encoders that were there when they were found: beside a further one they mean nothing."""
+    """The encoders in use when the weights were tuned: beside further encoders the weights do not apply."""
     weights: Annotated[dict[Name, Factor], Field(min_length=1, max_length=1000)]
-    """Signal -> weight; what is not named weighs nothing."""
+    """Signal -> weight; the weight of other signals is 0."""
 
 
 class Blend(Settings):
-    """The member ``blend`` of a model folder: weights of the first stage's blend."""
+    """The component ``blend`` of a model folder: weights of the first stage's blend.
 
-    local: Weighing | None = None
-    global_: Weighing | None = Field(None, alias="global")
+    Example:
+        >>> import tempfile
+        >>> blend = Blend(local=KindWeights(weights={"whole>text": 1.0}))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     blend.save(Path(folder) / "blend", meta={"tuned": "by hand"})
+        ...     list(Blend.read(Path(folder) / "blend").kinds)
+        ['local']
+    """
+
+    local: KindWeights | None = None
+    global_: KindWeights | None = Field(None, alias="global")
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -119,23 +138,23 @@ class Blend(Settings):
         return self
 
     @property
-    def kinds(self) -> dict[str, Weighing]:
-        """Those that are there, by kind of query."""
-        found = {"local": self.local, "global": self.global_}
-        return {kind: weighing for kind, weighing in found.items() if weighing is not None}
+    def kinds(self) -> dict[str, KindWeights]:
+        """The weights by kind of query, without the kinds that have none."""
+        by_kind = {"local": self.local, "global": self.global_}
+        return {kind: weighing for kind, weighing in by_kind.items() if weighing is not None}
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the artifact.
 
         Raises:
-            ConfigError: a weight is none, or a key is unknown.
+            ConfigError: a weight is not a number in bounds, or a key is unknown.
         """
         open_verified(folder, kind=KIND)
         return cls.parse(read_json(folder / WEIGHTS), where=str(folder / WEIGHTS))
 
     def save(self, folder: Path, meta: dict[str, Any]) -> None:
-        """Write the artifact in place of one that is there; ``meta`` says where the weights come from."""
+        """Write the artifact, replacing an earlier one; ``meta`` says where the weights come from."""
         with publish(folder, kind=KIND, meta=meta, replace=True) as temporary:
             data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
             write_atomic(temporary / WEIGHTS, json.dumps(data, indent=1) + "\n")

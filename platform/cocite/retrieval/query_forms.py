@@ -1,4 +1,4 @@
-"""The forms in which a query is put to a lexical index."""
+"""The texts of a query that BM25 matches, in several forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 class QueryForm(StrEnum):
-    """Which of a query's texts are matched. A part that the query lacks is simply not there."""
+    """Which of a query's texts are matched; a part that the query lacks is left out.
+
+    Example:
+        >>> query = Query("q", context="as shown by [CIT]", title="Parsing")
+        >>> query_texts([query], QueryForm.CONTEXT_TITLE)
+        ['as shown by Parsing']
+    """
 
     TITLE = "title"
     TITLE_ABSTRACT = "title+abstract"
@@ -41,10 +47,13 @@ def query_texts(
     """The text of each query in one form, citation marks taken out.
 
     Args:
-        queries: what is asked for.
-        form: which parts of it.
-        index: whose word frequencies choose the key terms; needed for ``KEY_TERMS`` alone.
+        queries: Q queries.
+        form: which of their parts.
+        index: its word frequencies choose the key terms; needed for ``KEY_TERMS`` alone.
         key_terms: how many of them.
+
+    Raises:
+        ValueError: key terms are asked for without an index.
     """
     fields = _FIELDS[form]
     texts = [" ".join(filter(None, (getattr(query, field) for field in fields))) for query in queries]
@@ -57,15 +66,25 @@ def query_texts(
 
 
 def manuscript_texts(queries: Sequence[Query]) -> list[str]:
-    """What a query's neighbours are sought with: all its text."""
+    """The texts that a query's neighbours are searched with: context, title and abstract.
+
+    Example:
+        >>> manuscript_texts([Query("q", title="Parsing", abstract="We parse.")])
+        ['Parsing We parse.']
+    """
     return query_texts(queries, QueryForm.CONTEXT_TITLE_ABSTRACT)
 
 
 def sentence_texts(queries: Sequence[Query]) -> list[str]:
-    """What similar sentences are sought with: the context of a local query, title and abstract of a global one."""
+    """The texts that similar sentences are searched with: a local query's context, a global one's title and abstract.
+
+    Example:
+        >>> sentence_texts([Query("l", context="shown by [CIT]", title="T"), Query("g", title="T", abstract="A")])
+        ['shown by', 'T A']
+    """
     local = query_texts(queries, QueryForm.CONTEXT)
-    whole = query_texts(queries, QueryForm.TITLE_ABSTRACT)
+    global_ = query_texts(queries, QueryForm.TITLE_ABSTRACT)
     return [
         context if query.is_local else text
-        for query, context, text in zip(queries, local, whole, strict=True)
+        for query, context, text in zip(queries, local, global_, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Nearest vectors, as a retriever: an encoder brings the queries' vectors, the index has the papers'."""
+"""Nearest vectors, as a retriever: an encoder makes the queries' vectors, the index holds the papers'."""
 
 from __future__ import annotations
 
@@ -12,15 +12,40 @@ from cocite.retrieval.engines.vectors import FLAT_LIMIT
 from cocite.retrieval.index.index import Index, last_years
 
 POOL = 1000
-"""Nearest papers that are told apart where there are too many to compare the query with each."""
+"""Nearest papers that get a similarity of their own where there are too many to compare the query with each."""
 
 
 class VectorRetriever:
-    """Finds papers whose vectors are near the query's; refuses vectors that another encoder made.
+    """Retrieves papers whose vectors are near the query's (a bi-encoder).
+
+    Args:
+        index: with the encoder's vectors.
+        encoder: makes the queries' vectors.
 
     Attributes:
         name: the encoder's.
         vectors: (N, d) of the papers.
+
+    Raises:
+        InputError: the index holds no vectors of this very encoder.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> class Years:  # an encoder for the example: papers of one year have one vector
+        ...     name, id, dimension = "years", "1", 2
+        ...     def encode_papers(self, corpus, rows):
+        ...         return self._vectors(corpus.years[rows])
+        ...     def encode_queries(self, queries):
+        ...         return self._vectors(np.array([query.year for query in queries]))
+        ...     def _vectors(self, years):
+        ...         angles = (years - 1950) / 100
+        ...         return np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)
+        >>> index = Index.build(corpus, History.all(corpus), encoders=[Years()])
+        >>> ranking = VectorRetriever(index, Years()).search([Query("q", title="A title", year=1994)], 5)
+        >>> corpus.years[ranking.rows[0]]
+        array([1994, 1994, 1994, 1995, 1995], dtype=int16)
     """
 
     def __init__(self, index: Index, encoder: Encoder) -> None:
@@ -32,21 +57,23 @@ class VectorRetriever:
     def encode(self, queries: Sequence[Query]) -> dict[str, NDArray[np.float32]]:
         """(Q, d) vectors of queries of one kind, local or global, by the name of the signal they give.
 
-        That is the encoder's name; for local queries, where the encoder tells a manuscript from a context,
-        ``<name>:manuscript`` too.
+        That is the encoder's name, and ``<name>:manuscript`` too for local queries of an encoder that reads a
+        manuscript otherwise than a context.
         """
-        result = {self.name: self._queries(queries)}
+        result = {self.name: self._query_vectors(queries)}
         if isinstance(self.encoder, ManuscriptEncoder) and queries and queries[0].is_local:
-            result[f"{self.name}:manuscript"] = self._manuscripts(self.encoder, queries)
+            result[f"{self.name}:manuscript"] = self._manuscript_vectors(self.encoder, queries)
         return result
 
-    def _queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+    def _query_vectors(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         vectors = self.encoder.encode_queries(queries)
         require_finite(vectors, self.name, "vectors of queries")
         return vectors
 
-    def _manuscripts(self, encoder: ManuscriptEncoder, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """The manuscripts' vectors: those in the corpus have theirs in the index, others are encoded, each once."""
+    def _manuscript_vectors(
+        self, encoder: ManuscriptEncoder, queries: Sequence[Query]
+    ) -> NDArray[np.float32]:
+        """(Q, d) vectors of the queries' manuscripts: the index' own, or else encoded, each once."""
         result = self.vectors.vectors([query.paper for query in queries])
         texts = [(query.title, query.abstract) for query in queries]
         unknown = {text: query for text, query in zip(texts, queries, strict=True) if query.paper == NO_ROW}
@@ -61,41 +88,41 @@ class VectorRetriever:
     def over_all(self, queries: Sequence[Query], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """(Q, N) similarities of every paper, at least 0.
 
-        Of a large corpus the nearest alone are compared; all others get the similarity of the last of them.
+        In a large corpus only the :data:`POOL` nearest are compared; all others get the similarity of the last of them.
         """
         papers = len(self.index)
         if papers <= FLAT_LIMIT:
             near: NDArray[np.float32] = np.maximum(vectors @ self.vectors.raw.T, 0)
-            # A manuscript is nearest to itself, which must not be the measure of what is near.
+            # A manuscript is nearest to itself; signals are scaled by a query's best paper, which must be another one.
             own = np.array([query.paper for query in queries])
             near[own != NO_ROW, own[own != NO_ROW]] = 0
             return near
-        found = self.search_vectors(queries, vectors, POOL)
-        scores = np.maximum(found.scores, 0)
-        known = found.rows != NO_ROW
+        nearest = self.search_vectors(queries, vectors, POOL)
+        scores = np.maximum(nearest.scores, 0)
+        known = nearest.rows != NO_ROW
         floor = np.where(known, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
         result = np.repeat(np.where(np.isfinite(floor), floor, 0).astype(np.float32), papers, axis=1)
         query, slot = np.nonzero(known)
-        result[query, found.rows[query, slot]] = scores[query, slot]
+        result[query, nearest.rows[query, slot]] = scores[query, slot]
         return result
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` nearest papers of each query."""
-        return self.search_vectors(queries, self._queries(queries), k)
+        return self.search_vectors(queries, self._query_vectors(queries), k)
 
     def search_vectors(self, queries: Sequence[Query], vectors: NDArray[np.float32], k: int) -> Ranking:
-        """As :meth:`search`, for queries whose vectors are at hand."""
-        # What one query may not find is few papers: ask for that many more and drop them.
+        """As :meth:`search`, for queries whose vectors (Q, d) are known."""
+        # A query forbids few papers: retrieve that many more and drop them.
         forbidden = [
             tuple(query.exclude) + ((query.paper,) if query.paper != NO_ROW else ()) for query in queries
         ]
-        found = self._search_allowed(queries, vectors, k + max(map(len, forbidden), default=0))
+        ranking = self._search_allowed(queries, vectors, k + max(map(len, forbidden), default=0))
         for i, rows in enumerate(forbidden):
             if rows:
-                dropped = np.isin(found.rows[i], rows)
-                found.rows[i, dropped] = NO_ROW
-                found.scores[i, dropped] = -np.inf
-        return found.rescored(found.scores).top(k)
+                dropped = np.isin(ranking.rows[i], rows)
+                ranking.rows[i, dropped] = NO_ROW
+                ranking.scores[i, dropped] = -np.inf
+        return ranking.rescored(ranking.scores).top(k)
 
     def _search_allowed(self, queries: Sequence[Query], vectors: NDArray[np.float32], k: int) -> Ranking:
         """The ``k`` nearest papers that are not removed nor too late; queries of one limit are searched together."""

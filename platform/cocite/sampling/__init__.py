@@ -1,1 +1,8 @@
-"""Negatives and noise distributions."""
+"""Random draws and samplers that several systems share.
+
+| module | content |
+| --- | --- |
+| ``draws`` | random numbers that are a function of seed, epoch, example and position |
+| ``noise`` | negatives drawn by citation counts (MP-BERT4CR, Eq. 2) |
+| ``neighbours`` | exhaustive nearest-neighbour search, and the papers that neighbours cite |
+"""

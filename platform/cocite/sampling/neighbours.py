@@ -1,4 +1,4 @@
-"""Nearest neighbours in an embedding space, and the candidates that they bring along."""
+"""Nearest neighbours in an embedding space, and the papers that they cite, as candidates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Ranking
 
 WORKSPACE = 1 << 26
-"""Similarities held at a time, in floats."""
+"""Most similarities in memory at a time."""
 
 
 def nearest(
@@ -30,9 +30,18 @@ def nearest(
         queries: (Q, d).
         vectors: (N, d), one a paper.
         exclude: (Q,) a row that is no neighbour of each query (its own paper), or ``NO_ROW``.
-        pool: rows that may be neighbours; all when not given.
+        pool: rows that may be neighbours; None: all.
         latest: (Q,) the last year of each query's neighbours, given the (N,) ``years`` of all papers.
-        block: queries compared at a time; unset, as many as a work space of 256 MiB takes (N floats each).
+        block: queries compared at a time; None: as many as 256 MiB take (N floats each).
+
+    Returns:
+        (Q, k) papers and inner products; k is at most the number of candidates.
+
+    Example:
+        >>> vectors = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+        >>> ranking = nearest(vectors[:1], vectors, k=2, exclude=np.array([0], np.int32))
+        >>> ranking.rows, ranking.scores
+        (array([[1, 2]], dtype=int32), array([[0.8, 0. ]], dtype=float32))
     """
     candidates = torch.from_numpy(vectors if pool is None else vectors[pool])  # (M, d)
     k = min(k, len(candidates))
@@ -51,11 +60,10 @@ def nearest(
             at = exclude[part][own] if column is None else column[exclude[part][own]]
             similar[own[at >= 0], at[at >= 0]] = -torch.inf
         if latest is not None and years is not None:
-            of = years if pool is None else years[pool]
-            similar[torch.from_numpy(of[None] > latest[part, None])] = -torch.inf
-        values, places = similar.topk(k)
-        found = places.numpy()
-        rows[part] = found if pool is None else pool[found]
+            candidate_years = years if pool is None else years[pool]
+            similar[torch.from_numpy(candidate_years[None] > latest[part, None])] = -torch.inf
+        values, columns = similar.topk(k)
+        rows[part] = columns.numpy() if pool is None else pool[columns.numpy()]
         scores[part] = values.numpy()
     rows[np.isneginf(scores)] = NO_ROW
     return Ranking(rows, scores)
@@ -70,24 +78,32 @@ def with_citations(
     exclude: NDArray[np.int32],
     limit: int | None = None,
 ) -> Ranking:
-    """The neighbours and what they cite, in order of similarity to the query (Citeomatic, section 3).
+    """The neighbours and the papers they cite, in order of similarity to the query (Citeomatic, section 3).
 
     Args:
         neighbours: (Q, K) nearest papers.
         cites: known links (a history's).
-        queries: (Q, d) and ``vectors`` (N, d): what the similarity is computed from.
+        queries: (Q, d) vectors of the queries.
+        vectors: (N, d) vectors of all papers.
         exclude: (Q,) each query's own row, or ``NO_ROW``.
-        limit: keep so many a query; all when not given.
+        limit: candidates kept for each query; None: all.
 
     Returns:
         (Q, M) candidates with their similarity, M being the most that any query has.
+
+    Example:
+        >>> vectors = np.array([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]], np.float32)
+        >>> own = np.array([0], np.int32)
+        >>> cites = CSR.build([1], [3], 4)  # paper 1 cites paper 3
+        >>> with_citations(nearest(vectors[:1], vectors, 1, exclude=own), cites, vectors[:1], vectors, exclude=own).rows
+        array([[1, 3]], dtype=int32)
     """
-    real = neighbours.rows != NO_ROW
-    query = np.nonzero(real)[0]
-    found = neighbours.rows[real]
-    owner, cited = cites.gather(found)
+    present = neighbours.rows != NO_ROW
+    query = np.nonzero(present)[0]
+    nearest_papers = neighbours.rows[present]
+    owner, cited = cites.gather(nearest_papers)
     query = np.concatenate([query, query[owner]])
-    paper = np.concatenate([found, cited])
+    paper = np.concatenate([nearest_papers, cited])
     other = paper != exclude[query]
     sets = CSR.build(query[other], paper[other], len(neighbours))
     width = int(sets.degrees.max(initial=1))
@@ -101,7 +117,18 @@ def with_citations(
 def similarities(
     queries: NDArray[np.float32], vectors: NDArray[np.float32], rows: NDArray[np.int32], *, block: int = 64
 ) -> NDArray[np.float32]:
-    """Inner products (Q, k) of each query with its candidates; ``-inf`` at padding."""
+    """(Q, k) inner products of each query with its candidates; ``-inf`` at padding.
+
+    Args:
+        queries: (Q, d).
+        vectors: (N, d).
+        rows: (Q, k) candidates, padded with ``NO_ROW``.
+        block: queries computed at a time.
+
+    Example:
+        >>> similarities(np.ones((1, 2), np.float32), np.eye(2, dtype=np.float32), np.array([[1, NO_ROW]], np.int32))
+        array([[  1., -inf]], dtype=float32)
+    """
     result = np.empty(rows.shape, np.float32)
     for start in range(0, len(rows), block):
         part = slice(start, start + block)

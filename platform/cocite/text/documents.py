@@ -1,4 +1,4 @@
-"""Documents of sentences of tokens, packed: what a hierarchical encoder reads (MP-BERT4CR, section 4)."""
+"""Packed documents of sentences of tokens, which a hierarchical encoder reads (MP-BERT4CR, section 4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cocite.text.token_lists import TokenLists, spans
 
 @dataclass(frozen=True)
 class Documents:
-    """D documents of S sentences of T tokens together, without padding.
+    """D documents with S sentences and T tokens in all, without padding.
 
     Every sentence ends with the end token, so none is empty, and every document has a sentence.
 
@@ -23,6 +23,12 @@ class Documents:
         ids: (T,) int64 tokens of all sentences, one behind the other.
         sentences: (S + 1,) int64, sentence i is ``ids[sentences[i] : sentences[i + 1]]``.
         documents: (D + 1,) int64, document i has the sentences ``documents[i] ... documents[i + 1] - 1``.
+
+    Example:
+        >>> sentences = TokenLists.of([[5, 6, 2], [7, 2], [8, 2]])  # 2 is the end token
+        >>> documents = Documents.of(sentences, np.array([0, 2, 3]))
+        >>> documents.document_lengths.tolist(), documents.lengths.tolist()
+        ([2, 1], [3, 2, 2])
     """
 
     ids: Tensor
@@ -31,11 +37,11 @@ class Documents:
 
     @classmethod
     def of(cls, sentences: TokenLists, documents: NDArray[np.int64]) -> Documents:
-        """From the tokens of all sentences, the end tokens included.
+        """Pack the tokens of all sentences, which end with the end token.
 
         Args:
             sentences: S lists of tokens, document after document.
-            documents: (D + 1,) where each document begins among them.
+            documents: (D + 1,) the position of each document's first sentence.
         """
         ids = sentences.ids[spans(sentences.starts, sentences.counts)]
         return cls(
@@ -46,7 +52,7 @@ class Documents:
 
     @staticmethod
     def joined(parts: Sequence[Documents]) -> Documents:
-        """The documents of every part, one part behind the other."""
+        """The documents of all parts, part after part."""
         if len(parts) == 1:
             return parts[0]
         ids, sentences, documents = (
@@ -87,7 +93,12 @@ class Documents:
 
 
 def bounds(counts: NDArray[np.integer]) -> NDArray[np.int64]:
-    """(n + 1,) where each of n runs begins, and where the last one ends."""
+    """(n + 1,) the begin of each of n runs of some lengths, and the end of the last.
+
+    Example:
+        >>> bounds(np.array([2, 3])).tolist()
+        [0, 2, 5]
+    """
     ends = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=ends[1:])
     return ends

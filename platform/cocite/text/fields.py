@@ -1,4 +1,4 @@
-"""Papers and queries as bags of numbered types, field by field: what NNSelect and NNRank read.
+"""Makes bags of numbered words and names of papers and queries, field by field, which NNSelect and NNRank read.
 
 A *bag* is a set: a word that a title repeats counts once (Citeomatic, section 3). Bags of many papers are one
 :class:`~cocite.corpus.csr.CSR` a field.
@@ -33,12 +33,17 @@ Bags = Mapping[str, CSR]
 
 
 class FieldSettings(Settings):
-    """What of a paper is read (Citeomatic, Table 8, its values for PubMed and DBLP)."""
+    """How much of a paper is read (Citeomatic, Table 8, its values for PubMed and DBLP).
+
+    Example:
+        >>> FieldSettings(vocabulary_size=50_000).max_abstract
+        500
+    """
 
     vocabulary_size: Total = 200_000
     """Word types of titles and abstracts."""
     min_papers_per_word: Total = 2
-    """Rarer words are not numbered: a word of one paper can link it to no other."""
+    """Papers in which a word of the vocabulary must occur: a word of one paper links it to no other."""
     max_title: TextLength = 50
     """Words read of a title."""
     max_abstract: TextLength = 500
@@ -54,11 +59,18 @@ class FieldSettings(Settings):
 
 @dataclass(frozen=True)
 class FieldEncoder:
-    """Turns papers and queries into bags.
+    """Makes bags of papers and queries.
 
     Attributes:
         settings: limits.
         vocabularies: ``words``, and any of ``authors``, ``venue``, ``keyphrases``.
+
+    Example:
+        >>> vocabulary = Vocabulary(["parsing", "trees"], np.array([9, 4]))
+        >>> encoder = FieldEncoder(FieldSettings(), {"words": vocabulary})
+        >>> bags = encoder.queries([Query("q", title="Parsing and parsing", abstract="Trees, parsing")])
+        >>> bags["title"].indices.tolist(), bags["abstract"].indices.tolist()
+        ([0], [0, 1])
     """
 
     settings: FieldSettings
@@ -66,7 +78,7 @@ class FieldEncoder:
 
     @classmethod
     def build(cls, history: History, settings: FieldSettings, *, metadata: bool = False) -> FieldEncoder:
-        """Number the types of the papers of a history (never those of later papers)."""
+        """Make the vocabularies of a history's papers, never of later ones."""
         counts = {"words": DocumentCounts()}
         if metadata:
             counts |= {field: DocumentCounts() for field in METADATA}
@@ -126,7 +138,7 @@ class FieldEncoder:
         return bags if rows is None else {field: take(bag, rows) for field, bag in bags.items()}
 
     def queries(self, queries: Sequence[Query]) -> dict[str, CSR]:
-        """Bags of queries. A gap's context is read before the abstract, as if it were its beginning."""
+        """Bags of queries; the context of a gap is read as the beginning of the abstract."""
         columns: dict[str, pa.Array] = {
             "title": pa.array([query.title for query in queries], pa.string()),
             "abstract": pa.array([f"{q.context} {q.abstract}".strip() for q in queries], pa.string()),
@@ -137,15 +149,15 @@ class FieldEncoder:
         return {field: self._bag(field, columns[field]) for field in self.fields}
 
     def save(self, folder: Path) -> None:
-        """Write one text file a vocabulary."""
+        """Write a text file for each vocabulary."""
         for name, vocabulary in self.vocabularies.items():
             vocabulary.save(folder / f"{name}.txt")
 
     @classmethod
     def load(cls, folder: Path, settings: FieldSettings, *, metadata: bool) -> FieldEncoder:
-        """Read what :meth:`save` wrote."""
-        kept = ("words", *(METADATA if metadata else ()))
-        return cls(settings, {name: Vocabulary.load(folder / f"{name}.txt") for name in kept})
+        """Load the encoder that :meth:`save` wrote."""
+        vocabularies = ("words", *(METADATA if metadata else ()))
+        return cls(settings, {name: Vocabulary.load(folder / f"{name}.txt") for name in vocabularies})
 
 
 def _metadata(field: str, column: pa.Array) -> pa.ListArray:
@@ -158,7 +170,12 @@ def _metadata(field: str, column: pa.Array) -> pa.ListArray:
 
 
 def take(bags: CSR, rows: NDArray[Any]) -> CSR:
-    """The bags of some rows, in their order."""
+    """The bags of some rows, in their order.
+
+    Example:
+        >>> take(CSR(np.array([0, 1, 3]), np.array([4, 5, 6], np.int32)), np.array([1, 1])).indices.tolist()
+        [5, 6, 5, 6]
+    """
     _, entries = bags.gather(rows)
     counts = bags.indptr[rows + 1] - bags.indptr[rows]
     return CSR(np.concatenate([[0], np.cumsum(counts)]), entries)
@@ -176,13 +193,18 @@ def shared(
 
     Returns:
         ``(pair, type)``: one entry for each shared type, in order of the pair.
+
+    Example:
+        >>> bags = CSR(np.array([0, 2, 4]), np.array([0, 2, 1, 2], np.int32))  # {0, 2} and {1, 2}
+        >>> [entry.tolist() for entry in shared(bags, np.array([0]), bags, np.array([1]), types=3)]
+        [[0], [2]]
     """
-    distinct, place = np.unique(left_rows, return_inverse=True)
+    distinct, position = np.unique(left_rows, return_inverse=True)
     marks = np.zeros((len(distinct), types), bool)
     owner, entries = left.gather(distinct)
     marks[owner, entries] = True
     pair, entries = right.gather(right_rows)
-    hit = marks.ravel()[place[pair] * types + entries]
+    hit = marks.ravel()[position[pair] * types + entries]
     return pair[hit], entries[hit]
 
 
@@ -192,13 +214,18 @@ def jaccard(
     """(P,) size of the intersection over size of the union of each pair's bags; 0 for two empty bags.
 
     ``block`` distinct left rows are compared at a time.
+
+    Example:
+        >>> bags = CSR(np.array([0, 2, 4]), np.array([0, 2, 1, 2], np.int32))
+        >>> jaccard(bags, np.array([0, 0]), bags, np.array([0, 1]), types=3).round(2).tolist()
+        [1.0, 0.33000001311302185]
     """
     common = np.zeros(len(left_rows), np.float32)
     order = np.argsort(left_rows, kind="stable")
     bounds = np.flatnonzero(np.diff(left_rows[order], prepend=-1))[::block]
     for start, stop in itertools.pairwise([*bounds, len(order)]):
-        some = order[start:stop]
-        pair, _ = shared(left, left_rows[some], right, right_rows[some], types)
-        common[some] = np.bincount(pair, minlength=len(some))
+        part = order[start:stop]
+        pair, _ = shared(left, left_rows[part], right, right_rows[part], types)
+        common[part] = np.bincount(pair, minlength=len(part))
     union = left.degrees[left_rows] + right.degrees[right_rows] - common
     return np.asarray(common / np.maximum(union, 1), np.float32)

@@ -1,4 +1,4 @@
-"""The marks that stand for citations in a context, and how to take them out."""
+"""The marks of citations in a context: finding the gap, and removing the marks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ _SPACES = re.compile(r"\s+")
 
 
 def strip_marks(text: str) -> str:
-    """A context without its citation marks: words alone, so that no mark is ever matched or counted as one.
+    """A context without its citation marks, so that no mark is matched or counted as a word.
 
-    Takes out ``TARGETCIT``, ``OTHERCIT``, ``[CIT]`` and ``[OTHERCIT]``, and leaves single spaces.
+    Removes ``TARGETCIT``, ``OTHERCIT``, ``[CIT]`` and ``[OTHERCIT]``, and leaves single spaces.
+
+    Example:
+        >>> strip_marks("As in [CIT] and OTHERCIT, we parse.")
+        'As in and , we parse.'
     """
     return _SPACES.sub(" ", _MARKS.sub(" ", text)).strip()
 
@@ -22,7 +26,7 @@ _GAP = re.compile(rf"{TARGET_MARK}|\[CIT\]")
 
 
 def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
-    """The words next to the gap: what the sentence says of the missing paper itself.
+    """The words next to the gap, which describe the missing paper itself.
 
     Args:
         text: a context with its marks.
@@ -31,6 +35,10 @@ def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
 
     Returns:
         The words without marks; empty when the text has no gap.
+
+    Example:
+        >>> around_gap("We parse with the model of [CIT] as others do.", before=3, after=1)
+        'the model of as'
     """
     gap = _GAP.search(text)
     if gap is None:
@@ -40,7 +48,12 @@ def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
 
 
 def split_at_gap(text: str) -> tuple[str, str]:
-    """The text before the (first) gap and behind it, without marks; without a gap all of it is behind."""
+    """The text before and behind the first gap, without marks; a text without a gap is behind it.
+
+    Example:
+        >>> split_at_gap("The model of [CIT] parses.")
+        ('The model of', 'parses.')
+    """
     gap = _GAP.search(text)
     if gap is None:
         return "", strip_marks(text)

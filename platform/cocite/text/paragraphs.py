@@ -1,69 +1,37 @@
-"""Titles, abstracts and citation contexts as sequences of numbered words: what HAtten reads.
+"""Paragraphs of numbered words, and the numbers and types that they have.
 
-Unlike the bags of :mod:`cocite.text.fields` the words keep their order and their repetitions, and the gap of a
-context is a word of its own.
+A paragraph is the title or abstract of a paper, or the context of a citation; :mod:`cocite.text.paragraph_reader` makes
+them.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import Field
-
-from cocite.bounds import TextLength, Total
-from cocite.config import Settings
-from cocite.corpus.history import History
-from cocite.corpus.store import Corpus
-from cocite.protocols import Query
-from cocite.text.tokens import STOP_WORDS
-from cocite.text.vocabulary import DocumentCounts, Vocabulary, words
 
 KINDS = ("title", "abstract", "context")
-"""The types of paragraphs; a paragraph's type is its place here."""
+"""The types of paragraphs; the number of a type is its position here."""
 TITLE, ABSTRACT, CONTEXT = range(3)
 UNKNOWN, GAP, OTHER, SPECIAL = range(4)
-"""Numbers of a word not in the vocabulary, the gap, another citation; and of the first that are not special."""
-_GAP, _OTHER = "thisgapmark", "othercitationmark"
-"""How the marks are spelt while a text is cut into words: all letters, lower case, and no word."""
-
-
-class ParagraphSettings(Settings):
-    """How texts are cut into numbered words."""
-
-    vocabulary_size: Total = 60_000
-    """Most words that are numbered: those in the most texts of the training period."""
-    least: Total = 2
-    """Texts (titles with abstracts, contexts, body sentences where they are read) a word must occur in."""
-    buckets: int = Field(0, ge=0, le=10_000_000)
-    """Unknown words share so many numbers, chosen by their spelling; 0: all of them one."""
-    stop_words: bool = True
-    """Whether stop words are read."""
-    marks: bool = True
-    """Whether the gap and other citations are words of their own; else they are left out."""
-    max_title: TextLength = 40
-    """Words read of a title."""
-    max_abstract: TextLength = 250
-    """Words read of an abstract."""
-    max_context: TextLength = 120
-    """Words read of a context: those around the gap."""
-
-    def limit(self, kind: int) -> int:
-        """Words read of a paragraph of a type."""
-        return (self.max_title, self.max_abstract, self.max_context)[kind]
+"""Numbers of a word outside the vocabulary, of the gap, of another citation, and of the first word."""
 
 
 @dataclass(frozen=True)
 class Paragraphs:
-    """Many paragraphs: the words of paragraph i are ``tokens[indptr[i] : indptr[i + 1]]``, in order."""
+    """P paragraphs: the words of paragraph i are ``tokens[indptr[i] : indptr[i + 1]]``, in order.
+
+    Example:
+        >>> paragraphs = Paragraphs(np.array([0, 2, 5]), np.array([3, 4, 5, 1, 6], np.int32))
+        >>> len(paragraphs), paragraphs.lengths.tolist()
+        (2, [2, 3])
+        >>> paragraphs.rectangle(np.array([0, 1])).tolist()
+        [[3, 4, 0], [5, 1, 6]]
+    """
 
     indptr: NDArray[np.int64]
     tokens: NDArray[np.int32]
@@ -73,186 +41,28 @@ class Paragraphs:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """(P,) words of each."""
+        """(P,) words of each paragraph."""
         return np.diff(self.indptr)
 
     def take(self, rows: NDArray[Any]) -> Paragraphs:
-        """Some of them, in the order given."""
+        """The paragraphs at some positions, in their order."""
         lengths = self.lengths[rows]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], lengths)
         return Paragraphs(ends, self.tokens[at])
 
     def rectangle(self, rows: NDArray[Any]) -> NDArray[np.int32]:
-        """(n, longest) some of them below one another, ``UNKNOWN`` behind the end of each."""
+        """(n, longest) the words of some paragraphs, one paragraph a row, padded with ``UNKNOWN``."""
         lengths = self.lengths[rows]
-        places = np.arange(lengths.max(initial=0))
-        inside = places < lengths[:, None]
-        at = np.minimum(self.indptr[rows][:, None] + places, max(len(self.tokens) - 1, 0))
+        columns = np.arange(lengths.max(initial=0))
+        inside = columns < lengths[:, None]
+        at = np.minimum(self.indptr[rows][:, None] + columns, max(len(self.tokens) - 1, 0))
         return np.where(inside, self.tokens[at], UNKNOWN).astype(np.int32)
 
     @staticmethod
     def joined(parts: Iterable[Paragraphs]) -> Paragraphs:
-        """One list below the other."""
+        """The paragraphs of all parts, part after part."""
         parts = list(parts)
         lengths = np.concatenate([np.zeros(1, np.int64), *(part.lengths for part in parts)])
         tokens = np.concatenate([np.zeros(0, np.int32), *(part.tokens for part in parts)])
         return Paragraphs(np.cumsum(lengths), tokens)
-
-
-def cut(texts: pa.Array, *, marks: bool = True) -> pa.ListArray:
-    """The words of each text in order, its citation marks as words of their own (or left out)."""
-    texts = texts.fill_null("")
-    if marks:
-        texts = pc.replace_substring_regex(texts, pattern=r"TARGETCIT|\[CIT\]", replacement=f" {_GAP} ")
-        texts = pc.replace_substring_regex(
-            texts, pattern=r"OTHERCIT|\[OTHERCIT\]|\[\[CIT:[0-9]+\]\]", replacement=f" {_OTHER} "
-        )
-    return words(texts)
-
-
-def count_words(history: History, *, bodies: bool) -> DocumentCounts:
-    """In how many texts of a history's papers each word occurs: titles with abstracts, contexts, and body sentences."""
-    counts, corpus = DocumentCounts(), history.corpus
-    start = 0
-    for batch in corpus.papers.table.to_batches():
-        known = batch.filter(pa.array(history.citing[start : start + len(batch)]))
-        start += len(batch)
-        counts.add(
-            words(
-                pc.binary_join_element_wise(
-                    known["title"].fill_null(""), known["abstract"].fill_null(""), " "
-                )
-            )
-        )
-    start = 0
-    for chunk in corpus.contexts.table.column("text").chunks:
-        owner = np.asarray(corpus.context_citing[start : start + len(chunk)])
-        start += len(chunk)
-        counts.add(words(chunk.filter(pa.array(history.citing[owner]))))
-    for chunk in body_sentences(history) if bodies else ():
-        counts.add(words(chunk))
-    return counts
-
-
-def body_sentences(history: History) -> Iterable[pa.Array]:
-    """The body sentences of a history's papers, in pieces."""
-    corpus = history.corpus
-    owner = np.repeat(history.citing, np.diff(corpus.sentence_indptr))
-    start = 0
-    for chunk in corpus.sentences.table.column("text").chunks:
-        known = owner[start : start + len(chunk)]
-        start += len(chunk)
-        if known.any():
-            yield chunk.filter(pa.array(known))
-
-
-def _never_empty(paragraphs: Paragraphs) -> Paragraphs:
-    """The same, with one unknown word where there was none: so every document has a paragraph."""
-    lengths = paragraphs.lengths
-    before = paragraphs.indptr[:-1][lengths == 0]
-    lengths = np.maximum(lengths, 1)
-    tokens = np.insert(paragraphs.tokens, before, UNKNOWN)
-    return Paragraphs(np.concatenate([[0], np.cumsum(lengths)]), tokens)
-
-
-class ParagraphReader:
-    """Numbers the words of paragraphs; a title without a known word is one unknown word.
-
-    Word numbers: ``UNKNOWN``, ``GAP``, ``OTHER``; then the vocabulary; then ``buckets`` for unknown words.
-
-    Args:
-        settings: limits.
-        vocabulary: the known words.
-    """
-
-    def __init__(self, settings: ParagraphSettings, vocabulary: Vocabulary) -> None:
-        self.settings, self.vocabulary = settings, vocabulary
-        number = np.arange(len(vocabulary) + 1, dtype=np.int32) + SPECIAL
-        if not settings.stop_words:
-            stop = [word in STOP_WORDS["english"] for word in vocabulary.types]
-            number[:-1][np.array(stop, bool)] = -1
-        number[-1] = UNKNOWN  # what Vocabulary.numbers calls -1
-        self._number = number
-
-    @classmethod
-    def build(cls, history: History, settings: ParagraphSettings, *, bodies: bool) -> ParagraphReader:
-        """Number the words of a history's papers (never those of later papers)."""
-        counts = count_words(history, bodies=bodies)
-        return cls(settings, counts.vocabulary(size=settings.vocabulary_size, least=settings.least))
-
-    @property
-    def size(self) -> int:
-        """How many numbers there are."""
-        return SPECIAL + len(self.vocabulary) + self.settings.buckets
-
-    def read(self, texts: pa.Array, kind: int) -> Paragraphs:
-        """The paragraphs of one type."""
-        lists = cut(texts, marks=self.settings.marks and kind == CONTEXT)
-        owner = np.repeat(np.arange(len(lists)), lists.value_lengths().fill_null(0).to_numpy())
-        tokens = self._numbers(lists.flatten())
-        keep = tokens >= 0
-        owner, tokens = owner[keep], tokens[keep]
-        limit = self.settings.limit(kind)
-        ends = np.searchsorted(owner, np.arange(len(lists) + 1))
-        lengths = np.diff(ends)
-        if len(lengths) and lengths.max() > limit:
-            first = np.zeros(len(lists), np.int64)
-            if kind == CONTEXT:
-                # From half the limit before the first gap on, but no further back than fills the limit.
-                gaps = np.flatnonzero(tokens == GAP)[::-1]
-                first[owner[gaps]] = gaps - ends[owner[gaps]] - limit // 2
-                first = np.clip(first, 0, np.maximum(lengths - limit, 0))
-            place = np.arange(len(tokens)) - ends[owner] - first[owner]
-            keep = (place >= 0) & (place < limit)
-            owner, tokens = owner[keep], tokens[keep]
-            ends = np.searchsorted(owner, np.arange(len(lists) + 1))
-        read = Paragraphs(ends.astype(np.int64), tokens)
-        return _never_empty(read) if kind == TITLE else read
-
-    def _numbers(self, flat: pa.Array) -> NDArray[np.int32]:
-        """(T,) the number of each word; -1 for what is no word, and for stop words that are not read."""
-        tokens = self._number[self.vocabulary.numbers(flat)]
-        unknown = np.flatnonzero(tokens == UNKNOWN)
-        if not len(unknown):
-            return tokens
-        coded = pc.dictionary_encode(flat.take(pa.array(unknown)))
-        known = {"": -1, _GAP: GAP, _OTHER: OTHER}
-        base, buckets = SPECIAL + len(self.vocabulary), self.settings.buckets
-        numbers = [
-            known.get(word, base + zlib.crc32(word.encode()) % buckets if buckets else UNKNOWN)
-            for word in coded.dictionary.to_pylist()
-        ]
-        tokens[unknown] = np.array(numbers, np.int32)[coded.indices.to_numpy(zero_copy_only=False)]
-        return tokens
-
-    def papers(self, corpus: Corpus, rows: NDArray[np.integer[Any]] | None = None) -> list[Paragraphs]:
-        """Titles and abstracts of all papers of a corpus, or of some rows."""
-        table = corpus.papers.table.select(list(KINDS[:CONTEXT]))
-        if rows is not None:
-            table = table.take(pa.array(rows))
-        return [
-            Paragraphs.joined(self.read(chunk, kind) for chunk in table.column(KINDS[kind]).chunks)
-            for kind in (TITLE, ABSTRACT)
-        ]
-
-    def contexts(self, corpus: Corpus, positions: NDArray[np.int64]) -> Paragraphs:
-        """Some of the corpus' contexts, by their position."""
-        column = corpus.contexts.table.column("text").take(pa.array(positions))
-        return Paragraphs.joined(self.read(chunk, CONTEXT) for chunk in column.chunks)
-
-    def queries(self, queries: Sequence[Query]) -> list[Paragraphs]:
-        """Titles, abstracts and contexts of queries; what a query lacks is an empty paragraph."""
-        return [
-            self.read(pa.array([getattr(query, kind) for query in queries], pa.string()), number)
-            for number, kind in enumerate(KINDS)
-        ]
-
-    def save(self, folder: Path) -> None:
-        """Write the vocabulary, ``words.txt``."""
-        self.vocabulary.save(folder / "words.txt")
-
-    @classmethod
-    def load(cls, folder: Path, settings: ParagraphSettings) -> ParagraphReader:
-        """Read what :meth:`save` wrote."""
-        return cls(settings, Vocabulary.load(folder / "words.txt"))

@@ -1,4 +1,4 @@
-"""Queries made of what a corpus holds: a manuscript for each paper, a gap for each context."""
+"""Makes queries of a corpus: a manuscript of each paper, a gap of each context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from cocite.protocols import Query
 
 
 def manuscript_queries(corpus: Corpus, rows: NDArray[np.integer[Any]]) -> list[Query]:
-    """A global query for each of some papers, named by its id."""
+    """A global query for each of some papers, named by its id.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> [query] = manuscript_queries(starter_corpus(), np.array([0]))
+        >>> query.title, query.is_local
+        ('On Relevance, Probabilistic Indexing and Information Retrieval', False)
+    """
     columns = (corpus.papers.take(name, rows) for name in ("id", "title", "abstract", "year"))
     lists = (corpus.papers.take(name, rows) for name in ("authors", "venue", "keyphrases"))
     return [
@@ -34,7 +41,18 @@ def manuscript_queries(corpus: Corpus, rows: NDArray[np.integer[Any]]) -> list[Q
 
 
 def context_queries(corpus: Corpus, positions: NDArray[np.integer[Any]]) -> list[Query]:
-    """A local query for each of some contexts, named by its id, with the citing paper's title and abstract."""
+    """A local query for each of some contexts, named by its id, with the citing paper's title and abstract.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.synth import Synthetic
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build(Synthetic(60, seed=1), folder + "/corpus")
+        ...     [query] = context_queries(corpus, np.array([0]))
+        >>> query.is_local, "TARGETCIT" in query.context
+        (True, True)
+    """
     papers, which = np.unique(corpus.context_citing[positions], return_inverse=True)
     manuscripts = manuscript_queries(corpus, papers)
     contexts = corpus.contexts

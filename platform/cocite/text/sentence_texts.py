@@ -1,4 +1,4 @@
-"""Papers and citation contexts as sentences of tokens: what documents of a hierarchical model are put together from."""
+"""Papers and citation contexts as sentences of tokens, which documents of a hierarchical model are composed of."""
 
 from __future__ import annotations
 
@@ -23,18 +23,29 @@ _GAP = re.compile(rf"{TARGET_MARK}|\[CIT\]")
 
 
 def without_marks(sentence: str) -> str:
-    """A sentence of a body or a context without its citation marks: they would tell which sentence is asked for."""
+    """A sentence of a body or a context without its citation marks, which would give away the sentence of the gap.
+
+    Example:
+        >>> without_marks("As in [[CIT:3]] and TARGETCIT, we parse.")
+        'As in and , we parse.'
+    """
     return strip_marks(_BODY_MARK.sub(" ", sentence))
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The texts around n gaps, as sentences of tokens: for gaps whose sentence is not in a known body.
+    """The texts around n gaps, as sentences of tokens, for gaps whose sentence is not in the body of a paper.
 
     Attributes:
         sentences: one list of tokens each, the end token included.
-        indptr: (n + 1,) int64 where each text begins among them.
-        gap: (n,) int64 which of its sentences holds the gap; 0 where there is no sentence.
+        indptr: (n + 1,) int64 position of each text's first sentence.
+        gap: (n,) int64 which of its sentences contains the gap; 0 where there is no sentence.
+
+    Example:
+        >>> sentences = TokenLists.of([[5, 2], [6, 2], [7, 2]])
+        >>> texts = Surroundings(sentences, np.array([0, 2, 3]), gap=np.array([1, 0]))
+        >>> len(texts), texts.take(np.array([1])).sentences[0].tolist()
+        (2, [7, 2])
     """
 
     sentences: TokenLists
@@ -44,14 +55,14 @@ class Surroundings:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def take(self, places: NDArray[np.integer]) -> Surroundings:
-        """Those of some of the gaps; no token is copied."""
-        first, counts = self.indptr[places], self.indptr[places + 1] - self.indptr[places]
-        return Surroundings(self.sentences.take(spans(first, counts)), bounds(counts), self.gap[places])
+    def take(self, positions: NDArray[np.integer]) -> Surroundings:
+        """The texts around the gaps at some positions; no token is copied."""
+        first, counts = self.indptr[positions], self.indptr[positions + 1] - self.indptr[positions]
+        return Surroundings(self.sentences.take(spans(first, counts)), bounds(counts), self.gap[positions])
 
     @classmethod
     def none(cls, count: int) -> Surroundings:
-        """Of ``count`` gaps with no text around."""
+        """The empty texts of ``count`` gaps."""
         return cls(TokenLists.of([]), np.zeros(count + 1, np.int64), np.zeros(count, np.int64))
 
 
@@ -62,13 +73,19 @@ class SentenceTexts:
     Attributes:
         tokenizer: a Hugging Face tokenizer.
         abstracts: title and abstract sentences of all papers.
-        abstract_indptr: (N + 1,) int64 where each paper's begin.
+        abstract_indptr: (N + 1,) int64 position of each paper's first.
         bodies: body sentences of all papers, in order.
-        body_indptr: (N + 1,) int64 where each paper's begin.
+        body_indptr: (N + 1,) int64 position of each paper's first.
         body_positions: the position that each body sentence has in the store, ascending within a paper, with gaps.
-        contexts: the texts of contexts whose own sentence is not among the bodies; other contexts have none here.
+        contexts: the texts of contexts whose own sentence is not among the bodies; other contexts have no text here.
         context_citing: (C,) the paper of each context.
         context_positions: (C,) position of its sentence in the paper's body, -1 where unknown.
+
+    Example:
+        >>> abstracts, bodies = TokenLists.of([[5, 2], [6, 2]]), TokenLists.of([])
+        >>> none = np.zeros(3, np.int64)
+        >>> len(SentenceTexts(None, abstracts, np.array([0, 1, 2]), bodies, none, np.empty(0, np.int32)))
+        2
     """
 
     tokenizer: Any
@@ -86,16 +103,23 @@ class SentenceTexts:
 
 
 class SentenceReader:
-    """Makes tokens of sentences.
+    """Tokenises sentences.
 
-    Texts are tokenised in batches, in Rust; a text that spells a special token is read as ordinary characters.
+    Rust code tokenises texts in batches; a text that spells a special token is read as ordinary characters.
 
     Args:
         tokenizer: a Hugging Face tokenizer with an end or a separator token.
-        most: tokens of a sentence at most, the end token counted; what is longer is cut.
+        most: most tokens of a sentence, with the end token; longer ones are cut.
 
     Raises:
         ConfigError: the tokenizer has no token to end a sentence with.
+
+    Example:
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> reader = SentenceReader(train_wordpiece(lambda: ["parsing trees"] * 2, size=60), most=10)
+        >>> texts = reader.surroundings(["Parsing trees. As in [CIT]. Trees."])
+        >>> len(texts.sentences), texts.gap.tolist()
+        (3, [1])
     """
 
     def __init__(self, tokenizer: Any, most: int) -> None:
@@ -107,16 +131,16 @@ class SentenceReader:
                 hint="take one that has, as BERT's do",
             )
         self.end = int(end)
-        # A copy of its own: truncation and padding that came with the tokenizer are state, and would meddle.
+        # A copy, because truncation and padding are state of a tokenizer, which this one has to be without.
         self._rust = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._rust.no_truncation()
         self._rust.no_padding()
         self._rust.encode_special_tokens = True
 
     def tokens(self, sentences: Sequence[str]) -> TokenLists:
-        """One list of tokens each, the end token behind."""
-        found = self._rust.encode_batch_fast(list(sentences), add_special_tokens=False)
-        words = TokenLists.of([encoding.ids for encoding in found]).head(self.most - 1)
+        """The tokens of each sentence, with the end token."""
+        encodings = self._rust.encode_batch_fast(list(sentences), add_special_tokens=False)
+        words = TokenLists.of([encoding.ids for encoding in encodings]).head(self.most - 1)
         n = len(words)
         end = TokenLists(np.array([self.end], np.int32), np.zeros(n, np.int64), np.ones(n, np.int64))
         return TokenLists.joined([words, end])
@@ -124,21 +148,24 @@ class SentenceReader:
     def abstracts(
         self, titles: Iterable[str | None], abstracts: Iterable[str | None], *, title: bool = True
     ) -> tuple[TokenLists, NDArray[np.int64]]:
-        """The title as a sentence (``title``) and the sentences of the abstract: of n papers, all tokens and (n + 1,)
-        where each paper's sentences begin."""
+        """Tokenise n papers: the title as a sentence (if ``title``), then the sentences of the abstract.
+
+        Returns:
+            All sentences, and (n + 1,) the position of each paper's first.
+        """
         split = split_sentences(text or "" for text in abstracts)
         heads = [[text] if title and text and text.strip() else [] for text in titles]
         papers = [head + sentences for head, sentences in zip(heads, split, strict=True)]
-        return self._runs(papers)
+        return self._tokenise_groups(papers)
 
     def bodies(self, papers: Sequence[Sequence[str]]) -> tuple[TokenLists, NDArray[np.int64]]:
-        """Body sentences without their citation marks: all tokens and (n + 1,) where each paper's begin."""
-        return self._runs([[without_marks(sentence) for sentence in paper] for paper in papers])
+        """Tokenise body sentences without their citation marks; returns as :meth:`abstracts`."""
+        return self._tokenise_groups([[without_marks(sentence) for sentence in paper] for paper in papers])
 
     def surroundings(self, contexts: Iterable[str]) -> Surroundings:
-        """Contexts with a gap that reads ``TARGETCIT`` or ``[CIT]``, as sentences; without a gap the middle one has it.
+        """Tokenise contexts with a gap that reads ``TARGETCIT`` or ``[CIT]``; without one, the middle sentence counts.
 
-        Marks count as words while sentences are told apart, and are then taken out.
+        Marks are words while a context is split into sentences, and are then removed.
         """
         split = split_sentences(contexts)
         gaps = [
@@ -148,7 +175,7 @@ class SentenceReader:
         tokens, indptr = self.bodies(split)
         return Surroundings(tokens, indptr, np.array(gaps, np.int64))
 
-    def _runs(self, texts: Sequence[Sequence[str]]) -> tuple[TokenLists, NDArray[np.int64]]:
+    def _tokenise_groups(self, texts: Sequence[Sequence[str]]) -> tuple[TokenLists, NDArray[np.int64]]:
         counts = np.fromiter(map(len, texts), np.int64, len(texts))
         return self.tokens([sentence for text in texts for sentence in text]), bounds(counts)
 
@@ -156,24 +183,29 @@ class SentenceReader:
 def stretches(
     counts: NDArray[np.integer], most: int, length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which of each paper's sentences are kept: all, or stretches of neighbours spread evenly over the text.
+    """Select sentences of each paper: all, or stretches of successive ones spread evenly over the text.
 
     Args:
         counts: (n,) sentences of each paper.
-        most: sentences kept of a paper at most; 0: all are kept.
-        length: sentences of a stretch, where not all are kept.
+        most: most sentences of a paper; 0: all are selected.
+        length: sentences of a stretch, where not all are selected.
 
     Returns:
-        The paper, and the place in it, of every kept sentence, in order.
+        The paper of every selected sentence, and its position in the paper, in order.
+
+    Example:
+        >>> owner, position = stretches(np.array([3, 10]), most=4, length=2)
+        >>> owner.tolist(), position.tolist()
+        ([0, 0, 0, 1, 1, 1, 1], [0, 1, 2, 0, 1, 5, 6])
     """
     counts = np.asarray(counts, np.int64)
     length = max(min(length, most), 1)
     parts = most // length
     cut = (counts > most) & (most > 0)
-    kept = np.where(cut, parts * length, counts)
-    owner = np.repeat(np.arange(len(counts)), kept)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(kept) - kept, kept)
+    selected = np.where(cut, parts * length, counts)
+    owner = np.repeat(np.arange(len(counts)), selected)
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(selected) - selected, selected)
     if parts:
-        part, within = np.divmod(place, length)
-        place = np.where(cut[owner], part * counts[owner] // parts + within, place)
-    return owner, place
+        part, within = np.divmod(position, length)
+        position = np.where(cut[owner], part * counts[owner] // parts + within, position)
+    return owner, position

@@ -1,7 +1,7 @@
-"""Texts cut into sentences.
+"""Splits texts into sentences.
 
-The cuts are syntok's, which knows initials, numbers and most of the abbreviations of scientific English. What it does
-not know of them is mended here: no sentence ends after *Eq.*, nor without a mark that ends one.
+syntok splits texts; it handles initials, numbers and most of the abbreviations of scientific English. This module
+undoes its wrong ends: no sentence ends after *Eq.*, nor without a mark that ends one.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 _BEFORE = r"(?:^|[\s(\[])"
 _OPEN = re.compile(_BEFORE + r"(?:cf|e\.g|et|i\.e|resp|viz|vs)\.$", re.IGNORECASE)
-"""Ends of what is no sentence, whatever follows."""
+"""Abbreviations that never end a sentence."""
 _NAMED = re.compile(
     _BEFORE
     + r"(?:al|algs?|app|chs?|chap|cor|defs?|eqn?s?|exs?|figs?|lem|nos?|pp?|props?|refs?|secs?|sects?|tabs?|thms?"
     r"|vols?)\.$",
     re.IGNORECASE,
 )
-"""Ends of what is no sentence if a number follows."""
+"""Abbreviations that do not end a sentence if a number follows."""
 _NUMBER = re.compile(r"[(\[]?(?:\d|[A-Z]\.?\d)")
 _CLOSED = re.compile(r"[.!?:;…]['\"”’»)\]}]*$")
 _SPACES = re.compile(r"\s+")
@@ -28,10 +28,14 @@ _INNER = re.compile(r" (?=[)\]])")
 
 
 def split_sentences(texts: Iterable[str]) -> list[list[str]]:
-    """The sentences of each text, in order; none of a text without a character to read.
+    """The sentences of each text, in order; an empty text has none.
 
-    Spaces are single, with none before a closing bracket: ``( as in TARGETCIT ).`` would be no end of a sentence.
-    All other characters of a text come back.
+    Spaces become single, and are removed before a closing bracket, as ``( as in TARGETCIT ).`` would not end a
+    sentence. All other characters are kept.
+
+    Example:
+        >>> split_sentences(["As Eq. 3 shows, it works. We parse."])
+        [['As Eq. 3 shows, it works.', 'We parse.']]
     """
     return [_sentences(text) for text in texts]
 
@@ -41,7 +45,7 @@ def _sentences(text: str) -> list[str]:
     if not text:
         return []
     tokenizer, segment = _syntok()
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     for sentence in segment(tokenizer.tokenize(text)):
         end = sentence[-1].offset + len(sentence[-1].value)
@@ -49,17 +53,17 @@ def _sentences(text: str) -> list[str]:
         start = end
         if not piece:
             continue
-        if found and not _ends(found[-1], piece):
-            found[-1] = f"{found[-1]} {piece}"
+        if sentences and not _ends(sentences[-1], piece):
+            sentences[-1] = f"{sentences[-1]} {piece}"
         else:
-            found.append(piece)
+            sentences.append(piece)
     if rest := text[start:].strip():
-        found = [*found[:-1], f"{found[-1]} {rest}"] if found else [rest]
-    return found
+        sentences = [*sentences[:-1], f"{sentences[-1]} {rest}"] if sentences else [rest]
+    return sentences
 
 
 def _ends(sentence: str, following: str) -> bool:
-    """Whether a sentence ends where syntok says so."""
+    """Whether a sentence ends where syntok ends it."""
     if _OPEN.search(sentence) or not _CLOSED.search(sentence):
         return False
     return not (_NAMED.search(sentence) and _NUMBER.match(following))
@@ -67,7 +71,7 @@ def _ends(sentence: str, following: str) -> bool:
 
 @cache
 def _syntok() -> tuple[Any, Any]:
-    """Its tokenizer, which keeps no state, and the function that puts tokens into sentences."""
+    """syntok's tokenizer, which has no state, and its function that groups tokens into sentences."""
     from syntok.segmenter import segment
     from syntok.tokenizer import Tokenizer
 

@@ -1,4 +1,4 @@
-"""Lists of tokens as views of one long array: cut, joined and gathered without a Python loop over tokens."""
+"""Lists of tokens as views of one long array, which are cut, joined and gathered without a Python loop over tokens."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 
 def spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The positions ``starts[i] ... starts[i] + counts[i] - 1`` of every i, one after the other."""
+    """The positions ``starts[i] ... starts[i] + counts[i] - 1`` of every i, one after the other.
+
+    Example:
+        >>> spans(np.array([5, 0]), np.array([2, 3])).tolist()
+        [5, 6, 0, 1, 2]
+    """
     ends = np.cumsum(counts, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    places: NDArray[np.int64] = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
-    return places
+    positions: NDArray[np.int64] = np.arange(total, dtype=np.int64) + np.repeat(
+        starts - (ends - counts), counts
+    )
+    return positions
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,14 @@ class TokenLists:
         ids: int32, of any length; lists may overlap in it or leave gaps.
         starts: (n,) int64.
         counts: (n,) int64.
+
+    Example:
+        >>> lists = TokenLists.of([[1, 2, 3], [4, 5]])
+        >>> repeated = lists.take(np.array([1, 0, 1])).head(2)
+        >>> [repeated[i].tolist() for i in range(3)]
+        [[4, 5], [1, 2], [4, 5]]
+        >>> TokenLists.joined([lists, lists])[1].tolist()
+        [4, 5, 4, 5]
     """
 
     ids: NDArray[np.int32]
@@ -34,7 +49,7 @@ class TokenLists:
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]]) -> TokenLists:
-        """From Python lists."""
+        """Make them of Python lists."""
         counts = np.fromiter(map(len, lists), np.int64, len(lists))
         ids = np.fromiter(itertools.chain.from_iterable(lists), np.int32, int(counts.sum()))
         return cls(ids, np.cumsum(counts) - counts, counts)
@@ -45,9 +60,9 @@ class TokenLists:
     def __getitem__(self, i: int) -> NDArray[np.int32]:
         return self.ids[self.starts[i] : self.starts[i] + self.counts[i]]
 
-    def take(self, places: NDArray[np.integer]) -> TokenLists:
-        """The lists at some places, in their order; no token is copied."""
-        return TokenLists(self.ids, self.starts[places], self.counts[places])
+    def take(self, positions: NDArray[np.integer]) -> TokenLists:
+        """The lists at some positions, in their order; no token is copied."""
+        return TokenLists(self.ids, self.starts[positions], self.counts[positions])
 
     def head(self, limit: int | NDArray[np.int64]) -> TokenLists:
         """At most the first ``limit`` tokens of each list."""
@@ -60,25 +75,25 @@ class TokenLists:
 
     @staticmethod
     def joined(parts: Sequence[TokenLists]) -> TokenLists:
-        """List i of every part, one behind the other; all parts have n lists."""
+        """Concatenate list i of every part, for each i; all parts have n lists."""
         counts: NDArray[np.int64] = np.stack([part.counts for part in parts]).sum(axis=0)
         starts = np.cumsum(counts) - counts
         ids = np.empty(int(counts.sum()), np.int32)
-        place = starts
+        position = starts
         for part in parts:
-            ids[spans(place, part.counts)] = part.ids[spans(part.starts, part.counts)]
-            place = place + part.counts
+            ids[spans(position, part.counts)] = part.ids[spans(part.starts, part.counts)]
+            position = position + part.counts
         return TokenLists(ids, starts, counts)
 
     @staticmethod
     def stacked(parts: Sequence[TokenLists]) -> TokenLists:
-        """The lists of every part, one part behind the other; only what they hold is kept."""
-        held = [TokenLists.joined([part]) for part in parts]
-        if not held:
+        """The lists of all parts, part after part, without tokens that belong to no list."""
+        compact = [TokenLists.joined([part]) for part in parts]
+        if not compact:
             return TokenLists.of([])
-        ends = np.cumsum([0, *(len(part.ids) for part in held)])
+        ends = np.cumsum([0, *(len(part.ids) for part in compact)])
         return TokenLists(
-            np.concatenate([part.ids for part in held]),
-            np.concatenate([part.starts + end for part, end in zip(held, ends[:-1], strict=True)]),
-            np.concatenate([part.counts for part in held]),
+            np.concatenate([part.ids for part in compact]),
+            np.concatenate([part.starts + end for part, end in zip(compact, ends[:-1], strict=True)]),
+            np.concatenate([part.counts for part in compact]),
         )

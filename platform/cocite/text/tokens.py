@@ -1,4 +1,4 @@
-"""Words for lexical matching: lower case, two letters or more, stop words left out."""
+"""Words for lexical matching: lower case, two letters or more, without stop words."""
 
 from __future__ import annotations
 
@@ -42,11 +42,21 @@ def _stemmer(language: str) -> Callable[[str], str]:
 
 
 class WordTokenizer:
-    """Splits texts into words; holds no vocabulary, so one object serves any number of threads.
+    """Splits texts into words. It has no vocabulary of its own, so any number of threads may share it.
 
     Args:
         stopwords: a name in :data:`STOP_WORDS`.
         stemmer: a Snowball language, such as ``english`` (needs PyStemmer); None leaves words as they are.
+
+    Raises:
+        InputError: stop words or stemmer are unknown, or PyStemmer is not installed.
+
+    Example:
+        >>> tokenizer, vocabulary = WordTokenizer(), {}
+        >>> tokenizer.words("The parser of a tree")
+        ['parser', 'tree']
+        >>> tokenizer.learn(["parser of trees", "trees"], vocabulary)[0].tolist(), vocabulary
+        ([0, 1, 1], {'parser': 0, 'trees': 1})
     """
 
     def __init__(self, stopwords: str = "english", stemmer: str | None = None) -> None:
@@ -65,7 +75,7 @@ class WordTokenizer:
     def learn(
         self, texts: Iterable[str], vocabulary: dict[str, int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Word numbers of many texts; unknown words are added to ``vocabulary``, numbered in order of appearance.
+        """The word numbers of many texts; unknown words are added to ``vocabulary`` in order of appearance.
 
         Returns:
             ``(numbers, indptr)``: the words of text ``i`` are ``numbers[indptr[i] : indptr[i + 1]]``.
@@ -79,7 +89,7 @@ class WordTokenizer:
     def lookup(
         self, texts: Sequence[str], vocabulary: dict[str, int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """As :meth:`learn`, but unknown words are skipped and the vocabulary stays as it is."""
+        """As :meth:`learn`, but unknown words are skipped and not added to the vocabulary."""
         numbers, ends = array("i"), array("q", [0])
         for text in texts:
             numbers.extend([vocabulary[word] for word in self.words(text) if word in vocabulary])

@@ -1,7 +1,7 @@
 """Words and names as numbers: a fixed list of types, each with the number of papers it occurs in.
 
-Everything here runs on whole Arrow columns: a corpus is cut into words, counted and numbered without a Python loop
-over papers or words.
+All functions take whole Arrow columns: a corpus is split into words, counted and numbered without a Python loop over
+papers or words.
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ from cocite.errors import IntegrityError, NotFoundError
 from cocite.manifests import read_error
 
 NOT_A_WORD = r"[^\p{L}\p{N}\p{M}]+"
-"""What separates words (RE2): everything but letters, digits and marks of any script."""
+"""Separators of words (RE2): all but letters, digits and marks of any script."""
 ACCENTS = r"[\x{0300}-\x{036F}]+"
-"""Accents of Latin, Greek and Cyrillic letters, once decomposed (RE2)."""
+"""Accents of decomposed Latin, Greek and Cyrillic letters (RE2)."""
 MARKS = r"TARGETCIT|OTHERCIT|\[CIT\]|\[\[CIT:[0-9]+\]\]"
-"""Citation marks of contexts and bodies (RE2): they are no words."""
+"""Citation marks of contexts and bodies (RE2), which are not words."""
 SMALL = 4096
-"""Up to so many tokens a dictionary of Python beats the hash table that Arrow builds for each call."""
+"""Number of tokens up to which a Python dictionary is faster than the hash table that Arrow builds for each call."""
 
 
 def words(texts: pa.Array) -> pa.ListArray:
-    """The lower-case words of each text, in order (an edge may add one empty word, which no vocabulary holds).
+    """The lower-case words of each text, in order; a separator at either end adds an empty word.
 
-    Compatibility forms are folded and accents dropped, so that the ligatures and lost accents of PDF text spell the
-    same word. (Arrow's normalisation decomposes whatever form it is asked for.)
+    Compatibility forms are folded and accents dropped, so that a word has one spelling despite the ligatures and lost
+    accents of PDF text.
+
+    Example:
+        >>> words(pa.array(["Naïve parsing TARGETCIT", None])).to_pylist()
+        [['naive', 'parsing', ''], ['']]
     """
     texts = pc.replace_substring_regex(texts.fill_null(""), pattern=MARKS, replacement=" ")
     texts = pc.utf8_lower(pc.utf8_normalize(texts, form="NFKD"))
@@ -43,7 +47,12 @@ def words(texts: pa.Array) -> pa.ListArray:
 
 
 def names(lists: pa.ListArray) -> pa.ListArray:
-    """Names of people, venues or keyphrases: whole, with case and runs of white space folded."""
+    """Names of people, venues or keyphrases: whole, with case and runs of white space folded.
+
+    Example:
+        >>> names(pa.array([["Ada  Lovelace"], []])).to_pylist()
+        [['ada lovelace'], []]
+    """
     flat = lists.flatten()
     folded = pc.utf8_trim_whitespace(
         pc.replace_substring_regex(pc.utf8_lower(flat.fill_null("")), pattern=r"\s+", replacement=" ")
@@ -69,7 +78,15 @@ def _entries(lists: pa.ListArray, limit: int | None) -> tuple[NDArray[np.int64],
 
 
 class DocumentCounts:
-    """Counts, over batches of documents, in how many each type occurs."""
+    """Counts over batches of documents in how many of them each type occurs.
+
+    Example:
+        >>> counts = DocumentCounts()
+        >>> counts.add(words(pa.array(["a tree a day", "a graph"])))
+        >>> vocabulary = counts.vocabulary(size=2)
+        >>> vocabulary.types, vocabulary.counts.tolist()
+        (('a', 'day'), [2, 1])
+    """
 
     def __init__(self) -> None:
         self._parts: list[pa.Table] = []
@@ -95,11 +112,16 @@ class DocumentCounts:
 
 
 class Vocabulary:
-    """A list of types (words or names), each numbered by its place.
+    """A list of types (words or names), whose positions are their numbers.
 
     Args:
         types: the distinct types.
         counts: (V,) in how many documents each occurred when the vocabulary was made.
+
+    Example:
+        >>> vocabulary = Vocabulary(["tree", "graph"], np.array([9, 4]))
+        >>> vocabulary.numbers(pa.array(["graph", "table"])).tolist()
+        [1, -1]
     """
 
     def __init__(self, types: Sequence[str], counts: NDArray[np.int64]) -> None:
@@ -122,28 +144,33 @@ class Vocabulary:
         if len(types) <= SMALL:
             get = self._index.get
             return np.array([get(type_, -1) for type_ in types.to_pylist()], np.int32)
-        found = pc.index_in(types, value_set=self._array)
-        return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+        numbers = pc.index_in(types, value_set=self._array)
+        return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
 
     def encode(self, lists: pa.ListArray, limit: int | None = None) -> CSR:
         """For each list, the set of its known types among the first ``limit`` entries, ascending."""
         owner, flat = _entries(lists, limit)
-        found = self.numbers(flat)
-        known = found >= 0
-        return CSR.build(owner[known], found[known], len(lists))
+        numbers = self.numbers(flat)
+        known = numbers >= 0
+        return CSR.build(owner[known], numbers[known], len(lists))
 
     def inverse_document_frequency(self, documents: int) -> NDArray[np.float32]:
-        """(V,) log((documents + 1) / (count + 1)) + 1: what a type tells when nothing was learned yet."""
+        """(V,) log((documents + 1) / (count + 1)) + 1: the weight of a type before training."""
         return (np.log((documents + 1) / (self.counts + 1)) + 1).astype(np.float32)
 
     def save(self, path: Path) -> None:
-        """Write one line a type: the type, a tab, its count."""
+        """Write a line for each type: the type, a tab, its count."""
         lines = (f"{type_}\t{count}\n" for type_, count in zip(self.types, self.counts, strict=True))
         write_atomic(path, "".join(lines))
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
-        """Read what :meth:`save` wrote; a line of another form is an error that names it."""
+        """Load the vocabulary that :meth:`save` wrote.
+
+        Raises:
+            NotFoundError: there is no such file.
+            IntegrityError: a line has another form; the error names it.
+        """
         try:
             lines = path.read_text(encoding="utf-8").split("\n")[:-1]
         except FileNotFoundError as error:
@@ -161,7 +188,13 @@ class Vocabulary:
 
 
 def concatenate(parts: Iterable[CSR]) -> CSR:
-    """Rows of several tables one below the other."""
+    """The rows of all tables, table after table.
+
+    Example:
+        >>> one = CSR(np.array([0, 2]), np.array([4, 5], np.int32))
+        >>> concatenate([one, one]).indptr.tolist()
+        [0, 2, 4]
+    """
     parts = list(parts)
     if not parts:
         return CSR(np.zeros(1, np.int64), np.zeros(0, np.int32))

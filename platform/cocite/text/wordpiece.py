@@ -1,4 +1,4 @@
-"""A WordPiece vocabulary of one's own texts, in the form that BERT's is in."""
+"""Trains a WordPiece vocabulary, in the form of BERT's."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ from transformers import BertTokenizerFast
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LEAST = 2
-"""Times that two pieces must stand together to become one."""
+"""Times that two pieces must be adjacent to be merged."""
 LETTERS = 1000
-"""Characters at most; a word with another one is unknown."""
+"""Most characters; a word with another one is unknown."""
 
 
 def train_wordpiece(texts: Callable[[], Iterable[str]], size: int, *, lowercase: bool = True) -> Any:
-    """A Hugging Face tokenizer with a vocabulary of some texts' most useful pieces; the same texts give the same one.
+    """Train a Hugging Face tokenizer on some texts; the same texts give the same tokenizer.
 
-    Texts are cut at spaces and punctuation, and (``lowercase``) lower-cased with accents dropped, as BERT's uncased
+    Texts are split at spaces and punctuation, and with ``lowercase`` lower-cased without accents, as BERT's uncased
     models do; a pair reads ``[CLS] A [SEP] B [SEP]``.
 
     Args:
-        texts: gives the texts; called twice.
-        size: pieces at most, the special ones included; not fewer than all characters need.
+        texts: returns the texts; it is called twice.
+        size: most pieces, with the special ones; not fewer than all characters need.
         lowercase: whether case is dropped.
+
+    Example:
+        >>> tokenizer = train_wordpiece(lambda: ["parsing", "parsers", "parsing"], size=40)
+        >>> tokenizer.tokenize("Parsing parses")
+        ['parsing', 'pars', '##e', '##s']
     """
     normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     counts = Counter[str]()
@@ -35,8 +40,8 @@ def train_wordpiece(texts: Callable[[], Iterable[str]], size: int, *, lowercase:
         counts.update(normalizer.normalize_str(text))
     counts = Counter({letter: count for letter, count in counts.items() if not letter.isspace()})
     letters = sorted(sorted(counts, key=lambda letter: (-counts[letter], letter))[:LETTERS])
-    # The trainer numbers characters within words as it meets them, in an order that differs each time, and settles
-    # ties between pieces by number. Told of them beforehand, it has nothing left to choose.
+    # The trainer numbers the characters within words in the order of a hash table, which differs in each run, and
+    # breaks ties between pieces by number. Given these characters beforehand, it numbers them in a fixed order.
     inner = [f"##{letter}" for letter in letters]
     draft = Tokenizer(WordPiece(unk_token="[UNK]"))
     draft.normalizer, draft.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
@@ -49,7 +54,7 @@ def train_wordpiece(texts: Callable[[], Iterable[str]], size: int, *, lowercase:
         show_progress=False,
     )
     draft.train_from_iterator(texts(), trainer)
-    # A draft, for it holds the inner characters as special tokens too, to be found anywhere in a text.
+    # The draft has these characters as special tokens, which match anywhere in a text; the tokenizer must not.
     tokenizer = Tokenizer(WordPiece(draft.get_vocab(), unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
     marks = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]

@@ -30,7 +30,12 @@ PARTS = ("train", "dev")
 
 
 class CandidateSettings(Settings):
-    """Whose candidates a reranker is trained on."""
+    """Whose candidates a reranker is trained on.
+
+    Example:
+        >>> CandidateSettings(task="global", depth=50).dev_queries
+        300
+    """
 
     task: Literal["local", "global"] = "local"
     """``local``: queries are contexts. ``global``: queries are papers, by title and abstract."""
@@ -64,6 +69,15 @@ class CandidateSet:
         positions: (Q,) int64 where each query stands: in ``corpus.contexts``, or its row.
         rows: (Q, k) int32 candidates, best first, padded with ``NO_ROW``; never the query's own paper.
         cited: for each query, the rows it cites, found or not; not empty.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> papers = np.array([300, 301])
+        >>> found = CandidateSet("global", papers, np.array([[4, 9], [7, NO_ROW]], np.int32),
+        ...     cited_rows(corpus, "global", papers))
+        >>> found.relevant.shape, found.queries(corpus)[0].title == corpus.paper(300).title
+        ((2, 2), True)
     """
 
     task: str

@@ -20,6 +20,13 @@ class Gaps:
         positions: (E,) where they are in the corpus, ascending.
         citing: (E,) the papers that they are of.
         cited: for each, the papers it cites.
+
+    Example:
+        >>> citing, cited = np.array([3, 3, 3, 7, 7], np.int32), CSR.build(range(5), [1, 2, 1, 1, 2], 5)
+        >>> gaps = Gaps(np.arange(5), citing, cited)
+        >>> bundles = gaps.bundles(2, seed=0, epoch=0)  # up to two contexts of one paper
+        >>> bundles.degrees.tolist()
+        [2, 1, 2]
     """
 
     positions: NDArray[np.int64]

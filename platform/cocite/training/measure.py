@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Ranking
+from cocite.ranking_metrics import f1, precision_at, recall_at, reciprocal_rank
 
 
 def ranking_metrics(
@@ -22,16 +23,22 @@ def ranking_metrics(
         ranking: (Q, depth).
         queries: (Q,) paper rows, each with at least one relevant paper.
         relevant: for each paper of the corpus, the relevant ones.
+
+    Example:
+        >>> ranking = Ranking(np.array([[5, 1, 8]], np.int32), np.array([[0.9, 0.5, 0.1]], np.float32))
+        >>> relevant = CSR.build([0, 0], [1, 9], 1)
+        >>> metrics = ranking_metrics(ranking, np.array([0], np.int32), relevant, k=2)
+        >>> metrics["P@2"], metrics["R@2"], metrics["MRR"]
+        (0.5, 0.5, 0.5)
     """
     hits = relevant.contains(queries[:, None], ranking.rows) & (ranking.rows != NO_ROW)
-    count = np.maximum(relevant.degrees[queries], 1)
-    precision = float((hits[:, :k].sum(1) / k).mean())
-    recall = float((hits[:, :k].sum(1) / count).mean())
-    first = np.where(hits.any(1), 1 / (hits.argmax(1) + 1), 0.0)
+    counts = relevant.degrees[queries]
+    precision = float(precision_at(hits, k).mean())
+    recall = float(recall_at(hits, counts, k).mean())
     return {
         f"P@{k}": precision,
         f"R@{k}": recall,
-        f"F1@{k}": 2 * precision * recall / (precision + recall) if precision + recall else 0.0,
-        "MRR": float(first.mean()),
-        "recall": float((hits.sum(1) / count).mean()),
+        f"F1@{k}": float(f1(precision, recall)),
+        "MRR": float(reciprocal_rank(hits).mean()),
+        "recall": float(recall_at(hits, counts, ranking.depth).mean()),
     }

@@ -22,7 +22,13 @@ OVERLAP = 0.05
 
 
 class PeriodSettings(Settings):
-    """Which papers' links are trained on, and which tune."""
+    """Which papers' links are trained on, and which tune.
+
+    Example:
+        >>> PeriodSettings.parse({"train_until": 2012, "dev_until": 2010})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: dev_until is 2010, no later than train_until, 2012
+    """
 
     train_until: Year | None = None
     """Links of papers to this year are trained on. Unset: the corpus' own split, else the first 80 % by year."""
@@ -40,7 +46,14 @@ class PeriodSettings(Settings):
 
 @dataclass(frozen=True)
 class Periods:
-    """The history that is trained on, and the (D,) rows of the dev queries."""
+    """The history that is trained on, and the (D,) rows of the dev queries.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> periods = Periods.of(starter_corpus(), PeriodSettings(dev_queries=10))
+        >>> len(periods.dev), bool(periods.history.citing[periods.dev].any())
+        (10, False)
+    """
 
     history: History
     dev: NDArray[np.int32]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW
+from cocite.ranking_metrics import f1, precision_at, recall_at, reciprocal_rank
 
 METRICS = ("F1@20", "MRR", "R@10")
 DRAWS = 1000
@@ -32,17 +33,13 @@ def query_values(hits: NDArray[np.bool_], counts: NDArray[np.integer[Any]]) -> V
         hits: (Q, k) whether each candidate is relevant, best first.
         counts: (Q,) how many papers are relevant to each query, found or not.
     """
-    total = np.maximum(counts, 1)
-    first = np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0)
-    return np.stack(
-        [
-            hits[:, :20].sum(axis=1) / 20,
-            hits[:, :20].sum(axis=1) / total,
-            first,
-            hits[:, :10].sum(axis=1) / total,
-        ],
-        axis=1,
-    ).astype(np.float64)
+    values = (
+        precision_at(hits, 20),
+        recall_at(hits, counts, 20),
+        reciprocal_rank(hits),
+        recall_at(hits, counts, 10),
+    )
+    return np.stack(values, axis=1)
 
 
 def score_values(
@@ -60,10 +57,7 @@ def metric_means(values: Values) -> dict[str, float]:
 
 def _metrics(means: Values) -> Values:
     """(..., 3) the metrics from the means (..., 4) of the queries' values."""
-    precision, recall = means[..., 0], means[..., 1]
-    total = precision + recall
-    f1 = np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1), 0)
-    return np.stack([f1, means[..., 2], means[..., 3]], axis=-1)
+    return np.stack([f1(means[..., 0], means[..., 1]), means[..., 2], means[..., 3]], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -79,6 +73,13 @@ class StageComparison:
         values: metric -> (of the stage, of the one before).
         intervals: metric -> 95 % interval of the stage's value.
         differences: metric -> 95 % interval of the difference; ``mean`` is that of the mean of the three metrics.
+
+    Example:
+        >>> hits = np.array([[True, False], [False, True]])
+        >>> new, old = query_values(hits, np.array([1, 1])), query_values(hits[:, ::-1], np.array([1, 1]))
+        >>> comparison = compare_stages("nnrank", "nnselect", "global", new[:1], old[:1], np.array([0]))
+        >>> comparison.below, comparison.values["MRR"]
+        (False, (1.0, 0.5))
     """
 
     stage: str

@@ -13,7 +13,7 @@ from cocite.artifacts import load_array
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
-from cocite.retrieval.index.versions import Pin, Versions
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
 from cocite.verification import open_verified_once
 
 
@@ -23,7 +23,7 @@ class Papers:
     Args:
         corpus: the snapshot's store.
         alive: (N,) whether a paper may be recommended.
-        pin: keeps the snapshot from being deleted.
+        lock: keeps the snapshot from being deleted.
 
     Example:
         >>> import tempfile
@@ -37,18 +37,18 @@ class Papers:
         423 (1960, 2023) [291  -1] [112]
     """
 
-    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], pin: Pin | None = None) -> None:
+    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], lock: VersionLock | None = None) -> None:
         self.corpus = corpus
         self.alive = alive
-        self._pin = pin
+        self._lock = lock
 
     @classmethod
     def open(cls, index: Path, version: str) -> Papers:
         """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
-        name, pin = Versions(index).pin(version)
-        folder = Versions(index).folder(name)
+        name, lock = VersionedFolder(index).lock(version)
+        folder = VersionedFolder(index).folder(name)
         open_verified_once(folder, kind="index")
-        return cls(Corpus.open(folder / "corpus", verified=True), load_array(folder / "alive.npy"), pin)
+        return cls(Corpus.open(folder / "corpus", verified=True), load_array(folder / "alive.npy"), lock)
 
     def __len__(self) -> int:
         return int(self.alive.sum())

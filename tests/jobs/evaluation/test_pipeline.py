@@ -14,7 +14,7 @@ from helpers.synthetic import SyntheticCorpora
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation.metrics import Metric
-from cocite.evaluation.trec import Vocabulary, read_run
+from cocite.evaluation.trec import DocumentNumbers, read_run
 from cocite.pipeline.components import load_encoders
 from cocite.protocols import NO_ROW
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -148,7 +148,7 @@ def test_candidates_are_all_papers_unless_older_ones_are_asked_for(corpus: Corpu
         report = evaluate_pipeline(
             corpus, None, task="global", split="dev", stages=["bm25"], k=400, to=to, **options
         )
-        ids = Vocabulary(corpus.ids(range(len(corpus))))
+        ids = DocumentNumbers(corpus.ids(range(len(corpus))))
         [(names, ranking)] = read_run(to / "bm25.trec", ids.rows)
         own = corpus.years[corpus.find(names)]
         later = (ranking.rows != NO_ROW) & (corpus.years[ranking.rows] > own[:, None])

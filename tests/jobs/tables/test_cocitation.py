@@ -13,7 +13,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
 from cocite.systems.baselines.cached_vectors import KIND
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe
 from cocite_jobs.tables.cocitation import cocitation_tables, known_history
 from cocite_jobs.training.train import train
 

@@ -14,10 +14,10 @@ from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
-from cocite.text.pairs import PairSettings
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.tables.reranking import TABLES, reranking_tables
 from cocite_jobs.training.train import train
 
@@ -31,7 +31,7 @@ def corpus(synthetic: SyntheticCorpora) -> Corpus:
 def encoders(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with NNSelect alone."""
     folder = tmp_path_factory.mktemp("m") / "model"
-    recipe = {"model": {"dimension": 8}, "loop": {"epochs": 1}}
+    recipe = {"model": {"dimension": 8}, "training": {"epochs": 1}}
     train(NNSelectRecipe.parse(recipe), corpus, folder)
     return folder
 

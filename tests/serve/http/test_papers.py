@@ -9,7 +9,7 @@ from helpers.api_backend import InProcess, client
 from cocite.corpus.starter import build_starter
 from cocite.errors import NotFoundError
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.retrieval.index.versions import Versions
+from cocite.retrieval.index.versions import VersionedFolder
 from cocite_serve.http.papers import Papers
 
 
@@ -51,6 +51,6 @@ def test_an_open_snapshot_is_not_deleted(tmp_path: Path) -> None:
     papers = Papers.open(index, "000001")
     for id_ in corpus.ids(range(3)):
         IndexSnapshot.remove(index, [id_])
-    assert Versions(index).names() == ["000001", "000003", "000004"]
+    assert VersionedFolder(index).names() == ["000001", "000003", "000004"]
     assert len(papers) == len(corpus)
     assert len(Papers.open(index, "000004")) == len(corpus) - 3

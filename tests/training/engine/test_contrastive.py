@@ -14,7 +14,7 @@ from cocite.training.engine.backends import make_backend
 from cocite.training.engine.batches import EpochPlan
 from cocite.training.engine.contrastive import contrastive_step
 from cocite.training.engine.loop import train
-from cocite.training.engine.task import ContrastiveTask
+from cocite.training.engine.task import ContrastiveTask, PenalizedVectors
 from cocite.training.engine.world import World
 
 # A batch of 12 in passes of at most 25 tokens; a second step of 5, so that some ranks have stand-ins.
@@ -141,3 +141,28 @@ def test_two_processes_find_the_same_gradients_and_losses() -> None:
         assert_near(whole, two, rtol)
     for curve in curves:
         np.testing.assert_allclose(curve, straight if curve else None, rtol=1e-5)
+
+
+class PenalizedTask(PairTask):
+    """Each piece's loss has a part that does not go through its vectors: the same for all pieces."""
+
+    def embed(self, model: nn.Module, batch: dict[str, Tensor]) -> PenalizedVectors:
+        return PenalizedVectors(super().embed(model, batch), 0.1 * model.words.weight.square().sum())
+
+
+def penalized(tokens: int) -> tuple[float, Tensor]:
+    chosen = settings(**(SETTINGS | {"tokens": tokens}))
+    task = PenalizedTask(chosen, dropout=0.0, double=True)
+    backend = make_backend(task.model, chosen, World())
+    shares = EpochPlan(task.lengths(0), chosen, 0).pieces(0, 1)
+    batches = [task.collate(piece.examples, 0) for piece in shares[0]]
+    loss = contrastive_step(task, backend, World(), batches, shares, 0, lambda n: torch.manual_seed(n))
+    return float(loss), task.model.words.weight.grad
+
+
+def test_a_penalty_counts_once_however_the_step_is_cut() -> None:
+    whole, pieces = penalized(10_000), penalized(12)
+    assert pieces[0] == pytest.approx(whole[0], rel=1e-10)
+    torch.testing.assert_close(pieces[1], whole[1], rtol=1e-8, atol=1e-10)
+    plain = gradients(World(), 10_000, 0.0, True)
+    assert whole[0] != pytest.approx(plain[0])

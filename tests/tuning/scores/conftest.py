@@ -11,10 +11,10 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.pipeline.fusion_training import FusionRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.systems.sentence_encoder.encoder import SentenceRecipe, save_sentence_encoder
-from cocite.text.pairs import PairSettings
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
+from cocite.text.pair_tokenizer import PairSettings
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
 
@@ -37,8 +37,8 @@ def model(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = {word for title in corpus.papers.table["title"].to_pylist() for word in title.lower().split()}
     bert = tiny_bert(root / "bert", words)
     save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
-    train(load_recipe("nnselect", ["loop.epochs=1"]), corpus, folder)
-    train(load_recipe("nnrank", ["loop.epochs=1", "keep=always"]), corpus, folder)
+    train(load_recipe("nnselect", ["training.epochs=1"]), corpus, folder)
+    train(load_recipe("nnrank", ["training.epochs=1", "keep=always"]), corpus, folder)
     trees = {"trees": 10, "leaves": 7, "threads": 1}
     small = {
         "queries": 60,

@@ -16,16 +16,18 @@ from cocite.errors import ConfigError, InputError, NotFoundError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.hits import UNRANKED, Hits
 from cocite.evaluation.metrics import means
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
+from cocite.retrieval.dense_search import keep_positive
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.index import found, paper_texts
+from cocite.retrieval.index.documents import paper_texts
 from cocite.retrieval.query_forms import QueryForm, query_texts
-from cocite.systems.learned_fusion.reranker import FusionSettings, labels
-from cocite.systems.learned_fusion.reranker import train as grow
+from cocite.systems.learned_fusion.examples import relevance_labels
+from cocite.systems.learned_fusion.recipe import FusionSettings
+from cocite.systems.learned_fusion.task import train_trees
 from cocite_tuning.studies.blend import BlendStudy
 from cocite_tuning.studies.bm25 import Bm25Study
 from cocite_tuning.studies.depths import DepthsStudy
@@ -110,7 +112,9 @@ def test_bm25_is_what_a_new_index_scores(bm25: Bm25Study, params: dict[str, Any]
     fresh = Bm25Index.build(
         paper_texts(dev.index.corpus, field), k1=params.get("k1", 1.2), b=params.get("b", 0.75)
     )
-    scores = found(dev.index.forbid(fresh.scores(query_texts(dev.task.queries, form)), dev.task.queries))
+    scores = keep_positive(
+        dev.index.forbid(fresh.scores(query_texts(dev.task.queries, form)), dev.task.queries)
+    )
     for ours, theirs in zip(
         (bm25.hits(params), bm25.hits(params, held_out=True)),
         halves(bm25, Ranking.best(scores, 300), dev),
@@ -175,7 +179,7 @@ def test_neighbours_are_what_citeomatic_ranks(
     neighbours: NeighboursStudy, model: Path, expansion: bool, ranked: bool
 ) -> None:
     dev = dev_of(neighbours)
-    nnrank = members.load_nnrank(model, dev.index) if ranked else None
+    nnrank = components.load_nnrank(model, dev.index) if ranked else None
     encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
     ranker = CiteomaticRanker(dev.index, encoder, nnrank, neighbours=5, expansion=expansion)
     theirs, _ = halves(neighbours, ranker.rank(dev.task.queries, 300), dev)
@@ -203,8 +207,8 @@ def test_trees_are_those_of_the_learned_fusion(store: Path, shared: Path) -> Non
     part = dev.task.take(learned)
     known = {name: values[learned] for name, values in signals.items()}
     ranking = Ranking(candidates.ranking.rows[learned], known["first-stage"])
-    relevant = labels(ranking, part.relevant.indptr, part.relevant.indices)
-    fusion = grow(known, relevant, FusionSettings.parse({"threads": 1, **params}))
+    relevant = relevance_labels(ranking, part.relevant.indptr, part.relevant.indices)
+    fusion = train_trees(known, relevant, FusionSettings.parse({"threads": 1, **params}))
     scores = fusion.scores({name: values[measured] for name, values in signals.items()})
     order = Ranking(candidates.ranking.rows[measured], scores).rescored(scores)
     expected = means(Hits.of(order, dev.task.take(measured).relevant), study.metrics)

@@ -261,10 +261,10 @@ def test_trees_and_trainings_are_told_as_recipes(store: Path, model: Path, tmp_p
     assert (recipe.trees.trees, recipe.trees.l2, recipe.trees.leaves) == (400, 1e-05, 7)
     assert (recipe.reserve, recipe.local_depth, recipe.queries) == (0.6, 40, 60)
     assert line["to"] == str(model)
-    settings = {"recipe": "nnselect", "set": {"loop.epochs": 3}}
+    settings = {"recipe": "nnselect", "set": {"training.epochs": 3}}
     training = TrainingStudySettings.parse(settings).open(store, tmp_path / "none")
-    [line], _ = told_by(training, {"loop.learning_rate": 1e-05}, store, tmp_path)
-    assert line["recipe"] == training.recipe({"loop.learning_rate": 1e-05})
+    [line], _ = told_by(training, {"training.optimizer.learning_rate": 1e-05}, store, tmp_path)
+    assert line["recipe"] == training.recipe({"training.optimizer.learning_rate": 1e-05})
     settings = {"recipe": "hatten", "set": {"training.steps": 7}}
     neural = TrainingStudySettings.parse(settings).open(store, tmp_path / "none")
     shutil.copytree(model / "nnselect", tmp_path / "best" / "nnselect")

@@ -96,7 +96,7 @@ def _judged(settings: ChampionSettings, model: Path, corpus: Corpus) -> NDArray[
     """(Q,) the metric of each dev query."""
     metric = Metric.parse(settings.metric)
     task = tasks.build(corpus, settings.task, SPLIT, sample=settings.sample)
-    (system,) = systems.chosen(model, [settings.system], where="champion.system")
+    (system,) = systems.select(model, [settings.system], where="champion.system")
     encoders = systems.encoders_for(model, [system])
     index = Index.build(corpus, tasks.history_before(corpus, SPLIT), encoders=encoders)
     rank = systems.open_system(system, model, index)

@@ -22,7 +22,7 @@ from cocite.destinations import check_folder_destination
 from cocite.errors import CociteError, ConfigError, InputError
 from cocite.evaluation.significance import Comparison
 from cocite.manifests import MANIFEST
-from cocite.pipeline.components import MEMBERS
+from cocite.pipeline.components import COMPONENTS
 from cocite.write_errors import writing_to
 from cocite_jobs.storage.cache import fetch_local
 from cocite_mlflow.connection import TrackingSettings
@@ -342,7 +342,7 @@ def _model_of(best: Trial, ledger: Ledger) -> Path | None:
     """The best trial's model folder, without what is not part of a model; None: it trained none."""
     source, target = ledger.trial_folder(best.number), ledger.folder / BEST
     shutil.rmtree(target, ignore_errors=True)  # another trial's, of the same sweep with fewer trials
-    parts = [source / name for name in MEMBERS if (source / name / MANIFEST).is_file()]
+    parts = [source / name for name in COMPONENTS if (source / name / MANIFEST).is_file()]
     if not parts:
         return None
     target.mkdir()

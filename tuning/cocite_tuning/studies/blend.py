@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cocite.evaluation.hits import Hits
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import CELLS
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import (
@@ -25,7 +25,7 @@ from cocite.pipeline.weights import (
     GLOBAL_WEIGHTS,
     LOCAL_WEIGHTS,
     Blend,
-    Weighing,
+    KindWeights,
     weights_for,
 )
 from cocite.protocols import Query, Ranking
@@ -66,12 +66,12 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
     @cached_property
     def _present(self) -> Blend | None:
         """The blend that the model folder has."""
-        return members.load_blend(self.settings.model, self._encoders) if "blend" in self.members else None
+        return components.load_blend(self.settings.model, self._encoders) if "blend" in self.members else None
 
     @property
     def _encoders(self) -> list[str]:
         """The encoders among the members that are used."""
-        return [name for name in self.members if name in members.ENCODERS]
+        return [name for name in self.members if name in components.ENCODERS]
 
     @property
     def _limit(self) -> int | None:
@@ -129,7 +129,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
 
     def leave(self, params: Mapping[str, Any], best: Path) -> None:
         """The artifact ``blend``; the weights for the other kind of query are those of the model folder's blend."""
-        found = Weighing(encoders=tuple(self._encoders), weights=self._weights(self.checked(params)))
+        found = KindWeights(encoders=tuple(self._encoders), weights=self._weights(self.checked(params)))
         kinds = {**(self._present.kinds if self._present else {}), self.settings.task: found}
         meta = {"corpus": self._meta["corpus"], "study": self.settings.model_dump(mode="json")}
         Blend.parse(kinds).save(best / "blend", meta)
@@ -143,7 +143,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
         copy = command("cp", "-r", place.best / "blend", f"{model}/")
         again = retraining(model, self.members, place.corpus, self.settings.index)
         serve = command("cocite", "serve", "--index", self._index, "--model", model)
-        notes, apart = self._stands_for, [n for n in self.settings.without if n in members.ENCODERS]
+        notes, apart = self._stands_for, [n for n in self.settings.without if n in components.ENCODERS]
         if apart:
             notes.append(
                 f"The weights were found without {', '.join(apart)}: beside what they were found without they are "
@@ -166,5 +166,5 @@ def signals_of(encoders: Sequence[str], task: str) -> tuple[str, ...]:
     return tuple(
         name
         for name in weighed
-        if name.partition(":")[0] not in members.ENCODERS or name.partition(":")[0] in encoders
+        if name.partition(":")[0] not in components.ENCODERS or name.partition(":")[0] in encoders
     )

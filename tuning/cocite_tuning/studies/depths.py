@@ -27,11 +27,11 @@ from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric
 from cocite.manifests import read_json
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
-from cocite.pipeline.top_candidates import Narrowed, weighted
+from cocite.pipeline.top_candidates import TopCandidates, combine_standardised
 from cocite.protocols import NO_ROW, Ranking
 from cocite_tuning.run.trials import LATENCY
 from cocite_tuning.studies.latency import Call, milliseconds
@@ -81,14 +81,14 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         for start in range(0, len(dev.task), BLOCK):
             queries = dev.task.queries[start : start + BLOCK]
             candidates = first.retrieve(queries, deepest)
-            scores, _ = second.fused(queries, candidates)
+            scores, _ = second.score_all(queries, candidates)
             rows.append(candidates.top.rows)
             before.append(next(reversed(scores.values())))
             if self._crosses:
                 assert second.cross_encoder is not None
                 asked = self._read(rows[-1], before[-1])
                 read = second.cross_encoder.score(queries, asked.ranking)
-                cross.append(asked.spread(np.where(asked.ranking.rows == NO_ROW, np.nan, read)))
+                cross.append(asked.scatter(np.where(asked.ranking.rows == NO_ROW, np.nan, read)))
         arrays: dict[str, NDArray[Any]] = {"rows": np.concatenate(rows), "before": np.concatenate(before)}
         if cross:
             arrays["cross"] = np.concatenate(cross)
@@ -103,12 +103,12 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             return SecondStage(dev.index)
         second = SecondStage(
             dev.index,
-            nnrank=members.load_nnrank(model, dev.index) if "nnrank" in self.members else None,
-            nnrank_orders=members.ordered_kinds(model, "nnrank"),
-            fusions=members.load_fusions(model, dev.index, "fusion") if "fusion" in self.members else None,
-            cross_encoder=members.load_cross_encoder(model, dev.index) if self._crosses else None,
+            nnrank=components.load_nnrank(model, dev.index) if "nnrank" in self.members else None,
+            nnrank_orders=components.ordered_kinds(model, "nnrank"),
+            fusions=components.load_fusions(model, dev.index, "fusion") if "fusion" in self.members else None,
+            cross_encoder=components.load_cross_encoder(model, dev.index) if self._crosses else None,
         )
-        if self._crosses and not second.crosses(self.settings.task):
+        if self._crosses and not second.uses_cross_encoder(self.settings.task):
             raise InputError(
                 f"this cross-encoder was not made for {self.settings.task} queries",
                 where=str(model / "cross-encoder"),
@@ -116,17 +116,17 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             )
         return second
 
-    def _read(self, rows: NDArray[np.int32], before: NDArray[np.float32]) -> Narrowed:
+    def _read(self, rows: NDArray[np.int32], before: NDArray[np.float32]) -> TopCandidates:
         """The candidates that the cross-encoder reads under some choice: the best of the first K, for every K."""
         read = np.zeros(rows.shape, bool)
         for depth in self.settings.depths:
-            best = Narrowed.best(rows[:, :depth], before[:, :depth], self.settings.reranks[-1])
-            np.put_along_axis(read, best.places, True, 1)
+            best = TopCandidates.select(rows[:, :depth], before[:, :depth], self.settings.reranks[-1])
+            np.put_along_axis(read, best.columns, True, 1)
         read &= rows != NO_ROW
         places = np.argsort(~read, axis=1, kind="stable")[:, : int(read.sum(axis=1).max(initial=0))]
         chosen = np.where(np.take_along_axis(read, places, 1), np.take_along_axis(rows, places, 1), NO_ROW)
         ranking = Ranking(chosen.astype(np.int32), np.zeros(chosen.shape, np.float32))
-        return Narrowed(places, ranking, rows.shape[1])
+        return TopCandidates(places, ranking, rows.shape[1])
 
     def _times(self, dev: DevQueries, first: FirstStage, second: SecondStage) -> dict[str, dict[str, float]]:
         """Milliseconds by stage and K."""
@@ -141,7 +141,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             return lambda one: first.retrieve(one, options[depth])
 
         def fuse(depth: int) -> Call:
-            return lambda one: second.fused(one, found[depth][one[0].id])
+            return lambda one: second.score_all(one, found[depth][one[0].id])
 
         times = {
             "first": milliseconds({str(depth): retrieve(depth) for depth in options}, queries),
@@ -189,12 +189,12 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         rows, before = (self._array(name)[queries, :depth] for name in ("rows", "before"))
         last = np.asarray(before)
         if rerank:
-            narrowed = Narrowed.best(rows, before, rerank)
-            read = narrowed.take({"cross": self._array("cross")[queries, :depth]})["cross"]
+            top = TopCandidates.select(rows, before, rerank)
+            read = top.gather({"cross": self._array("cross")[queries, :depth]})["cross"]
             weight = params.get("cross_weight", Options().cross_weight)
-            final = weighted(narrowed.ranking.scores, read, weight)
-            final = np.where(narrowed.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
-            last = narrowed.ahead(final, before)
+            final = combine_standardised(top.ranking.scores, read, weight)
+            final = np.where(top.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
+            last = top.merge(final, before)
         ranking = Ranking(np.asarray(rows), last).rescored(last)
         return Hits.of(ranking, consecutive(self.cited, queries))
 

@@ -22,7 +22,7 @@ from cocite.errors import InputError
 from cocite.evaluation.citeomatic import CiteomaticRanker
 from cocite.evaluation.hits import Hits
 from cocite.manifests import read_json
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.protocols import NO_ROW, Encoder, Reranker
 from cocite_tuning.run.trials import LATENCY
 from cocite_tuning.studies.latency import Call, milliseconds
@@ -61,7 +61,7 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
             raise InputError("holds no nnselect, whose neighbours are counted", where=str(model))
         dev = DevQueries(self.settings, self.corpus)
         encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
-        nnrank = members.load_nnrank(model, dev.index) if "nnrank" in self.members else None
+        nnrank = components.load_nnrank(model, dev.index) if "nnrank" in self.members else None
         widest = CiteomaticRanker(dev.index, encoder, neighbours=self.settings.neighbours[-1])
         parts = [
             self._block(dev, widest, nnrank, start, min(start + BLOCK, len(dev.task)))

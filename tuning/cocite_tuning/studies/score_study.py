@@ -22,15 +22,16 @@ from cocite.evaluation import tasks
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import Metric, means
 from cocite.evaluation.significance import Comparison, compare
-from cocite.evaluation.tasks import Task
+from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import holds, read_manifest
-from cocite.pipeline import components as members
+from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.fusion_training import FusionRecipe, reserved
 from cocite.protocols import Encoder
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.snapshot import IndexSnapshot, current_meta
+from cocite.systems.learned_fusion.examples import reserved_queries
+from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite.verification import open_verified_once
 from cocite_tuning.studies.settings import ScoreSettings
 from cocite_tuning.studies.study import Report
@@ -62,9 +63,9 @@ class DevQueries:
         task = tasks.build(self.corpus, settings.task, SPLIT)
         papers = np.array([query.paper for query in task.queries], np.int32)
         allowed = np.flatnonzero(_unseen(settings.model, papers) if unseen else np.ones(len(papers), bool))
-        chosen = tasks.drawn(allowed, settings.queries, settings.seed)
-        held = reserved(papers[chosen], settings.held_out, settings.seed + 1)
-        self.task: Task = task.take(np.concatenate([chosen[~held], chosen[held]]))
+        chosen = tasks.draw_sample(allowed, settings.queries, settings.seed)
+        held = reserved_queries(papers[chosen], settings.held_out, settings.seed + 1)
+        self.task: EvalTask = task.take(np.concatenate([chosen[~held], chosen[held]]))
         self.tuning = int((~held).sum())
         if not self.tuning:
             raise InputError(
@@ -74,8 +75,8 @@ class DevQueries:
     @cached_property
     def encoders(self) -> list[Encoder]:
         """The encoders of the model folder, but those left out."""
-        names = [name for name in members.ENCODERS if name not in self.settings.without]
-        return members.load_encoders(self.model, among=names)
+        names = [name for name in components.ENCODERS if name not in self.settings.without]
+        return components.load_encoders(self.model, among=names)
 
     @cached_property
     def index(self) -> Index:
@@ -92,7 +93,7 @@ class DevQueries:
 
 def _unseen(model: Path | None, papers: NDArray[np.int32]) -> NDArray[np.bool_]:
     """(Q,) whether the learned fusion of a model folder did not see a query's manuscript."""
-    if model is None or "fusion" not in members.kept(model):
+    if model is None or "fusion" not in components.active_components(model):
         return np.ones(len(papers), bool)
     recipe = FusionRecipe.parse(
         read_manifest(model / "fusion").meta.get("recipe", {}), where=str(model / "fusion")
@@ -103,7 +104,7 @@ def _unseen(model: Path | None, papers: NDArray[np.int32]) -> NDArray[np.bool_]:
             where=str(model / "fusion"),
             hint="train it again with reserve=0.3",
         )
-    return reserved(papers, recipe.reserve, recipe.seed)
+    return reserved_queries(papers, recipe.reserve, recipe.seed)
 
 
 S = TypeVar("S", bound=ScoreSettings)
@@ -174,8 +175,8 @@ class ScoreStudy(ABC, Generic[S]):
         model, without = self.settings.model, self.settings.without
         if model is None:
             return []
-        members.check(model)
-        return [name for name in members.kept(model) if name not in without]
+        components.list_components(model)
+        return [name for name in components.active_components(model) if name not in without]
 
     @cached_property
     def _meta(self) -> dict[str, Any]:

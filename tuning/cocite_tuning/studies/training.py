@@ -21,7 +21,7 @@ from cocite.config import Settings, leaves
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
 from cocite.manifests import MANIFEST, read_json
-from cocite.pipeline.components import ENCODERS, MEMBERS
+from cocite.pipeline.components import COMPONENTS, ENCODERS
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import prepare_inputs
@@ -41,7 +41,7 @@ OUTCOME = ".outcome.json"
 BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "nnrank": ("nnselect",),
     "fusion": (*ENCODERS, "nnrank"),
-    "final": MEMBERS[: MEMBERS.index("final")],
+    "final": COMPONENTS[: COMPONENTS.index("final")],
 }
 """Member of a model folder -> those without which, or with others of the kind, its weights mean nothing."""
 
@@ -108,7 +108,7 @@ class TrainingStudy:
     def usage(self, params: Mapping[str, Any], place: Locations) -> Usage:
         """The endpoint with the best trial's model, and the training that made it."""
         commands = []
-        if any((place.best / name).is_dir() for name in MEMBERS):
+        if any((place.best / name).is_dir() for name in COMPONENTS):
             if any((place.best / name).is_dir() for name in ENCODERS):
                 commands.append(
                     command("cocite", "index", "build", place.corpus, "--to", INDEX, "--model", place.best)

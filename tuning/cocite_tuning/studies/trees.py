@@ -22,12 +22,13 @@ from cocite.errors import InputError
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.metrics import means
 from cocite.manifests import read_json, read_manifest
-from cocite.pipeline import components as members
-from cocite.pipeline.fusion_training import FusionRecipe, reserved
+from cocite.pipeline import components
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import Ranking
-from cocite.systems.learned_fusion.reranker import FusionSettings, labels, train
+from cocite.systems.learned_fusion.examples import relevance_labels, reserved_queries
+from cocite.systems.learned_fusion.recipe import FusionRecipe, FusionSettings
+from cocite.systems.learned_fusion.task import train_trees
 from cocite_tuning.studies.score_study import DevQueries, ScoreStudy, save
 from cocite_tuning.studies.settings import TreesStudySettings
 from cocite_tuning.studies.study import Report
@@ -64,14 +65,14 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
         dev = DevQueries(self.settings, self.corpus)
         first = dev.first
         scored = self.settings.model is not None and "nnrank" in self.members
-        nnrank = members.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]
+        nnrank = components.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]
         second = SecondStage(dev.index, nnrank=nnrank)
         options = Options(depth=self.settings.depth, evidence=False)
         rows, tables, names = [], [], []
         for start in range(0, len(dev.task), BLOCK):
             queries = dev.task.queries[start : start + BLOCK]
             candidates = first.retrieve(queries, options)
-            _, signals = second.fused(queries, candidates)
+            _, signals = second.score_all(queries, candidates)
             names = sorted(signals)
             rows.append(candidates.top.rows)
             tables.append(np.stack([signals[name] for name in names]))
@@ -111,7 +112,9 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
     @cached_property
     def _shares(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of the trials' queries are learned from, and which are measured."""
-        apart = reserved(self._array("papers")[: self.tuning], 1 - self.settings.fit, self.settings.seed + 2)
+        apart = reserved_queries(
+            self._array("papers")[: self.tuning], 1 - self.settings.fit, self.settings.seed + 2
+        )
         if apart.all() or not apart.any():
             raise InputError("there are too few manuscripts to learn from some and measure on others")
         return np.flatnonzero(~apart), np.flatnonzero(apart)
@@ -146,7 +149,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
                 if report is not None and trees < settings.trees:
                     report(means(self._ranked(measured, scores), self.metrics), trees)
 
-        train(taught, labels(found, ends, cited), settings, names=names, after=after)
+        train_trees(taught, relevance_labels(found, ends, cited), settings, names=names, after=after)
         return self._ranked(measured, scores)
 
     def _ranked(self, queries: NDArray[np.int64], scores: NDArray[np.float64]) -> Hits:

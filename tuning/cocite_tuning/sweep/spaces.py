@@ -2,7 +2,7 @@
 
 A space is a mapping from dotted keys (nested mappings do as well) to one term each::
 
-    loop.learning_rate: {loguniform: [1.0e-4, 1.0e-1]}     # the bounds, not their logarithms
+    training.optimizer.learning_rate: {loguniform: [1.0e-4, 1.0e-1]}     # the bounds, not their logarithms
     model.dimension: {quniform: [25, 325, 25]}             # low, high, step
     objective.objective:
       choice:

@@ -1,7 +1,8 @@
 """Anchor texts: BM25 indexes of what the history's contexts say of each paper they cite.
 
-All known contexts that cite a paper make one document, as the texts of links to a page do in web search. It names
-what a paper is cited *for*, in the words of its readers, which its own abstract often lacks.
+All known contexts that cite a paper make one document, as the texts of links to a page do in web search (Craswell,
+Hawking and Robertson, 2001). It names what a paper is cited *for*, in the words of its readers, which its own abstract
+often lacks.
 """
 
 from __future__ import annotations
@@ -20,12 +21,19 @@ def _empty() -> Bm25Index:
 
 @dataclass(frozen=True)
 class AnchorTexts:
-    """Three BM25 indexes; without arguments, of nothing.
+    """Three BM25 indexes; without arguments, each is empty.
 
     Attributes:
         windows: of the words next to the gap of each known context, a document a context.
         whole: document i is all contexts that cite paper i.
         near: document i is all windows of contexts that cite paper i.
+
+    Example:
+        >>> contexts = Bm25Index.build(["we parse with CKY", "a CKY chart parser", "neural translation"])
+        >>> cited = CSR.build([0, 1, 2], [0, 0, 1], 3)
+        >>> anchors = AnchorTexts.of(contexts, contexts, cited, papers=2)
+        >>> anchors.whole.search(["CKY parser"], 1).rows
+        array([[0]], dtype=int32)
     """
 
     windows: Bm25Index = field(default_factory=_empty)
@@ -37,7 +45,7 @@ class AnchorTexts:
         cls,
         contexts: Bm25Index,
         windows: Bm25Index,
-        ballots: CSR,
+        cited: CSR,
         papers: int,
         *,
         like: AnchorTexts | None = None,
@@ -47,15 +55,15 @@ class AnchorTexts:
         Args:
             contexts: the known contexts.
             windows: the words next to their gaps, in the same order.
-            ballots: the papers that each context cites.
+            cited: the papers that each context cites.
             papers: N.
-            like: keep the corpus statistics of these, which are of fewer contexts: far quicker, for additions.
+            like: anchor texts of fewer contexts, whose corpus statistics are kept; far quicker, for additions.
         """
-        owner, cited = ballots.pairs()
+        owner, papers_cited = cited.pairs()
         return cls(
             windows,
-            contexts.grouped(owner, cited, papers, like=like.whole if like else None),
-            windows.grouped(owner, cited, papers, like=like.near if like else None),
+            contexts.grouped(owner, papers_cited, papers, like=like.whole if like else None),
+            windows.grouped(owner, papers_cited, papers, like=like.near if like else None),
         )
 
     def save(self, folder: Path) -> None:
@@ -69,7 +77,7 @@ class AnchorTexts:
         return cls(*(Bm25Index.load(folder / name) for name in ("windows", "whole", "near")))
 
 
-def ballots_of(history: History) -> CSR:
+def cited_by_context(history: History) -> CSR:
     """For each known context, the papers it cites."""
     owner, cited = history.corpus.context_cited.gather(history.contexts)
     return CSR.build(owner, cited, len(history.contexts))

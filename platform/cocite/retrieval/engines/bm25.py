@@ -1,14 +1,10 @@
 """BM25 over any list of texts, scored for whole blocks of queries at once.
 
 The engine is the bm25s library, with eager sparse scoring: the weight of a word in a document does not depend on the
-query, so the library computes all weights once, as a sparse matrix. A block of queries is then one product, word
-counts (Q, V) times the library's weights (V, N). What is added here is what the library lacks: documents can be
-appended, chosen, grouped and looked at one by one without splitting their text into words again.
-
-Lucene's formula, of a word t that occurs f times in a document of length l, given n of N documents that hold it:
-``log(1 + (N - n + 0.5) / (n + 0.5)) * f / (f + k1 * (1 - b + b * l / mean length))``; a word counts as often
-as it occurs in the query. It is written out here only for documents that no build of the library covers: appended
-ones, single candidates, and evidence.
+query, so the library computes all weights once, as a sparse matrix (:mod:`~cocite.retrieval.engines.bm25_weights` has
+the formula). A block of queries is then one product, word counts (Q, V) times the weights (V, N): a word counts as
+often as it occurs in the query. This module adds what the library lacks: documents can be appended, selected, grouped
+and scored one by one without splitting their text into words again.
 """
 
 from __future__ import annotations
@@ -16,9 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +24,7 @@ from cocite.errors import InputError, NotFoundError
 from cocite.manifests import read_error, read_json
 from cocite.protocols import Ranking
 from cocite.retrieval.engines import matrices
+from cocite.retrieval.engines.bm25_weights import TermWeighting, library_weights, lucene_idf
 from cocite.text.tokens import WordTokenizer
 
 CELLS = 320_000
@@ -45,6 +40,15 @@ class Bm25Index:
         idf: (V,) inverse document frequencies.
         mean_length: mean number of words of a document, as of the last full build.
         postings: (V, N) the weight of each word in each document: what the scores are sums of.
+
+    Example:
+        >>> index = Bm25Index.build(["chart parsing with CKY", "neural translation", "parsing with a neural network"])
+        >>> index.search(["neural parsing"], 2).rows
+        array([[2, 1]], dtype=int32)
+        >>> [word for word, weight in index.shared_terms("neural parsing", [2])[0]]
+        ['parsing', 'neural']
+        >>> index.append(["statistical translation"]).search(["statistical"], 1).rows
+        array([[3]], dtype=int32)
     """
 
     def __init__(
@@ -62,11 +66,12 @@ class Bm25Index:
     ) -> None:
         self.tokenizer, self.vocabulary, self.counts = tokenizer, vocabulary, counts
         self.idf, self.mean_length, self.k1, self.b = idf, mean_length, k1, b
+        self._weighting = TermWeighting(idf, mean_length, k1, b)
         self.lengths = np.asarray(counts.sum(axis=1), np.int64).ravel() if lengths is None else lengths
         if postings is not None:
             self.postings = postings
 
-    # -- making ---------------------------------------------------------------------------------------------
+    # -- building ---------------------------------------------------------------------------------------------
 
     @classmethod
     def build(
@@ -78,7 +83,17 @@ class Bm25Index:
         stopwords: str = "english",
         stemmer: str | None = None,
     ) -> Bm25Index:
-        """Index texts, read once from first to last; document i is the i-th."""
+        """Index texts, read once from first to last; document i is the i-th.
+
+        Args:
+            texts: the documents.
+            k1, b: parameters of the formula.
+            stopwords: a list of :data:`cocite.text.tokens.STOP_WORDS`.
+            stemmer: name of a stemmer; None for none.
+
+        Raises:
+            InputError: a parameter is out of bounds, or a name is unknown.
+        """
         if k1 < 0 or not 0 <= b <= 1:
             raise InputError(f"k1 = {k1} and b = {b} are not BM25 parameters", hint="k1 >= 0 and 0 <= b <= 1")
         tokenizer, vocabulary = WordTokenizer(stopwords, stemmer), dict[str, int]()
@@ -92,7 +107,9 @@ class Bm25Index:
         documents = counts.shape[0]
         holding = np.bincount(counts.indices, minlength=len(vocabulary))
         mean = counts.data.sum(dtype=np.int64) / max(documents, 1)
-        return cls(tokenizer, vocabulary, counts, _idf(holding, documents), float(mean) or 1.0, k1=k1, b=b)
+        return cls(
+            tokenizer, vocabulary, counts, lucene_idf(holding, documents), float(mean) or 1.0, k1=k1, b=b
+        )
 
     def append(self, texts: Iterable[str]) -> Bm25Index:
         """A new index with more documents behind the present ones, whose text is not needed.
@@ -109,13 +126,13 @@ class Bm25Index:
             self.tokenizer,
             vocabulary,
             sp.vstack([matrices.widened(self.counts, len(vocabulary)), new], format="csr"),
-            np.concatenate([self.idf, _idf(holding, len(self) + new.shape[0])]),
+            np.concatenate([self.idf, lucene_idf(holding, len(self) + new.shape[0])]),
             self.mean_length,
             k1=self.k1,
             b=self.b,
         )
         old = matrices.heightened(self.postings, len(vocabulary))
-        grown.postings = sp.hstack([old, grown._weighed(new).T.tocsr()], format="csr")
+        grown.postings = sp.hstack([old, grown._weighting.weigh(new).T.tocsr()], format="csr")
         return grown
 
     def select(self, documents: ArrayLike) -> Bm25Index:
@@ -140,18 +157,18 @@ class Bm25Index:
                 :meth:`append` keeps them, and nothing is built anew.
         """
         members = np.asarray(documents, np.int64)
-        places = (np.asarray(groups, np.int64), members)
-        membership = sp.csr_matrix((np.ones(len(members), np.int32), places), shape=(count, len(self)))
+        cells = (np.asarray(groups, np.int64), members)
+        membership = sp.csr_matrix((np.ones(len(members), np.int32), cells), shape=(count, len(self)))
         counts = sp.csr_matrix(membership @ self.counts)
         counts.sort_indices()
         if like is None:
             return self._exact(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
         holding = np.bincount(counts.indices, minlength=len(self.vocabulary))[len(like.vocabulary) :]
-        idf = np.concatenate([like.idf, _idf(holding, count)])
+        idf = np.concatenate([like.idf, lucene_idf(holding, count)])
         result = Bm25Index(
             self.tokenizer, self.vocabulary, counts, idf, like.mean_length, k1=self.k1, b=self.b
         )
-        result.postings = result._weighed(counts).T.tocsr()
+        result.postings = result._weighting.weigh(counts).T.tocsr()
         return result
 
     def __len__(self) -> int:
@@ -195,52 +212,57 @@ class Bm25Index:
         queries = self._query_counts(texts)
         result = np.zeros(rows.shape, np.float32)
         step = 64
-        place = np.full(len(self.vocabulary), -1, np.int64)
+        column = np.full(len(self.vocabulary), -1, np.int64)  # of each word in the block's weights
         for start in range(0, len(texts), step):
             block, chosen = queries[start : start + step], rows[start : start + step]
             words, inverse = np.unique(block.indices, return_inverse=True)
             weights = np.zeros((block.shape[0], len(words) + 1))
             weights[np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)), inverse] = block.data
-            place[words] = np.arange(len(words))
+            column[words] = np.arange(len(words))
             candidates = chosen.ravel()
             present = np.flatnonzero(candidates >= 0)
             owner, entries = matrices.entries(self.counts, candidates[present])
-            held = self.counts.indices[entries]
-            found = place[held] >= 0
-            owner, entries, held = owner[found], entries[found], held[found]
+            terms = self.counts.indices[entries]
+            asked = column[terms] >= 0
+            owner, entries, terms = owner[asked], entries[asked], terms[asked]
             document = candidates[present][owner]
-            weight = self._weight(held, self.counts.data[entries], self.lengths[document])
+            weight = self._weighting.weights(terms, self.counts.data[entries], self.lengths[document])
             query = present[owner] // max(chosen.shape[1], 1)
             total = np.bincount(
-                present[owner], weights=weight * weights[query, place[held]], minlength=len(candidates)
+                present[owner], weights=weight * weights[query, column[terms]], minlength=len(candidates)
             )
             result[start : start + step] = total.reshape(chosen.shape)
-            place[words] = -1
+            column[words] = -1
         return result
 
     def scores_of(self, text: str, counts: sp.csr_matrix) -> NDArray[np.float32]:
         """(m,) scores of documents that are not indexed, given by their word counts (m, V)."""
-        held = self._weighed(counts.tocsr())
-        return np.asarray((held @ self._query_counts([text]).T).toarray(), np.float32).ravel()
+        weights = self._weighting.weigh(counts.tocsr())
+        return np.asarray((weights @ self._query_counts([text]).T).toarray(), np.float32).ravel()
 
-    def shared_terms(self, text: str, row: int, limit: int = 10) -> list[tuple[str, float]]:
-        """The words that a query and a document share, with what each adds to the score, heaviest first."""
-        return self.shared_terms_of(text, [row], limit)[0]
-
-    def shared_terms_of(
+    def shared_terms(
         self, text: str, rows: Sequence[int], limit: int = 10, ignore: Collection[str] = ()
     ) -> list[list[tuple[str, float]]]:
-        """As :meth:`shared_terms` for several documents, the words of ``ignore`` left out."""
+        """For each document, the words that it shares with a query and what each adds to the score, heaviest first.
+
+        Args:
+            text: the query.
+            rows: the documents.
+            limit: the most words of a document.
+            ignore: words to leave out.
+        """
         names = {number: word for word, number in self._split(text) if word not in ignore}
         query = self._query_counts([text])
         times = np.zeros(len(self.vocabulary), np.int64)
         times[query.indices] = query.data
         chosen = np.asarray(rows, np.int64)
-        owner, at = matrices.entries(self.counts, chosen)
-        words = self.counts.indices[at]
+        owner, entries = matrices.entries(self.counts, chosen)
+        words = self.counts.indices[entries]
         shared = np.isin(words, np.fromiter(names, np.int64, len(names)))
-        owner, at, words = owner[shared], at[shared], words[shared]
-        weights = times[words] * self._weight(words, self.counts.data[at], self.lengths[chosen[owner]])
+        owner, entries, words = owner[shared], entries[shared], words[shared]
+        weights = times[words] * self._weighting.weights(
+            words, self.counts.data[entries], self.lengths[chosen[owner]]
+        )
         result: list[list[tuple[str, float]]] = [[] for _ in rows]
         for i in np.lexsort((words, -weights, owner)).tolist():
             if len(result[owner[i]]) < limit:
@@ -250,9 +272,9 @@ class Bm25Index:
     def key_terms(self, texts: Sequence[str], limit: int) -> list[list[str]]:
         """The words of each text that are more frequent there than in the index, weightiest first, each once.
 
-        Weighed by Bose-Einstein statistics (Bo1 of the divergence-from-randomness models), which Whoosh's key
-        terms use and so Citeomatic's BM25 baseline (Appendix D): with f occurrences in the text and a mean of
-        m in a document of the index, ``f * log2((1 + m) / m) + log2(1 + m)``.
+        The weight is that of Bose-Einstein statistics (Bo1, Amati and van Rijsbergen, 2002), as in Whoosh and so in
+        Citeomatic's BM25 baseline (Appendix D): for a word with f occurrences in the text and a mean of m in a document
+        of the index, ``f * log2((1 + m) / m) + log2(1 + m)``.
         """
         queries = self._query_counts(texts)
         mean = self._occurrences[queries.indices] / max(len(self), 1)
@@ -280,29 +302,12 @@ class Bm25Index:
         numbers, indptr = self.tokenizer.lookup(texts, self.vocabulary)
         return matrices.counted(numbers, indptr, columns=len(self.vocabulary))
 
-    def _weight(self, words: NDArray[Any], times: NDArray[Any], lengths: ArrayLike) -> NDArray[np.float64]:
-        saturation = self.k1 * (1 - self.b + self.b * np.asarray(lengths) / self.mean_length)
-        weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
-        return weight
-
-    def _weighed(self, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """(m, V) weights of documents given by their word counts, under this index' statistics."""
-        lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        data = np.empty(counts.nnz, np.float32)
-        # In parts: the float64 intermediates of a large corpus at once would be the most memory of all.
-        for first in range(0, counts.shape[0], 100_000):
-            ends = counts.indptr[first : first + 100_001]
-            entries = slice(int(ends[0]), int(ends[-1]))
-            repeated = np.repeat(lengths[first : first + 100_000], np.diff(ends))
-            data[entries] = self._weight(counts.indices[entries], counts.data[entries], repeated)
-        return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
-
     @cached_property
     def postings(self) -> sp.csr_matrix:
-        """What bm25s makes of the counts; on first use, since an index may serve only to derive others from."""
-        return _weights(self.counts, self.vocabulary, self.k1, self.b)
+        """(V, N) weights, computed on first use: some indexes only serve to derive others from."""
+        return library_weights(self.counts, self.vocabulary, self.k1, self.b)
 
-    # -- keeping --------------------------------------------------------------------------------------------
+    # -- files --------------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
         """Write the index into a new folder: NumPy arrays, the words one a line, and the settings as JSON."""
@@ -327,7 +332,12 @@ class Bm25Index:
 
     @classmethod
     def load(cls, folder: Path) -> Bm25Index:
-        """Open a saved index; the arrays are memory-mapped."""
+        """Open a saved index; the arrays are memory-mapped.
+
+        Raises:
+            NotFoundError: there is no such folder.
+            IntegrityError: it holds no readable index.
+        """
         folder = Path(folder)
         if not folder.is_dir():
             raise NotFoundError("no such folder", where=str(folder))
@@ -351,47 +361,3 @@ class Bm25Index:
             )
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise read_error(error, folder, "not a readable BM25 index", "build the index again") from error
-
-
-class _Documents:
-    """Documents as bm25s reads them, from their word counts: ``ids``, ``vocab`` and lists of word numbers.
-
-    It reads them several times from first to last. The lists are made anew each time, a block at once: kept, they
-    would take some forty bytes a word.
-    """
-
-    def __init__(self, counts: sp.csr_matrix, vocabulary: dict[str, int]) -> None:
-        self.ids, self.vocab, self.counts = self, vocabulary, counts
-
-    def __len__(self) -> int:
-        return int(self.counts.shape[0])
-
-    def __iter__(self) -> Iterator[list[int]]:
-        for first in range(0, len(self), 4096):
-            ends = self.counts.indptr[first : first + 4097]
-            entries = slice(int(ends[0]), int(ends[-1]))
-            times = self.counts.data[entries]
-            words = np.repeat(self.counts.indices[entries], times).tolist()
-            cuts = np.concatenate([[0], np.cumsum(times, dtype=np.int64)])[ends - ends[0]].tolist()
-            for begin, end in pairwise(cuts):
-                yield words[begin:end]
-
-
-def _weights(counts: sp.csr_matrix, vocabulary: dict[str, int], k1: float, b: float) -> sp.csr_matrix:
-    """(V, N) the weights that bm25s gives the words of documents."""
-    shape = (len(vocabulary), counts.shape[0])
-    if not counts.nnz:
-        return sp.csr_matrix(shape, dtype=np.float32)  # The library divides by the mean length, 0 here.
-    import bm25s  # a third of a second, and only who builds an index needs it
-
-    # SciPy makes the matrix by counting, in a third of the memory that the library's own sort takes.
-    engine = bm25s.BM25(method="lucene", k1=k1, b=b, dtype="float32", csc_backend="scipy")
-    engine.index(_Documents(counts, vocabulary), create_empty_token=False, show_progress=False)
-    # Its columns of documents, compressed by word, are rows of words.
-    parts = (engine.scores["data"], engine.scores["indices"], engine.scores["indptr"])
-    return sp.csr_matrix(parts, shape=shape, copy=False)
-
-
-def _idf(holding: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
-    """Lucene's inverse document frequency, which is never negative."""
-    return np.asarray(np.log1p((documents - holding + 0.5) / (holding + 0.5)), np.float64)

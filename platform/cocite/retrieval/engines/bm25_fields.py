@@ -1,4 +1,4 @@
-"""k1 and b of BM25 over the fields of the papers."""
+"""Settings of BM25 for the fields of the papers: k1 and b."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from cocite.retrieval.engines.bm25 import Bm25Index
 
 
 class Bm25Settings(Settings):
-    """Of one field."""
+    """The parameters of BM25 for one field.
+
+    Example:
+        >>> Bm25Settings(b=0.4)
+        Bm25Settings(k1=1.2, b=0.4)
+    """
 
     k1: Factor = 1.2
     """How soon a further occurrence of a word stops counting; 0: it never counts."""
@@ -19,7 +24,14 @@ class Bm25Settings(Settings):
 
 
 class Bm25Fields(Settings):
-    """Of each of :data:`cocite.retrieval.index.index.FIELDS`; citing sentences and anchor texts have the usual ones."""
+    """k1 and b of each of the papers' fields, :data:`cocite.retrieval.index.documents.FIELDS`.
+
+    Citing sentences and anchor texts always have the usual ones.
+
+    Example:
+        >>> Bm25Fields.parse({}, overrides=["text.k1=2"]).changed()
+        {'text.k1': 2.0}
+    """
 
     text: Bm25Settings = Bm25Settings()
     """Title and abstract."""
@@ -27,13 +39,21 @@ class Bm25Fields(Settings):
     abstract: Bm25Settings = Bm25Settings()
 
     @classmethod
-    def given(cls, values: Sequence[str], *, option: str) -> Bm25Fields:
-        """From ``FIELD.k1=VALUE`` and ``FIELD.b=VALUE``."""
+    def from_options(cls, values: Sequence[str], *, option: str) -> Bm25Fields:
+        """Read ``FIELD.k1=VALUE`` and ``FIELD.b=VALUE``.
+
+        Args:
+            values: what a user wrote.
+            option: the option it was written for, for messages.
+
+        Raises:
+            InputError: a value is out of bounds, or no field or parameter has the name.
+        """
         return cls.parse({}, overrides=values, option=option)
 
     @classmethod
     def of(cls, papers: Mapping[str, Bm25Index]) -> Bm25Fields:
-        """Those that some indexes were made with; a field that is not there has the usual ones."""
+        """The parameters that some indexes were built with; a field that is not there has the usual ones."""
         return cls.model_validate(
             {
                 name: {"k1": index.k1, "b": index.b}
@@ -43,6 +63,6 @@ class Bm25Fields(Settings):
         )
 
     def changed(self) -> dict[str, float]:
-        """Those that are not the usual ones, as ``{"text.k1": 2.0}``."""
+        """The parameters that are not the usual ones, as ``{"text.k1": 2.0}``."""
         usual = flat(Bm25Fields().model_dump())
         return {name: value for name, value in flat(self.model_dump()).items() if value != usual[name]}

@@ -1,4 +1,4 @@
-"""Sparse matrices in the few forms that the lexical indexes need, kept as plain NumPy files."""
+"""Sparse matrices in the few forms that BM25 needs, saved as plain NumPy files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ _PARTS = ("data", "indices", "indptr")
 def counted(numbers: NDArray[np.int32], indptr: NDArray[np.int64], *, columns: int) -> sp.csr_matrix:
     """(texts, columns) how often each number occurs in each text; columns ascend within a row.
 
-    The two arrays are given away: the matrix is made in their memory.
+    The caller must not use the two arrays again: the matrix is made in their memory.
+
+    Example:
+        >>> numbers, indptr = np.array([2, 0, 2, 1], np.int32), np.array([0, 3, 4])
+        >>> counted(numbers, indptr, columns=3).toarray()
+        array([[1, 0, 2],
+               [0, 1, 0]], dtype=int32)
     """
     counts = np.ones(len(numbers), np.int32)
     shape = (len(indptr) - 1, columns)
@@ -27,7 +33,11 @@ def counted(numbers: NDArray[np.int32], indptr: NDArray[np.int64], *, columns: i
 
 
 def entries(matrix: sp.csr_matrix, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the entries of several rows lie: ``(owner, position)``, the position in ``rows`` and in ``indices``."""
+    """Where the entries of several rows lie in a matrix' arrays.
+
+    Returns:
+        ``(owner, position)``: entry ``position[i]`` of ``indices`` and ``data`` belongs to row ``rows[owner[i]]``.
+    """
     starts = matrix.indptr[rows].astype(np.int64)
     lengths = matrix.indptr[rows + 1] - starts
     owner = np.repeat(np.arange(len(rows)), lengths)
@@ -36,12 +46,12 @@ def entries(matrix: sp.csr_matrix, rows: NDArray[np.int64]) -> tuple[NDArray[np.
 
 
 def widened(matrix: sp.csr_matrix, columns: int) -> sp.csr_matrix:
-    """The same matrix with empty columns behind; shares its data."""
+    """The same matrix with empty columns appended; shares its data."""
     return sp.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
 
 
 def heightened(matrix: sp.csr_matrix, rows: int) -> sp.csr_matrix:
-    """The same matrix with empty rows behind; shares its data."""
+    """The same matrix with empty rows appended; shares its data."""
     indptr = np.concatenate([matrix.indptr, np.full(rows - matrix.shape[0], matrix.indptr[-1])])
     return sp.csr_matrix((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))
 
@@ -53,7 +63,7 @@ def save(folder: Path, name: str, matrix: sp.csr_matrix) -> None:
 
 
 def load(folder: Path, name: str, shape: tuple[int, int]) -> sp.csr_matrix:
-    """Memory-map what :func:`save` wrote; raises ValueError when the parts do not fit together."""
+    """Memory-map what :func:`save` wrote; raises ValueError where the parts do not fit together."""
     parts: dict[str, Any] = {part: load_array(folder / f"{name}.{part}.npy") for part in _PARTS}
     matrix = sp.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=shape, copy=False)
     matrix.has_sorted_indices = True

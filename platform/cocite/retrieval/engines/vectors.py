@@ -1,7 +1,8 @@
 """Nearest vectors, on FAISS: exact, inverted lists, compressed inverted lists or a graph behind one interface.
 
-All vectors are unit vectors and nearness is their inner product. Beside the FAISS index the raw vectors are kept,
-memory-mapped: they give the similarity of any pair, and the exact scores of what a compressed index finds.
+All vectors are unit vectors and their similarity is the inner product. The raw vectors are stored beside the FAISS
+index, memory-mapped: from them come the similarity of any pair, and the exact scores of what a compressed index
+retrieves.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ class _Faiss:
 faiss = _Faiss()
 
 KINDS = ("flat", "ivf", "ivfpq", "hnsw")
+"""Exact search; inverted lists; inverted lists of product-quantised vectors; a navigable graph."""
 FLAT_LIMIT = 100_000
 """Up to here the exact search is chosen: some 8 ms a query on one core at 384 dimensions."""
 IVF_LIMIT = 4_000_000
 """Up to here whole vectors stay in memory; beyond, they are compressed."""
 CHUNK = 65_536
+"""Vectors added to a FAISS index at a time."""
 TRAINING = 64
 """Vectors that inverted lists are trained on, for each list: FAISS asks for at least 39, and k-means takes most of
 the time that a large index takes to build."""
@@ -48,13 +51,22 @@ REFINE = 8
 
 
 def check_kind(kind: str) -> None:
-    """Refuse what is neither ``auto`` nor one of :data:`KINDS`."""
+    """Refuse a kind that is neither ``auto`` nor one of :data:`KINDS`.
+
+    Raises:
+        InputError: it is another.
+    """
     if kind not in ("auto", *KINDS):
         raise InputError(f"unknown kind of vector index {kind!r}", hint=nearest(kind, ("auto", *KINDS)))
 
 
 def choose_kind(count: int) -> str:
-    """The kind for a number of vectors. A graph is never chosen: as quick as lists, but slow to build."""
+    """The kind for a number of vectors. A graph is never chosen: it is as quick as lists, but slow to build.
+
+    Example:
+        >>> [choose_kind(count) for count in (20_000, 1_000_000, 10_000_000)]
+        ['flat', 'ivf', 'ivfpq']
+    """
     if count <= FLAT_LIMIT:
         return "flat"
     return "ivf" if count <= IVF_LIMIT else "ivfpq"
@@ -67,6 +79,13 @@ class VectorIndex:
         kind: one of :data:`KINDS`.
         raw: (N, d) float32, possibly memory-mapped.
         threads: how many threads FAISS may use; one per replica is quickest on a busy machine.
+
+    Example:
+        >>> index = VectorIndex.build(np.eye(3, dtype=np.float32))
+        >>> index.search([[0.0, 0.8, 0.6]], 2)
+        Ranking(rows=array([[1, 2]], dtype=int32), scores=array([[0.8, 0.6]], dtype=float32))
+        >>> index.similarities(np.array([[0.0, 0.8, 0.6]], np.float32), [[0, 2]])
+        array([[0. , 0.6]], dtype=float32)
     """
 
     def __init__(self, kind: str, raw: NDArray[np.float32], engine: Any, *, threads: int = 1) -> None:
@@ -76,7 +95,11 @@ class VectorIndex:
 
     @classmethod
     def build(cls, vectors: ArrayLike, kind: str = "auto", *, threads: int = 1) -> VectorIndex:
-        """Index unit vectors (N, d)."""
+        """Index unit vectors (N, d).
+
+        Raises:
+            InputError: they are no matrix, or the kind is unknown.
+        """
         raw = np.ascontiguousarray(vectors, np.float32)
         if raw.ndim != 2:
             raise InputError(f"vectors of shape {raw.shape} are not (count, dimension)")
@@ -118,9 +141,9 @@ class VectorIndex:
         rows = np.asarray(rows)
         if not len(self):
             return np.zeros((*rows.shape, self.dimension), np.float32)
-        found = self.raw[np.maximum(rows, 0)]
-        found[rows < 0] = 0
-        return np.asarray(found, np.float32)
+        vectors = self.raw[np.maximum(rows, 0)]
+        vectors[rows < 0] = 0
+        return np.asarray(vectors, np.float32)
 
     def similarities(self, queries: NDArray[np.float32], rows: ArrayLike) -> NDArray[np.float32]:
         """(Q, k) inner products of queries (Q, d) with given papers (Q, k); 0 at ``NO_ROW``."""
@@ -139,26 +162,29 @@ class VectorIndex:
         Args:
             queries: unit vectors.
             k: how many.
-            allowed: (N,) which may be found; None for all.
+            allowed: (N,) which may be retrieved; None for all.
+
+        Raises:
+            InputError: the queries have another dimension than the index.
         """
-        asked = np.ascontiguousarray(queries, np.float32)
-        if asked.ndim != 2 or asked.shape[1] != self.dimension:
+        vectors = np.ascontiguousarray(queries, np.float32)
+        if vectors.ndim != 2 or vectors.shape[1] != self.dimension:
             raise InputError(
-                f"queries of shape {asked.shape} do not fit vectors of {self.dimension} components"
+                f"queries of shape {vectors.shape} do not fit vectors of {self.dimension} components"
             )
         k = min(k, len(self) if allowed is None else int(allowed.sum()))
-        if not k or not len(asked):
-            return Ranking(np.empty((len(asked), k), np.int32), np.empty((len(asked), k), np.float32))
+        if not k or not len(vectors):
+            return Ranking(np.empty((len(vectors), k), np.int32), np.empty((len(vectors), k), np.float32))
         faiss.omp_set_num_threads(self.threads)
         wanted = min(len(self), k * REFINE if self.kind == "ivfpq" else k)
         if self._on_gpu is not None and allowed is None:
-            scores, rows = self._on_gpu.search(asked, wanted)
+            scores, rows = self._on_gpu.search(vectors, wanted)
         else:
-            scores, rows = self._engine.search(asked, wanted, params=self._parameters(wanted, allowed))
+            scores, rows = self._engine.search(vectors, wanted, params=self._parameters(wanted, allowed))
         scores = np.where(rows == NO_ROW, -np.inf, scores)
         ranking = Ranking(rows.astype(np.int32), scores.astype(np.float32))
         if self.kind == "ivfpq":
-            ranking = ranking.rescored(self.similarities(asked, ranking.rows))
+            ranking = ranking.rescored(self.similarities(vectors, ranking.rows))
         return ranking.top(k)
 
     def _parameters(self, wanted: int, allowed: NDArray[np.bool_] | None) -> Any:
@@ -172,7 +198,7 @@ class VectorIndex:
             return faiss.SearchParametersHNSW(efSearch=max(128, 2 * wanted), **options)
         return faiss.SearchParameters(**options)
 
-    # -- keeping --------------------------------------------------------------------------------------------
+    # -- files --------------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
         """Write ``vectors.npy``, ``index.faiss`` and ``vectors.json`` into a new folder."""
@@ -185,7 +211,12 @@ class VectorIndex:
 
     @classmethod
     def load(cls, folder: Path, *, threads: int = 1) -> VectorIndex:
-        """Open a saved index: the raw vectors are memory-mapped, and the FAISS file where its kind allows it."""
+        """Open a saved index: the raw vectors are memory-mapped, and the FAISS file where its kind allows it.
+
+        Raises:
+            NotFoundError: there is no such folder.
+            IntegrityError: it holds no readable index.
+        """
         folder = Path(folder)
         if not folder.is_dir():
             raise NotFoundError("no such folder", where=str(folder))
@@ -193,9 +224,8 @@ class VectorIndex:
         try:
             raw = load_array(folder / "vectors.npy")
             flags = faiss.IO_FLAG_MMAP_IFC if settings["kind"] == "flat" else 0
-            (folder / "index.faiss").open(
-                "rb"
-            ).close()  # FAISS does not tell what the system refuses from bad content
+            # Opened first: FAISS reports a file that the system refuses and one of bad content alike.
+            (folder / "index.faiss").open("rb").close()
             engine = faiss.read_index(str(folder / "index.faiss"), flags)
             if raw.shape != (settings["count"], settings["dimension"]) or engine.ntotal != len(raw):
                 raise ValueError(f"{engine.ntotal} indexed, {raw.shape} kept, {settings} written")
@@ -227,7 +257,7 @@ def _new(kind: str, count: int, dimension: int) -> Any:
 
 
 def _sample(vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """What an index is trained on: some of the vectors, and never fewer than the two that one bit a part needs."""
+    """The vectors that an index is trained on: a sample, and never fewer than the two that one bit a part needs."""
     if len(vectors) <= size:
         return np.resize(vectors, (max(len(vectors), 2), vectors.shape[1]))
     chosen = np.random.default_rng(0).choice(len(vectors), size, replace=False)
@@ -240,7 +270,7 @@ def _add(engine: Any, vectors: NDArray[np.float32]) -> None:
 
 
 def _probes(count: int, lists: int, wanted: int) -> int:
-    """Lists to look into: a sixteenth, at least 16, and enough to hold sixteen times what is wanted."""
+    """The number of lists to search: a sixteenth, at least 16, and enough to hold ``16 * wanted`` vectors."""
     needed = math.ceil(16 * wanted * lists / max(count, 1))
     return int(min(lists, max(16, lists // 16, needed)))
 

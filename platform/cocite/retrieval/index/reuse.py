@@ -8,7 +8,8 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.protocols import Encoder
-from cocite.retrieval.index.index import Advance, Index
+from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
@@ -18,7 +19,7 @@ def index_of(
     encoders: Sequence[Encoder] = (),
     *,
     saved: IndexSnapshot | None = None,
-    advance: Advance | None = None,
+    advance: Advance = ignore_progress,
 ) -> Index:
     """An index of a corpus under a history, with the vectors of some encoders.
 
@@ -27,7 +28,7 @@ def index_of(
         history: what is known.
         encoders: whose vectors are wanted; those that the saved index holds are not made again.
         saved: an index of the same corpus whose history holds this one; without it all is made anew.
-        advance: told of every text and vector done.
+        advance: receives the number of texts and vectors done since its last call.
 
     Raises:
         InputError: the saved index is of another corpus, lacks papers, or knows less than the history.

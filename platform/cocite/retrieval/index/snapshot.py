@@ -12,54 +12,48 @@ A version is an artifact that never changes:
 | ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
 
 Adding or removing papers makes a new version beside the old one and then names it current, so that a query
-sees the old one or the new one, whole. Files that stay the same are hard links.
+sees the old one or the new one, whole. Files that stay the same are hard links. Every version is a
+:class:`~cocite.retrieval.index.plan.BuildPlan`, executed by :mod:`cocite.retrieval.index.version_writer`.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import check_sizes, load_array, publish
+from cocite.artifacts import check_sizes, load_array
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
-from cocite.destinations import check_folder_destination
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
-from cocite.retrieval.engines.anchor_texts import AnchorTexts, ballots_of
+from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.vectors import VectorIndex, check_kind
-from cocite.retrieval.index.index import (
-    FIELDS,
-    Advance,
-    Index,
-    context_texts,
-    encode,
-    index_field,
-    paper_texts,
-    told,
+from cocite.retrieval.index.documents import FIELDS, Advance, ignore_progress
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.plan import BuildPlan
+from cocite.retrieval.index.reusable_vectors import reusable_vectors
+from cocite.retrieval.index.version_writer import (
+    KIND,
+    check_index_folder,
+    link_folder,
+    new_version,
+    write_parts,
 )
-from cocite.retrieval.index.reusable_vectors import known_vectors
-from cocite.retrieval.index.versions import KEEP, Pin, Versions
-from cocite.text.gaps import around_gap
+from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
 from cocite.verification import open_verified_once, verify_now
 
-KIND = "index"
 KNOWN = ("known_until", "before_split")
-"""What a manifest says of whose links and contexts are known; both null: all papers'."""
+"""Keys of a manifest that say whose links and contexts are known; both null: all papers'."""
 
 
 @dataclass(frozen=True)
@@ -68,27 +62,42 @@ class IndexSnapshot(Index):
 
     Attributes:
         path: the version's folder.
-        manifest: what it says of itself.
+        manifest: of the version.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.records import PaperRecord
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     first = IndexSnapshot.create(starter_corpus(), root, known_until=2010)
+        ...     second = IndexSnapshot.add(root, [PaperRecord("new", "A new paper", year=2024)])
+        ...     [(snapshot.version, len(snapshot)) for snapshot in (first, second)]
+        [('000001', 423), ('000002', 424)]
     """
 
     path: Path = field(default=Path())
     manifest: Manifest = field(default_factory=lambda: Manifest(KIND, {}, {}), repr=False)
-    _pin: Pin | None = field(default=None, repr=False, compare=False)
+    _lock: VersionLock | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def open(
         cls, root: str | Path, version: str | None = None, *, threads: int = 1, verified: bool = False
     ) -> IndexSnapshot:
-        """Open a version of an index, the current one by default; the first time on a machine all of it is checked.
+        """Open a version of an index; the first time on a machine, every file is compared with its SHA-256.
 
         Args:
             root: the index folder.
-            version: its name.
+            version: its name; the current one by default.
             threads: how many threads FAISS may use.
             verified: whether the caller has compared the files with their SHA-256; then it is not done here.
+
+        Raises:
+            NotFoundError: there is no such version, or no index.
+            IntegrityError: a file is damaged.
+            InputError: an earlier cocite wrote the index in a form that this one cannot read.
         """
-        name, pin = Versions(root).pin(version)
-        path = Versions(root).folder(name)
+        name, lock = VersionedFolder(root).lock(version)
+        path = VersionedFolder(root).folder(name)
         manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
         if verified:
             check_sizes(path, manifest)
@@ -122,7 +131,7 @@ class IndexSnapshot(Index):
             version=name,
             path=path,
             manifest=manifest,
-            _pin=pin,
+            _lock=lock,
         )
 
     @classmethod
@@ -137,7 +146,7 @@ class IndexSnapshot(Index):
         bm25: Bm25Fields | None = None,
         vector_kind: str = "auto",
         keep: int = KEEP,
-        advance: Advance | None = None,
+        advance: Advance = ignore_progress,
     ) -> IndexSnapshot:
         """Index a corpus as a new, current version of an index folder, which is made if need be.
 
@@ -153,37 +162,25 @@ class IndexSnapshot(Index):
             bm25: k1 and b of the papers' fields; the usual ones by default, whatever an earlier version had.
             vector_kind: ``auto`` or one of :data:`cocite.retrieval.engines.vectors.KINDS`.
             keep: how many versions stay.
-            advance: told of every text and vector done.
+            advance: receives the number of texts and vectors done since its last call.
         """
-        _refuse_foreign(Path(root))
+        check_index_folder(Path(root))
         check_kind(vector_kind)
-        step = advance or (lambda _: None)
         limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
-        citing = known_history(corpus, **limits).citing
+        history = known_history(corpus, **limits)
         ids = {encoder.name: encoder.id for encoder in encoders}
-        changed = (bm25 or Bm25Fields()).changed()
-        meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": changed}
-        with _new_version(Path(root), meta, keep) as folder:
-            _link(corpus.path, folder / "corpus")
-            # One at a time, saved and let go: the largest of them bounds the memory.
-            for name in FIELDS:
-                index_field(corpus, name, bm25, step).save(folder / f"bm25-{name}")
-            history = History(corpus, citing)
-            contexts = Bm25Index.build(told(context_texts(corpus, history.contexts), step))
-            contexts.save(folder / "contexts-bm25")
-            windows = Bm25Index.build(context_texts(corpus, history.contexts, around_gap))
-            AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus)).save(folder / "anchors")
-            del contexts, windows
-            for encoder in encoders:
-                known = known_vectors(Path(root), corpus, encoder, vector_kind)
-                if known is not None:
-                    _link(known, folder / "vectors" / encoder.name)
-                    step(len(corpus))
-                    continue
-                vectors = VectorIndex.build(encode(corpus, encoder, advance=step), vector_kind)
-                vectors.save(folder / "vectors" / encoder.name)
-            _save_masks(folder, citing, np.ones(len(corpus), bool))
-            _describe(folder, meta, corpus, history.contexts)
+        meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": (bm25 or Bm25Fields()).changed()}
+        with new_version(Path(root), meta, keep) as folder:
+            link_folder(corpus.path, folder / "corpus")
+            stored = {
+                encoder.name: vectors
+                for encoder in encoders
+                if (vectors := reusable_vectors(Path(root), corpus, encoder, vector_kind)) is not None
+            }
+            plan = BuildPlan.new(
+                corpus, history, encoders, bm25=bm25, vector_kind=vector_kind, stored_vectors=stored
+            )
+            meta |= write_parts(plan, folder, advance=advance)
         return cls.open(root, verified=True)
 
     @classmethod
@@ -195,7 +192,7 @@ class IndexSnapshot(Index):
         encoders: Sequence[Encoder] = (),
         rejects: str | Path | None = None,
         keep: int = KEEP,
-        advance: Advance | None = None,
+        advance: Advance = ignore_progress,
     ) -> IndexSnapshot:
         """A new version with more papers, links and contexts; old ones are not split into words or encoded again.
 
@@ -208,38 +205,21 @@ class IndexSnapshot(Index):
             encoders: those that made the present vectors; others are left alone.
             rejects: file for records that break a rule.
             keep: how many versions stay.
-            advance: told of every text and vector done.
+            advance: receives the number of texts and vectors done since its last call.
         """
-        step = advance or (lambda _: None)
-        Versions(root).current()
+        VersionedFolder(root).current()  # raises where no index is, before a lock is made there
         meta: dict[str, Any] = {}
         # Opened inside the lock: no other writer may come between what is read and what is written.
-        with _new_version(Path(root), meta, keep) as folder:
+        with new_version(Path(root), meta, keep) as folder:
             old = cls.open(root)
-            makers = _makers(old, encoders, root)
-            meta |= old.kept_meta
-            start = len(old.corpus)
+            present = _encoders_by_name(old, encoders, root)
+            meta |= old.inherited_meta
             corpus = build_store(records, folder / "corpus", base=old.corpus, rejects=rejects)
-            for name in FIELDS:
-                grown = old.papers[name].append(told(paper_texts(corpus, name, start), step))
-                grown.save(folder / f"bm25-{name}")
-            alive = np.concatenate([old.alive, np.ones(len(corpus) - start, bool)])
             known = known_history(corpus, **{key: meta[key] for key in KNOWN})
             # What is known of the old papers stays: the new ones may change where a split's years begin.
-            citing = np.concatenate([old.history.citing, known.citing[start:]])
-            history = History(corpus, citing)
-            # Contexts are in order of their paper and old papers get no new ones: the new stand behind the old.
-            late = history.contexts[len(old.contexts) :]
-            contexts = old.contexts.append(told(context_texts(corpus, late), step))
-            contexts.save(folder / "contexts-bm25")
-            windows = old.anchors.windows.append(context_texts(corpus, late, around_gap))
-            anchors = AnchorTexts.of(contexts, windows, ballots_of(history), len(corpus), like=old.anchors)
-            anchors.save(folder / "anchors")
-            for name, encoder in makers.items():
-                new = old.vectors[name].append(encode(corpus, encoder, start=start, advance=step))
-                new.save(folder / "vectors" / name)
-            _save_masks(folder, citing, alive)
-            _describe(folder, meta, corpus, history.contexts)
+            citing = np.concatenate([old.history.citing, known.citing[len(old) :]])
+            plan = BuildPlan.with_papers(old, corpus, History(corpus, citing), present)
+            meta |= write_parts(plan, folder, stored=old.path, advance=advance)
             old.close()
         return cls.open(root, verified=True)
 
@@ -249,32 +229,27 @@ class IndexSnapshot(Index):
 
         Their rows stay (a tombstone), so that nothing else changes its row; a full build leaves them out for good.
         """
-        Versions(root).current()
+        VersionedFolder(root).current()
         meta: dict[str, Any] = {}
-        with _new_version(Path(root), meta, keep) as folder:
+        with new_version(Path(root), meta, keep) as folder:
             old = cls.open(root)
             rows = old.corpus.find(ids)
             unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
             if unknown:
                 more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
                 raise NotFoundError(f"no paper has the id {unknown[0]!r}{more}", where=str(root))
-            meta |= old.kept_meta
-            for entry in ("corpus", "vectors", *(f"bm25-{name}" for name in FIELDS)):
-                if (old.path / entry).is_dir():
-                    _link(old.path / entry, folder / entry)
+            meta |= old.inherited_meta
+            link_folder(old.path / "corpus", folder / "corpus")
             alive, citing = np.array(old.alive), np.array(old.history.citing)
             alive[rows] = citing[rows] = False
-            shorter = old.with_history(History(old.corpus, citing))
-            shorter.contexts.save(folder / "contexts-bm25")
-            shorter.anchors.save(folder / "anchors")
-            _save_masks(folder, citing, alive)
-            _describe(folder, meta, old.corpus, shorter.history.contexts)
+            plan = BuildPlan.with_history(old, History(old.corpus, citing), alive)
+            meta |= write_parts(plan, folder, stored=old.path)
             old.close()
         return cls.open(root, verified=True)
 
     @property
-    def kept_meta(self) -> dict[str, Any]:
-        """What a version that is made of this one says of itself like this one."""
+    def inherited_meta(self) -> dict[str, Any]:
+        """The part of the manifest's description that a version made of this one takes over."""
         return {
             **{key: self.manifest.meta.get(key) for key in KNOWN},
             "encoder_ids": self.encoder_ids,
@@ -282,23 +257,28 @@ class IndexSnapshot(Index):
         }
 
     def close(self) -> None:
-        """Let the version go: it may be deleted once a newer one is there."""
-        if self._pin is not None:
-            self._pin.release()
+        """Release the version: it may be deleted once a newer one is there."""
+        if self._lock is not None:
+            self._lock.release()
 
 
 def verify_index(root: str | Path, version: str | None = None) -> Manifest:
-    """Check every file of a version, the current one by default; a damaged one is named."""
-    name, pin = Versions(root).pin(version)
+    """Compare every file of a version, the current one by default, with its SHA-256.
+
+    Raises:
+        IntegrityError: a file is damaged; the message names it.
+    """
+    versions = VersionedFolder(root)
+    name, lock = versions.lock(version)
     try:
-        return verify_now(Versions(root).folder(name), kind=KIND)
+        return verify_now(versions.folder(name), kind=KIND)
     finally:
-        pin.release()
+        lock.release()
 
 
 def list_versions(root: str | Path) -> list[dict[str, Any]]:
-    """What each version says of itself, oldest first: ``version``, ``current``, ``bytes`` and its description."""
-    versions = Versions(root)
+    """Each version, oldest first: ``version``, ``current``, ``bytes`` and the description in its manifest."""
+    versions = VersionedFolder(root)
     current = versions.current()
     result = []
     for name in versions.names():
@@ -309,54 +289,29 @@ def list_versions(root: str | Path) -> list[dict[str, Any]]:
 
 
 def current_meta(root: str | Path) -> dict[str, Any]:
-    """What the current version says of itself, without opening it."""
-    versions = Versions(root)
+    """The description in the current version's manifest, without opening the index."""
+    versions = VersionedFolder(root)
     return dict(read_manifest(versions.folder(versions.current()), kind=KIND).meta)
 
 
-@contextmanager
-def _new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
-    """A folder to fill; when the body ends it is sealed, becomes the current version, and old ones are deleted."""
-    versions = Versions(root)
-    with versions.writing() as name:
-        with publish(versions.folder(name), kind=KIND, meta=meta) as folder:
-            yield folder
-        versions.publish(name)
-        versions.collect(keep)
+def _encoders_by_name(index: Index, encoders: Sequence[Encoder], root: str | Path) -> dict[str, Encoder]:
+    """The encoder that made each kind of vectors in an index.
 
-
-def _makers(index: Index, encoders: Sequence[Encoder], root: str | Path) -> dict[str, Encoder]:
-    """For each kind of vectors the encoder that made them; raises when one is missing or none is wanted."""
+    Raises:
+        InputError: it is not among ``encoders``, or the index holds no vectors of any of them.
+    """
     if encoders and not index.vectors:
         index.check_encoder(encoders[0])
-    given = {encoder.name: encoder for encoder in encoders}
+    by_name = {encoder.name: encoder for encoder in encoders}
     for name in index.vectors:
-        if name not in given:
+        if name not in by_name:
             raise InputError(
                 f"the index holds vectors of {name}, so new papers need the model that made them",
                 where=str(root),
                 hint="pass --model",
             )
-        index.check_encoder(given[name])
-    return {name: given[name] for name in index.vectors}
-
-
-def _describe(folder: Path, meta: dict[str, Any], corpus: Corpus, positions: NDArray[np.int64]) -> None:
-    alive = load_array(folder / "alive.npy")
-    kinds = {name: VectorIndex.load(folder / "vectors" / name).kind for name in meta["encoder_ids"]}
-    meta |= {
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "corpus": corpus.version,
-        "papers": len(corpus),
-        "alive": int(alive.sum()),
-        "contexts": len(positions),
-        "vectors": kinds,
-    }
-
-
-def _save_masks(folder: Path, citing: NDArray[np.bool_], alive: NDArray[np.bool_]) -> None:
-    np.save(folder / "history.npy", citing)
-    np.save(folder / "alive.npy", alive)
+        index.check_encoder(by_name[name])
+    return {name: by_name[name] for name in index.vectors}
 
 
 def _mask(path: Path, count: int) -> NDArray[np.bool_]:
@@ -364,25 +319,3 @@ def _mask(path: Path, count: int) -> NDArray[np.bool_]:
     if mask.shape != (count,) or mask.dtype != bool:
         raise IntegrityError(f"{mask.dtype} {mask.shape} where {count} marks belong", where=str(path))
     return np.asarray(mask, bool)
-
-
-def _refuse_foreign(root: Path) -> None:
-    check_folder_destination(root)
-    if root.exists() and not (root / "CURRENT").exists():
-        entries = {path.name for path in root.iterdir()} if root.is_dir() else {""}
-        if entries - {"versions", "locks"}:
-            raise InputError(
-                "holds something that is not an index", where=str(root), hint="choose another folder"
-            )
-
-
-def _link(source: Path, destination: Path) -> None:
-    """The same folder at another place: hard links where the file system can, copies where it cannot."""
-
-    def link(a: str, b: str) -> None:
-        try:
-            os.link(a, b)
-        except OSError:
-            shutil.copy2(a, b)
-
-    shutil.copytree(source, destination, copy_function=link)

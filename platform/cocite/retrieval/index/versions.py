@@ -1,13 +1,13 @@
-"""Versions of an index in one folder: one is current, old ones stay while someone reads them.
+"""Versions of an index in one folder: one is current, old ones stay while a process reads them.
 
 ::
 
     INDEX/CURRENT             names the current version, and below it a check of the name; replaced atomically
     INDEX/versions/000001/    an artifact, never changed once it is there
     INDEX/locks/000001        held shared by every reader of that version
-    INDEX/locks/writer        held by whoever makes a version
+    INDEX/locks/writer        held by the process that makes a version
 
-Locks are ``flock``: they end with their process, however it ends.
+Locks are ``flock``: the kernel releases them when their process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -30,14 +30,22 @@ KEEP = 2
 """Versions that stay when a new one is made: the new one and the one before it."""
 
 
-class Pin:
-    """Keeps a version from being deleted, until it is released or the object is gone."""
+class VersionLock:
+    """A shared lock on a version: nobody deletes it until the lock is released or garbage-collected.
+
+    Args:
+        descriptor: of the locked file; None where the folder is read-only, so that nobody could delete anything.
+
+    Example:
+        >>> lock = VersionLock(None)
+        >>> lock.release()
+    """
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Let the version go."""
+        """Let others delete the version."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -46,8 +54,21 @@ class Pin:
         self.release()
 
 
-class Versions:
-    """The versions in an index folder."""
+class VersionedFolder:
+    """The versions of an artifact in one folder, of which one is current.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     versions = VersionedFolder(root)
+        ...     for _ in range(3):
+        ...         with versions.writing() as name:
+        ...             versions.folder(name).mkdir()
+        ...             versions.publish(name)
+        ...     deleted = versions.delete_old(keep=1)
+        ...     versions.current(), deleted
+        ('000003', ['000001', '000002'])
+    """
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
@@ -58,11 +79,16 @@ class Versions:
         return sorted(p.name for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
 
     def folder(self, version: str) -> Path:
-        """Where a version lies."""
+        """The folder of a version."""
         return self.root / "versions" / version
 
     def current(self) -> str:
-        """The current version; raises when the folder holds no index."""
+        """The current version.
+
+        Raises:
+            NotFoundError: the folder holds no index.
+            IntegrityError: ``CURRENT`` is damaged.
+        """
         path = self.root / "CURRENT"
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
@@ -76,7 +102,7 @@ class Versions:
         if version.isdigit() and version.isascii():
             return version  # an earlier cocite wrote the name alone
         version = text.partition("\n")[0]
-        if text != _current(version):
+        if text != _current_text(version):
             names = ", ".join(self.names()) or "none is there"
             raise IntegrityError(
                 f"damaged: {text[:40]!r} names no version",
@@ -85,30 +111,35 @@ class Versions:
             )
         return version
 
-    def pin(self, version: str | None = None) -> tuple[str, Pin]:
-        """Choose a version, the current one by default, and keep it from being deleted."""
+    def lock(self, version: str | None = None) -> tuple[str, VersionLock]:
+        """Choose a version, the current one by default, and keep it from being deleted.
+
+        Raises:
+            NotFoundError: there is no such version, or no index.
+            IntegrityError: ``CURRENT`` is damaged, or names a version that is missing.
+        """
         if version is not None and not version.isdigit():
             raise self._unknown(version)
         for _ in range(10):
-            wanted = version or self.current()
-            pin = Pin(self._shared(wanted))
-            if self.folder(wanted).is_dir():
-                return wanted, pin
-            pin.release()
-            # Between reading CURRENT and taking the lock a newer version may have come and this one gone.
-            if version is not None or self.current() == wanted:
+            name = version or self.current()
+            lock = VersionLock(self._lock_shared(name))
+            if self.folder(name).is_dir():
+                return name, lock
+            lock.release()
+            # Between reading CURRENT and taking the lock a writer may have deleted this version for a newer one.
+            if version is not None or self.current() == name:
                 break
         if version is not None:
             raise self._unknown(version)
         raise IntegrityError(
-            f"the current version {wanted} is missing", where=str(self.root), hint="build the index again"
+            f"the current version {name} is missing", where=str(self.root), hint="build the index again"
         )
 
     def _unknown(self, version: str) -> NotFoundError:
         hint = nearest(version, self.names()) if self.names() else None
         return NotFoundError(f"no version {version!r}", where=str(self.root), hint=hint)
 
-    def _shared(self, version: str) -> int | None:
+    def _lock_shared(self, version: str) -> int | None:
         path = self.root / "locks" / version
         try:
             path.parent.mkdir(exist_ok=True)
@@ -122,7 +153,11 @@ class Versions:
 
     @contextmanager
     def writing(self) -> Iterator[str]:
-        """Be the only writer; yields the name of the version to make. What a killed writer left is removed."""
+        """Be the only writer; yields the name of the version to make. Remains of a killed writer are removed.
+
+        Raises:
+            BusyError: another process writes.
+        """
         (self.root / "locks").mkdir(parents=True, exist_ok=True)
         (self.root / "versions").mkdir(exist_ok=True)
         with locked(self.root / "locks" / "writer", folder=self.root):
@@ -135,10 +170,10 @@ class Versions:
         """Make a complete version the current one."""
         if not self.folder(version).is_dir():
             raise InputError(f"no version {version!r}", where=str(self.root))
-        write_atomic(self.root / "CURRENT", _current(version))
+        write_atomic(self.root / "CURRENT", _current_text(version))
 
-    def collect(self, keep: int = KEEP) -> list[str]:
-        """Delete all but the last ``keep`` versions, the current one and those in use; returns the deleted."""
+    def delete_old(self, keep: int = KEEP) -> list[str]:
+        """Delete all but the last ``keep`` versions, the current one and those in use; returns the deleted ones."""
         names, current = self.names(), self.current()
         old = names[: max(len(names) - max(keep, 1), 0)]
         return [version for version in old if version != current and self._delete(version)]
@@ -150,14 +185,14 @@ class Versions:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
-            # Out of sight in one step; whoever comes for it now finds nothing rather than a part.
-            doomed = self.folder(version).with_name(f".{version}.deleted")
-            self.folder(version).rename(doomed)
-            shutil.rmtree(doomed)
+            # Renamed in one step: a reader that looks for it now sees no version rather than a part of one.
+            hidden = self.folder(version).with_name(f".{version}.deleted")
+            self.folder(version).rename(hidden)
+            shutil.rmtree(hidden)
             path.unlink(missing_ok=True)
         return True
 
 
-def _current(version: str) -> str:
+def _current_text(version: str) -> str:
     """The text of ``CURRENT``: one flipped bit in the name alone could name another version that is there."""
     return f"{version}\n{hashlib.sha256(version.encode()).hexdigest()[:16]}\n"

@@ -1,4 +1,4 @@
-"""Scores of texts against anchor texts: a paper as those who cited it describe it."""
+"""Scores of texts against anchor texts: a paper as the papers that cite it describe it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,28 @@ from numpy.typing import NDArray
 from cocite.errors import InputError
 from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.text.gaps import around_gap
 
 
 class Anchors:
-    """Scores papers by all that the history says when it cites them.
+    """Scores papers by the known contexts that cite them.
+
+    Args:
+        index: with anchor texts.
 
     Attributes:
         whole, near, windows: the BM25 indexes of :class:`~cocite.retrieval.engines.anchor_texts.AnchorTexts`.
         contexts: (N,) how many contexts cite each paper.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> index = Index.build(corpus, History.all(corpus))
+        >>> anchors, queries = Anchors(index), [Query("q", context="BM25 is the usual baseline [CIT]")]
+        >>> anchors.scores(window_texts(queries), SelfCitations(index, queries), near=True).shape
+        (1, 423)
     """
 
     def __init__(self, index: Index) -> None:
@@ -29,24 +41,29 @@ class Anchors:
         self.windows, self.whole, self.near = texts.windows, texts.whole, texts.near
         if len(self.whole) != len(index):
             raise InputError("the index was made without anchor texts", hint="make it with Index.build")
-        cited = index.ballots.indices
+        cited = index.cited_by_context.indices
         self.contexts: NDArray[np.int32] = np.bincount(cited, minlength=len(index)).astype(np.int32)
 
-    def scores(self, texts: Sequence[str], own: OwnLinks, *, near: bool = False) -> NDArray[np.float32]:
-        """(Q, N) BM25 of each text against what others say of each paper.
+    def scores(self, texts: Sequence[str], own: SelfCitations, *, near: bool = False) -> NDArray[np.float32]:
+        """(Q, N) BM25 of each text against the anchor text of each paper.
 
-        What a query's own paper says is taken out of the documents before they are scored, so that an indexed
-        manuscript is answered as if it were not there (but for the corpus statistics).
+        The contexts of a query's own paper are taken out of the documents before they are scored, so that an indexed
+        manuscript gets the scores that it would have if it were not indexed (but for the corpus statistics).
+
+        Args:
+            texts: Q texts.
+            own: the self-citations of the Q queries.
+            near: whether to score against the words next to the gaps alone.
         """
         documents, sources = (self.near, self.windows) if near else (self.whole, self.index.contexts)
         scores = documents.scores(texts)
         for i in np.flatnonzero(own.end > own.begin).tolist():
-            said = np.arange(own.begin[i], own.end[i])
-            owner, cited = self.index.ballots.gather(said)
-            rows, place = np.unique(cited, return_inverse=True)
+            contexts = np.arange(own.begin[i], own.end[i])
+            owner, cited = self.index.cited_by_context.gather(contexts)
+            rows, position = np.unique(cited, return_inverse=True)
             ones = np.ones(len(owner), np.int32)
-            members = sp.csr_matrix((ones, (place, owner)), shape=(len(rows), len(said)))
-            others = documents.counts[rows] - members @ sources.counts[said]
+            members = sp.csr_matrix((ones, (position, owner)), shape=(len(rows), len(contexts)))
+            others = documents.counts[rows] - members @ sources.counts[contexts]
             scores[i, rows] = documents.scores_of(texts[i], others)
         return scores
 

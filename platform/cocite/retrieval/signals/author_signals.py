@@ -1,4 +1,4 @@
-"""What authors and venues tell: who wrote it, what they cited before, and names that a context mentions.
+"""Signals of authors and venues: shared authors, what they cited before, and surnames that a context mentions.
 
 Author names are compared as they are written, lower case. All counts come from the index' history.
 """
@@ -17,13 +17,26 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.signals.self_citations import OwnLinks
+from cocite.retrieval.signals.self_citations import SelfCitations
 
 _WORD = re.compile(r"\w{3,}")
 
 
-class People:
-    """Authors and venues of an index' papers, and whom they cited."""
+class AuthorSignals:
+    """Counts over the authors and venues of an index' papers.
+
+    Args:
+        index: whose history is counted.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> signals = AuthorSignals(Index.build(corpus, History.all(corpus)))
+        >>> mentioned = signals.names_in(["as Kuhns showed"])
+        >>> corpus.paper(int(mentioned.indices[0])).authors, mentioned.data.round(2)
+        (('M. E. Maron', 'J. L. Kuhns'), array([6.05], dtype=float32))
+    """
 
     def __init__(self, index: Index) -> None:
         table = index.corpus.papers.table
@@ -48,19 +61,19 @@ class People:
         """(Q, N) how many authors query and paper have in common."""
         return (self._authors_of(queries) @ self._papers_of_author).tocsr()
 
-    def past_citations(self, queries: Sequence[Query], own: OwnLinks) -> sp.csr_matrix:
+    def past_citations(self, queries: Sequence[Query], own: SelfCitations) -> sp.csr_matrix:
         """(Q, N) how often the query's authors have cited a paper, elsewhere than in the query's own paper."""
         authors = self._authors_of(queries)
-        mine = np.asarray(authors.multiply(self.authors[own.papers]).sum(axis=1)).ravel()
-        theirs = authors @ self._papers_of_author @ self._cites
-        return (theirs - sp.diags(mine) @ own.links).tocsr()
+        shared = np.asarray(authors.multiply(self.authors[own.papers]).sum(axis=1)).ravel()
+        cited = authors @ self._papers_of_author @ self._cites
+        return (cited - sp.diags(shared) @ own.links).tocsr()
 
-    def venue_interest(self, queries: Sequence[Query], own: OwnLinks) -> sp.csr_matrix:
+    def venue_interest(self, queries: Sequence[Query], own: SelfCitations) -> sp.csr_matrix:
         """(Q, N) how often other papers of the query's venue have cited a paper."""
         venues = _rows([[query.venue] for query in queries], self._venue_ids)
-        mine = np.asarray(venues.multiply(self._venue_of[own.papers]).sum(axis=1)).ravel()
-        theirs = venues @ self._papers_of_venue @ self._cites
-        return (theirs - sp.diags(mine) @ own.links).tocsr()
+        shared = np.asarray(venues.multiply(self._venue_of[own.papers]).sum(axis=1)).ravel()
+        cited = venues @ self._papers_of_venue @ self._cites
+        return (cited - sp.diags(shared) @ own.links).tocsr()
 
     def names_in(self, texts: Sequence[str]) -> sp.csr_matrix:
         """(Q, N) weight of a paper's author surnames that a text mentions, rarer names weighing more."""
@@ -135,6 +148,6 @@ def gather(matrix: sp.csr_matrix, rows: NDArray[np.int32]) -> NDArray[np.float32
     width = np.int64(matrix.shape[1])
     keys = np.repeat(np.arange(len(rows)), np.diff(matrix.indptr)) * width + matrix.indices
     wanted = np.arange(len(rows))[:, None] * width + rows
-    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    present = (keys[found] == wanted) & (rows != NO_ROW)
-    return np.where(present, matrix.data[found], 0).astype(np.float32)
+    position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    present = (keys[position] == wanted) & (rows != NO_ROW)
+    return np.where(present, matrix.data[position], 0).astype(np.float32)

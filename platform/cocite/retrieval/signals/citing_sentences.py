@@ -1,8 +1,8 @@
-"""The citing-sentence retriever: sentences of the past that resemble the query's vote for what they cited.
+"""The citing-sentence retriever: historical sentences that resemble the query vote for what they cited.
 
-No model is trained: an index of the history's citation contexts finds the nearest to a gap (or to title and abstract
-when there is no gap). Those sentences are also the evidence that an author is shown. A paper's own contexts never
-vote for it.
+No model is trained: BM25 over the history's citation contexts ranks those nearest to a gap (or to title and abstract
+when there is no gap). The pipeline shows an author the same sentences as evidence. The contexts of the query's own
+paper never vote.
 """
 
 from __future__ import annotations
@@ -13,26 +13,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.index.index import Index, found, search_dense
+from cocite.retrieval.dense_search import keep_positive, search_dense
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.query_forms import sentence_texts
 from cocite.retrieval.signals.votes import Votes, count_votes, relative
 
 
 class CitingSentences:
-    """Finds papers by the sentences that cited them.
+    """Retrieves papers by the sentences that cited them.
 
     Args:
         index: what is searched.
-        nearest: how many sentences vote.
+        sentences: how many sentences vote.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.records import ContextRecord, PaperRecord
+        >>> records = [
+        ...     PaperRecord("cky", "A recognition procedure"),
+        ...     PaperRecord("new", "A parser", citations=("cky",)),
+        ...     ContextRecord("c", "new", ("cky",), "a chart parser TARGETCIT fills its table bottom up"),
+        ... ]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build(records, f"{folder}/corpus")
+        ...     retriever = CitingSentences(Index.build(corpus, History.all(corpus)))
+        ...     query = Query("q", context="we fill the chart bottom up [CIT]")
+        ...     rows = retriever.search([query], 1).rows[0]
+        ...     corpus.ids(rows), retriever.evidence(retriever.nearest([query]), 0, int(rows[0]))
+        (['cky'], ((1, 'a chart parser TARGETCIT fills its table bottom up'),))
     """
 
     name = "citing-sentences"
 
-    def __init__(self, index: Index, *, nearest: int = 100) -> None:
-        self.index, self.nearest = index, nearest
+    def __init__(self, index: Index, *, sentences: int = 100) -> None:
+        self.index, self.sentences = index, sentences
 
-    def voters(self, queries: Sequence[Query]) -> Ranking:
-        """The nearest sentences of each query: (Q, nearest) documents of ``index.contexts`` and their weights.
+    def nearest(self, queries: Sequence[Query]) -> Ranking:
+        """(Q, sentences) the nearest documents of ``index.contexts`` to each query, and their weights.
 
         A weight is BM25 relative to the query's best sentence; sentences that share no word do not vote.
         """
@@ -44,41 +63,42 @@ class CitingSentences:
         for start, scores in self.index.contexts.blocks(texts):
             for i, row in enumerate(scores, start):
                 row[begin[i] : end[i]] = -np.inf
-            parts.append(Ranking.best(scores, self.nearest))
+            parts.append(Ranking.best(scores, self.sentences))
         if not parts:
-            return Ranking(np.empty((0, self.nearest), np.int32), np.empty((0, self.nearest), np.float32))
+            shape = (0, self.sentences)
+            return Ranking(np.empty(shape, np.int32), np.empty(shape, np.float32))
         best = Ranking(np.concatenate([p.rows for p in parts]), np.concatenate([p.scores for p in parts]))
         return relative(best)
 
-    def count(self, voters: Ranking) -> Votes:
-        """What the sentences say: sum, maximum and sum of cubes of their weights, per paper they cite."""
-        return count_votes(voters, self.index.ballots, len(self.index))
+    def count(self, nearest: Ranking) -> Votes:
+        """The votes of given sentences, as :meth:`nearest` returns them, for the papers that they cite."""
+        return count_votes(nearest, self.index.cited_by_context, len(self.index))
 
     def votes(self, queries: Sequence[Query]) -> Votes:
         """The votes of each query's nearest sentences."""
-        return self.count(self.voters(queries))
+        return self.count(self.nearest(queries))
 
     def scores(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """(Q, N) sums of votes; ``-inf`` where a paper may not be found."""
+        """(Q, N) sums of votes; ``-inf`` where a query may not retrieve a paper."""
         return self.index.forbid(self.votes(queries).dense("sum"), queries)
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
-        """The ``k`` papers with most votes; a paper without a vote is not found."""
-        return search_dense(queries, k, len(self.index), lambda block: found(self.scores(block)))
+        """The ``k`` papers with most votes; a paper without a vote is not retrieved."""
+        return search_dense(queries, k, len(self.index), lambda block: keep_positive(self.scores(block)))
 
     def evidence(
-        self, voters: Ranking, query: int, paper: int, limit: int = 3
+        self, nearest: Ranking, query: int, paper: int, limit: int = 3
     ) -> tuple[tuple[int, str], ...]:
         """The nearest sentences of one query that cite a paper: ``(citing row, context)``, nearest first.
 
         Args:
-            voters: what :meth:`voters` gave.
-            query: which of its queries.
+            nearest: the result of :meth:`nearest`.
+            query: position of the query in it.
             paper: the recommended row.
             limit: how many at most.
         """
-        documents = voters.rows[query][voters.rows[query] != NO_ROW]
-        owner, cited = self.index.ballots.gather(documents)
+        documents = nearest.rows[query][nearest.rows[query] != NO_ROW]
+        owner, cited = self.index.cited_by_context.gather(documents)
         chosen = documents[owner[cited == paper][:limit]]
         texts = self.index.corpus.contexts.take("text", self.index.history.contexts[chosen])
         return tuple(zip(self.index.context_papers[chosen].tolist(), texts, strict=True))

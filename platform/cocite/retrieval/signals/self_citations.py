@@ -1,6 +1,6 @@
-"""What the history knows of a query's own paper, so that it can be taken out of every count.
+"""The links and contexts of a query's own paper, so that they can be subtracted from every count.
 
-When a manuscript is in the corpus, its own links and contexts must not vote for what they cite.
+When a manuscript is in the corpus, its own links and contexts must not vote for what they cite: they are the answers.
 """
 
 from __future__ import annotations
@@ -14,14 +14,27 @@ from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
 
 
-class OwnLinks:
+class SelfCitations:
     """The known links and contexts of the queries' own papers.
+
+    Args:
+        index: whose history knows them.
+        queries: Q queries.
 
     Attributes:
         papers: (Q,) each query's own row, 0 where it has none.
         present: (Q,) whether it has one.
         links: (Q, N) 1 where a query's own paper is known to cite a paper.
         begin, end: (Q,) its contexts are the documents ``begin : end`` of ``index.contexts``.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> index = Index.build(corpus, History.all(corpus))
+        >>> own = SelfCitations(index, [Query("known", paper=400), Query("unknown", title="A manuscript")])
+        >>> own.links.sum(axis=1).ravel(), len(corpus.cites[400])
+        (matrix([[20.,  0.]], dtype=float32), 20)
     """
 
     def __init__(self, index: Index, queries: Sequence[Query]) -> None:
@@ -41,6 +54,6 @@ class OwnLinks:
         counts = self.end - self.begin
         query = np.repeat(np.arange(len(counts)), counts)
         first = np.repeat(self.begin - np.cumsum(counts) + counts, counts)
-        owner, cited = self.index.ballots.gather(first + np.arange(len(query)))
+        owner, cited = self.index.cited_by_context.gather(first + np.arange(len(query)))
         ones = np.ones(len(cited), np.float32)
         return sp.csr_matrix((ones, (query[owner], cited)), shape=self.links.shape)

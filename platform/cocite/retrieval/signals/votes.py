@@ -1,7 +1,8 @@
-"""Votes: the nearest papers or sentences of the past speak for what they cited, each with its weight.
+"""Votes: the papers or sentences nearest to a query vote for what they cited, each with its weight.
 
-A *voter* is a historical paper (neighbours) or a historical context (citing sentences); its *ballot* is the list of
-papers it cites.
+This is nearest-neighbour classification with weighted votes: the nearest items are historical papers
+(:mod:`~cocite.retrieval.signals.neighbours`) or historical contexts
+(:mod:`~cocite.retrieval.signals.citing_sentences`), and the classes are the papers that they cite.
 """
 
 from __future__ import annotations
@@ -15,20 +16,29 @@ from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Ranking
 
 KINDS = ("sum", "max", "cubes", "count")
+"""Ways to add up the votes for a paper; the fields of :class:`Votes`."""
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What each query's voters say, as compressed sparse rows over the papers.
+    """The votes of each query, as compressed sparse rows over the papers.
 
     Attributes:
         shape: (Q, N).
         indptr: (Q + 1,) the votes of query i are ``indptr[i] : indptr[i + 1]``.
-        papers: who got a vote, ascending within a query.
-        sum: sum of the voters' weights.
-        max: the weightiest voter.
-        cubes: sum of the cubed weights: near voters count for more than many.
-        count: number of voters.
+        papers: (V,) papers with a vote, ascending within a query; the other arrays are aligned with it.
+        sum: (V,) sum of the weights of those that cite the paper.
+        max: (V,) the greatest of these weights.
+        cubes: (V,) sum of the cubed weights: few near items outweigh many far ones.
+        count: (V,) how many cite the paper.
+
+    Example:
+        >>> nearest = Ranking(np.array([[0, 1]], np.int32), np.array([[1.0, 0.5]], np.float32))
+        >>> votes = count_votes(nearest, CSR.build([0, 1, 1], [2, 2, 3], 2), papers=5)
+        >>> votes.dense("sum")
+        array([[0. , 0. , 1.5, 0.5, 0. ]], dtype=float32)
+        >>> votes.ranking(2).rows
+        array([[2, 3]], dtype=int32)
     """
 
     shape: tuple[int, int]
@@ -51,20 +61,19 @@ class Votes:
             return np.zeros(rows.shape, np.float32)
         keys = self._owners * self.shape[1] + self.papers
         wanted = np.arange(len(rows))[:, None] * self.shape[1] + rows
-        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((keys[found] == wanted) & (rows != NO_ROW), self._values(kind)[found], 0).astype(
-            np.float32
-        )
+        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        present = (keys[position] == wanted) & (rows != NO_ROW)
+        return np.where(present, self._values(kind)[position], 0).astype(np.float32)
 
     def ranking(self, k: int, kind: str = "sum") -> Ranking:
         """The ``k`` papers with most votes; fewer when fewer got any."""
         values = self._values(kind)
         order = np.lexsort((self.papers, -values, self._owners))
-        place = np.arange(len(order)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
-        order, owner, place = order[place < k], self._owners[place < k], place[place < k]
+        rank = np.arange(len(order)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
+        order, owner, rank = order[rank < k], self._owners[rank < k], rank[rank < k]
         rows = np.full((self.shape[0], k), NO_ROW, np.int32)
         scores = np.full((self.shape[0], k), -np.inf, np.float32)
-        rows[owner, place], scores[owner, place] = self.papers[order], values[order]
+        rows[owner, rank], scores[owner, rank] = self.papers[order], values[order]
         return Ranking(rows, scores)
 
     @property
@@ -78,37 +87,42 @@ class Votes:
         return values
 
 
-def relative(voters: Ranking) -> Ranking:
-    """Scores relative to the query's best, which weighs 1; voters of no positive score are dropped."""
-    best = voters.scores[:, :1] if voters.depth else voters.scores
-    keep = (voters.scores > 0) & (voters.rows != NO_ROW)
-    scores = np.divide(voters.scores, best, out=np.full_like(voters.scores, -np.inf), where=keep)
-    return Ranking(np.where(keep, voters.rows, NO_ROW).astype(np.int32), scores)
+def relative(nearest: Ranking) -> Ranking:
+    """Weights of votes: each score divided by the query's best; items without a positive score are dropped.
+
+    Example:
+        >>> relative(Ranking(np.array([[7, 4, 9]], np.int32), np.array([[8, 2, 0]], np.float32)))
+        Ranking(rows=array([[ 7,  4, -1]], dtype=int32), scores=array([[1.  , 0.25, -inf]], dtype=float32))
+    """
+    best = nearest.scores[:, :1] if nearest.depth else nearest.scores
+    keep = (nearest.scores > 0) & (nearest.rows != NO_ROW)
+    scores = np.divide(nearest.scores, best, out=np.full_like(nearest.scores, -np.inf), where=keep)
+    return Ranking(np.where(keep, nearest.rows, NO_ROW).astype(np.int32), scores)
 
 
-def count_votes(voters: Ranking, ballots: CSR, papers: int) -> Votes:
-    """Count what weighted voters (Q, K) say of ``papers`` papers.
+def count_votes(nearest: Ranking, cites: CSR, papers: int) -> Votes:
+    """Count the votes of each query's nearest items for the papers that they cite.
 
     Args:
-        voters: rows of ``ballots`` with their weights; ``NO_ROW`` does not vote.
-        ballots: what each voter cites.
+        nearest: (Q, K) rows of ``cites`` with their weights; ``NO_ROW`` does not vote.
+        cites: the papers that each item cites.
         papers: N.
     """
-    queries, slots = np.nonzero(voters.rows != NO_ROW)
-    weights = voters.scores[queries, slots].astype(np.float64)
-    owner, cited = ballots.gather(voters.rows[queries, slots])
+    queries, slots = np.nonzero(nearest.rows != NO_ROW)
+    weights = nearest.scores[queries, slots].astype(np.float64)
+    owner, cited = cites.gather(nearest.rows[queries, slots])
     keys = queries[owner] * np.int64(papers) + cited
     unique, inverse = np.unique(keys, return_inverse=True)
     weight = weights[owner]
     largest = np.zeros(len(unique))
     np.maximum.at(largest, inverse, weight)
-    indptr = np.searchsorted(unique, np.arange(len(voters) + 1) * np.int64(papers))
+    indptr = np.searchsorted(unique, np.arange(len(nearest) + 1) * np.int64(papers))
 
     def total(values: NDArray[np.float64]) -> NDArray[np.float32]:
         return np.bincount(inverse, values, minlength=len(unique)).astype(np.float32)
 
     return Votes(
-        (len(voters), papers),
+        (len(nearest), papers),
         indptr.astype(np.int64),
         (unique % papers if papers else unique).astype(np.int32),
         total(weight),

@@ -1,1 +1,16 @@
-"""The systems that MP-BERT4CR is compared with."""
+"""The systems that MP-BERT4CR is compared with.
+
+Z. Guo et al. compare MP-BERT4CR (section 5.3) with the systems of these papers:
+
+- T. Mikolov, I. Sutskever, K. Chen, G. Corrado, J. Dean, "Distributed Representations of Words and Phrases and their
+  Compositionality", NeurIPS 2013 (``word2vec``).
+- Q. Le, T. Mikolov, "Distributed Representations of Sentences and Documents", ICML 2014 (``doc2vec``).
+- J. Han, Y. Song, W. X. Zhao, S. Shi, H. Zhang, "hyperdoc2vec: Distributed Representations of Hypertext Documents", ACL
+  2018 (``hyperdoc2vec``).
+- Y. Zhang, Q. Ma, "Dual Attention Model for Citation Recommendation", COLING 2020 (``dacr``).
+- SciBERT and SPECTER, as any transformer whose states are pooled (``pooled_transformer``).
+
+Order of reading: ``texts`` (what they read), ``vectors`` (how they rank), the systems, ``citing_pairs`` (the pairs and
+the loss that ``hyperdoc2vec`` and ``dacr`` share), ``sections`` (read by ``dacr``), ``train`` (all of them by name),
+``cached_vectors`` (the vectors of an encoder's papers, kept on disk).
+"""

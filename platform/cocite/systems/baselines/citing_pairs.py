@@ -1,4 +1,4 @@
-"""Pairs of a context and a paper it cites, in batches, and the noise that they are told from."""
+"""Batches of pairs of a context and a paper that it cites, and the loss that sets the cited paper apart from noise."""
 
 from __future__ import annotations
 
@@ -15,13 +15,26 @@ from cocite.systems.baselines.texts import CitingTexts
 
 
 class CitingPairs:
-    """All pairs of a history, and draws from the papers by how many contexts cite each.
+    """All pairs of a history, and noise: papers drawn by how many contexts cite each.
 
     Args:
         texts: the contexts.
         noise: papers drawn for a batch, which all its pairs share.
-        power: of the number of citing contexts.
+        power: exponent of the number of citing contexts in the draw.
         seed: of the order and the draws.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.text.paragraph_reader import ParagraphSettings
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     history = History.all(build(Synthetic(60, seed=1), folder + "/corpus"))
+        ...     pairs = CitingPairs(CitingTexts.of(history, ParagraphSettings()), noise=5, power=0.75, seed=0)
+        >>> contexts, cited, noise = next(pairs.batches(8))
+        >>> contexts.shape, cited.shape, noise.shape
+        ((8,), (8,), (5,))
     """
 
     def __init__(self, texts: CitingTexts, *, noise: int, power: float, seed: int) -> None:
@@ -35,12 +48,12 @@ class CitingPairs:
         return len(self.cited)
 
     def batches(self, size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """One pass in random order: contexts (b,) by their place in the history's, cited papers (b,), noise (m,)."""
+        """One pass in random order: positions (b,) in ``history.contexts``, cited papers (b,), noise (m,)."""
         order = self.rng.permutation(len(self))
         for start in range(0, len(order), size):
-            chosen = order[start : start + size]
+            batch = order[start : start + size]
             noise = self.noise.draw(self.rng.random(self.drawn)).astype(np.int64)
-            yield self.contexts[chosen], self.cited[chosen], noise
+            yield self.contexts[batch], self.cited[batch], noise
 
 
 def noise_loss(queries: Tensor, cited: Tensor, noise: Tensor, same: Tensor, negatives: int) -> Tensor:
@@ -51,10 +64,15 @@ def noise_loss(queries: Tensor, cited: Tensor, noise: Tensor, same: Tensor, nega
 
     Args:
         queries: (b, d).
-        cited: (b, d) vectors of what each cites.
-        noise: (m, d) vectors of what all are told from.
+        cited: (b, d) vectors of the paper that each cites.
+        noise: (m, d) vectors of the noise.
         same: (b, m) where the noise is the cited paper itself, which does not count.
-        negatives: k, draws that the noise stands for.
+        negatives: k, the number of draws whose sum the mean over the noise replaces.
+
+    Example:
+        >>> query, near, far = torch.tensor([[9.0]]), torch.tensor([[1.0]]), torch.tensor([[-1.0], [1.0]])
+        >>> noise_loss(query, near, far, torch.tensor([[False, True]]), negatives=5) < 0.001
+        tensor(True)
     """
     near = functional.softplus(-(queries * cited).sum(1))  # (b,)
     far = functional.softplus(queries @ noise.T).masked_fill(same, 0.0)  # (b, m)
@@ -62,18 +80,27 @@ def noise_loss(queries: Tensor, cited: Tensor, noise: Tensor, same: Tensor, nega
 
 
 def same_paper(cited: NDArray[np.int64], noise: NDArray[np.int64]) -> Tensor:
-    """(b, m) where the noise (m,) is the cited paper (b,)."""
+    """(b, m) where the noise (m,) is the cited paper (b,).
+
+    Example:
+        >>> same_paper(np.array([3, 7]), np.array([7, 9])).tolist()
+        [[False, False], [True, False]]
+    """
     return torch.from_numpy(cited[:, None] == noise)
 
 
 def table(vectors: NDArray[np.float32], length: float | None = None) -> nn.Embedding:
-    """Vectors (n, d) as what is trained, of which a batch touches few.
+    """An embedding with sparse gradients that begins with some vectors (n, d).
 
     Args:
-        vectors: to begin with.
-        length: mean length that they are brought to, those of zero apart; None: as they are.
+        vectors: the initial ones.
+        length: mean length that the vectors other than 0 are scaled to; None: they are not scaled.
+
+    Example:
+        >>> table(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32), length=1.0).weight[0].tolist()
+        [0.6000000238418579, 0.800000011920929]
     """
     lengths = np.linalg.norm(vectors, axis=1)
     scale = length / lengths[lengths > 0].mean() if length is not None and lengths.any() else 1.0
-    begin = torch.from_numpy(np.asarray(vectors * scale, np.float32))
-    return nn.Embedding(len(begin), begin.shape[1], _weight=begin, sparse=True)
+    initial = torch.from_numpy(np.asarray(vectors * scale, np.float32))
+    return nn.Embedding(len(initial), initial.shape[1], _weight=initial, sparse=True)

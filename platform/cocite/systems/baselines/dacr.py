@@ -1,16 +1,15 @@
 """DACR as a baseline (Zhang and Ma 2020, "Dual Attention Model for Citation Recommendation").
 
-Taken from the paper's abstract: three inputs, the words of the local context, the structural contexts (what else the
-manuscript cites) and the section that is being written; self-attention relates words and structural contexts,
-additive attention weighs them; the result is to be near the vector of the cited paper. From MP-BERT4CR (section 5.3):
+From the paper's abstract: the network has three inputs, the words of the local context, the structural contexts (what
+else the manuscript cites) and the section of the gap; self-attention relates words and structural contexts, additive
+attention weighs them, and the result is trained towards the vector of the cited paper. From MP-BERT4CR (section 5.3):
 citations are ranked by their output vectors.
 
-Not known from the texts at hand, and so choices of this implementation: one layer of self-attention with as many heads
-as ``heads``; a section's vector is added to each word and structural context; training tells the cited paper from
+Neither text gives the rest, which is the choice of this implementation: one layer of self-attention with ``heads``
+heads; a section's vector is added to each word and structural context; training discriminates the cited paper from
 noise and begins with PV-DM's vectors, both as in HyperDoc2Vec; sections are
-:data:`cocite.systems.baselines.sections.KINDS`.
-At a query the manuscript's other citations are not given, for they are what is judged: so structural contexts are left
-out of half of the training examples.
+:data:`cocite.systems.baselines.sections.KINDS`. Queries come without the manuscript's other citations, because those
+are what an evaluation judges; therefore half of the training examples have no structural contexts.
 """
 
 from __future__ import annotations
@@ -42,45 +41,56 @@ from cocite.systems.baselines.citing_pairs import CitingPairs, noise_loss, same_
 from cocite.systems.baselines.sections import KINDS, query_sections, section_kinds
 from cocite.systems.baselines.texts import CitingTexts, nearest_words, only_words
 from cocite.systems.baselines.vectors import VectorBaseline, read_contexts
-from cocite.text.paragraphs import ParagraphReader, Paragraphs
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import Paragraphs
 
 WITHOUT = 0.5
 """Share of the training examples without structural contexts."""
 
 
 class DacrSettings(Settings):
-    """The network, and how it is trained."""
+    """The network, and how it is trained.
+
+    Example:
+        >>> DacrSettings(heads=2, structural=0).words
+        40
+    """
 
     heads: Heads = 4
     """Heads of the self-attention."""
     words: TextLength = 40
     """Words read of a context, those in its middle."""
     structural: SmallCount = 5
-    """Other citations read of a manuscript, drawn anew each time."""
+    """Other citations read of a manuscript, drawn for each batch."""
     start: PositiveFactor = 0.1
-    """Mean length that vectors begin with: as long as PV-DM leaves them, they hardly learn."""
+    """Mean length that initial vectors are scaled to: at the length of PV-DM's, gradients are too small."""
     epochs: Epochs = 3
     """Passes over the pairs of context and cited paper."""
     batch: BatchSize = 256
     """Pairs of a step."""
     negatives: PositiveSmallCount = 5
-    """Papers that each pair is told from (gensim's default)."""
+    """Noise papers for each pair (gensim's default)."""
     noise: int = Field(1000, ge=1, le=1_000_000)
-    """Papers drawn for a batch: all its pairs are told from them, each as from ``negatives`` of them."""
+    """Noise papers drawn for a batch: all its pairs share them, each with the weight of ``negatives`` of them."""
     power: Power = 0.75
-    """Of the number of contexts that cite a paper, in the noise."""
+    """Exponent of the number of contexts that cite a paper, in the draw of noise."""
     learning_rate: LearningRate = 0.01
-    """Adam's."""
+    """Learning rate of Adam."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """A batch: what the attention reads, padded with -1.
+    """A batch of the network's inputs, padded with -1.
 
     Attributes:
         words: (b, w) word numbers.
         papers: (b, s) rows of structural contexts.
         sections: (b,) kinds of sections.
+
+    Example:
+        >>> words, papers = torch.tensor([[4, 7, -1]]), torch.empty((1, 0), dtype=torch.int64)
+        >>> Inputs(words, papers, sections=torch.tensor([2])).words.shape
+        torch.Size([1, 3])
     """
 
     words: Tensor
@@ -89,13 +99,20 @@ class Inputs:
 
 
 class Dacr(nn.Module):
-    """Words, structural contexts and section to a vector.
+    """Maps words, structural contexts and section to a vector.
 
     Args:
-        words: (W, d) vectors to begin with.
-        papers: (N, d) the same.
+        words: (W, d) initial vectors of words.
+        papers: (N, d) initial vectors of papers, citing and cited.
         heads: of the self-attention; they divide d.
-        length: mean length that these vectors are brought to; None: as they are.
+        length: mean length that these vectors are scaled to; None: they are not scaled.
+
+    Example:
+        >>> network = Dacr(np.eye(8, 4, dtype=np.float32), np.eye(3, 4, dtype=np.float32), heads=2)
+        >>> none = torch.empty((1, 0), dtype=torch.int64)
+        >>> query = network(Inputs(torch.tensor([[0, 1]]), none, torch.tensor([0])))
+        >>> query.tolist()  # untrained: the mean of the words' vectors
+        [[0.5, 0.5, 0.0, 0.0]]
     """
 
     def __init__(
@@ -115,12 +132,12 @@ class Dacr(nn.Module):
         self.related = nn.MultiheadAttention(width, heads, batch_first=True)
         self.keys = nn.Linear(width, width)
         self.weights = nn.Linear(width, 1, bias=False)
-        # At first the self-attention adds nothing, a section is none, and the additive attention is the mean.
+        # Before training the self-attention and the section add 0, and the additive attention is the mean.
         for weight in (self.sections.weight, self.related.out_proj.weight, self.weights.weight):
             nn.init.zeros_(weight)
 
     def tables(self) -> list[Tensor]:
-        """The vectors of which a batch touches few."""
+        """The embeddings with sparse gradients: a batch uses few of their rows."""
         return [self.words.weight, self.citing.weight, self.cited.weight]
 
     def forward(self, inputs: Inputs) -> Tensor:
@@ -131,13 +148,13 @@ class Dacr(nn.Module):
             [self.words(inputs.words.clamp(min=0)), self.citing(inputs.papers.clamp(min=0))], dim=1
         )
         read = read + self.sections(inputs.sections)[:, None]  # (b, w + s, d)
-        # A row of nothing would divide by zero: it attends to its padding, and is dropped behind.
-        some = real.any(1, keepdim=True)
-        padding = ~(real | ~some)
+        # A row of padding alone attends to its padding, as a softmax over nothing is NaN; it is set to 0 below.
+        filled = real.any(1, keepdim=True)
+        padding = ~(real | ~filled)
         related = read + self.related(read, read, read, key_padding_mask=padding, need_weights=False)[0]
         scores = self.weights(torch.tanh(self.keys(related))).squeeze(2)
         share = scores.masked_fill(padding, -torch.inf).softmax(1)
-        return torch.einsum("bt,btd->bd", share, related) * some
+        return torch.einsum("bt,btd->bd", share, related) * filled
 
 
 def train_dacr(
@@ -152,10 +169,10 @@ def train_dacr(
 
     Args:
         texts: the contexts.
-        start: vectors of words (W, d) and papers (N, d) to begin with.
-        settings: how.
-        seed: of weights, order, noise and what is left out.
-        advance: told how many pairs are done.
+        start: initial vectors of words (W, d) and papers (N, d).
+        settings: of network and training.
+        seed: of weights, order, noise and the examples without structural contexts.
+        advance: called with the number of pairs of each step.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -165,8 +182,8 @@ def train_dacr(
     contexts, sections = nearest_words(only_words(texts.contexts), settings.words), section_kinds(headings)
     pairs = CitingPairs(texts, noise=settings.noise, power=settings.power, seed=seed)
     tables = model.tables()
-    known = {id(table) for table in tables}
-    rest = [weight for weight in model.parameters() if id(weight) not in known]
+    sparse = {id(table) for table in tables}
+    rest = [weight for weight in model.parameters() if id(weight) not in sparse]
     optimizers = [
         torch.optim.SparseAdam(tables, lr=settings.learning_rate),
         torch.optim.Adam(rest, lr=settings.learning_rate),
@@ -193,13 +210,23 @@ def train_dacr(
 
 
 class DacrBaseline(VectorBaseline):
-    """The network's vector of a context against the citations' output vectors.
+    """Ranks papers by the inner product of their output vectors with the network's vector of a context.
 
     Args:
-        corpus: tells the section of a query's sentence.
+        name: of the system, for tables.
+        corpus: has the sections of the queries' sentences.
         reader: numbers words.
-        model: trained.
-        words: read of a context.
+        model: the trained network.
+        words: most words read of a context.
+
+    Example:
+        >>> from cocite.text.paragraph_reader import ParagraphSettings
+        >>> from cocite.text.vocabulary import Vocabulary
+        >>> reader = ParagraphReader(ParagraphSettings(), Vocabulary(["parsing", "trees"], np.array([9, 4])))
+        >>> network = Dacr(np.eye(reader.size, 4, k=-3, dtype=np.float32), np.eye(3, 4, dtype=np.float32), heads=2)
+        >>> baseline = DacrBaseline("DACR", None, reader, network, words=40)
+        >>> baseline.encode([Query("q", context="parsing [CIT]")]).tolist()
+        [[1.0, 0.0, 0.0, 0.0]]
     """
 
     def __init__(self, name: str, corpus: Corpus, reader: ParagraphReader, model: Dacr, words: int) -> None:
@@ -208,7 +235,7 @@ class DacrBaseline(VectorBaseline):
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """(Q, d); zero for a context of unknown words."""
+        """(Q, d) the network's vectors of the contexts; 0 for a context of unknown words."""
         read = nearest_words(read_contexts(self.reader, queries), self.words)
         papers = np.empty((len(queries), 0), np.int64)
         vectors: NDArray[np.float32] = self.model(
@@ -217,12 +244,12 @@ class DacrBaseline(VectorBaseline):
         return vectors
 
 
-def _inputs(read: Paragraphs, papers: NDArray[np.int64], sections: NDArray[np.int64]) -> Inputs:
-    every = np.arange(len(read))
-    words = read.rectangle(every).astype(np.int64)
-    words[np.arange(words.shape[1]) >= read.lengths[:, None]] = NO_ROW
+def _inputs(contexts: Paragraphs, papers: NDArray[np.int64], sections: NDArray[np.int64]) -> Inputs:
+    """The words of contexts as a rectangle of at least one column, with the other two inputs."""
+    words = contexts.rectangle(np.arange(len(contexts))).astype(np.int64)
+    words[np.arange(words.shape[1]) >= contexts.lengths[:, None]] = NO_ROW
     if not words.shape[1]:
-        words = np.full((len(read), 1), NO_ROW, np.int64)
+        words = np.full((len(contexts), 1), NO_ROW, np.int64)
     return Inputs(torch.from_numpy(words), torch.from_numpy(papers), torch.from_numpy(sections))
 
 
@@ -234,9 +261,9 @@ def _structural(
     citing = texts.citing[context]
     degrees = cites.degrees[citing].astype(np.int64)[:, None]
     drawn = np.floor(rng.random((len(context), count)) * degrees).astype(np.int64)
-    place = np.asarray(cites.indptr)[citing][:, None] + np.minimum(drawn, np.maximum(degrees - 1, 0))
+    position = np.asarray(cites.indptr)[citing][:, None] + np.minimum(drawn, np.maximum(degrees - 1, 0))
     rows = np.full((len(context), count), NO_ROW, np.int64)
     has = np.broadcast_to((degrees > 0) & (rng.random((len(context), 1)) >= WITHOUT), rows.shape)
-    rows[has] = cites.indices[place[has]]
+    rows[has] = cites.indices[position[has]]
     here = texts.cited.contains(context[:, None], rows)
     return np.where(here, NO_ROW, rows)

@@ -2,8 +2,9 @@
 
 Distributed memory (PV-DM), whose word vectors and paper vectors share a space: MP-BERT4CR's query is the mean of the
 context's word vectors, its citation vectors are inferred "from the content words" (section 5.3), here of title and
-abstract. What all contexts, and what all papers, have in common is taken out of both, for it hides what tells them
-apart: without that, queries find no more than chance gives. HyperDoc2Vec begins with these vectors.
+abstract. The mean over all contexts is subtracted from word vectors and the mean over all papers from paper vectors:
+they dominate the cosines, and without this the ranking is no better than chance. HyperDoc2Vec begins with these
+vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from cocite.systems.baselines.texts import CitingTexts, line_file, mean_vectors,
 
 
 class Doc2VecSettings(Settings):
-    """How PV-DM vectors are trained."""
+    """How PV-DM vectors are trained.
+
+    Example:
+        >>> Doc2VecSettings(dimension=50).window
+        5
+    """
 
     dimension: Dimension = 100
     """Components of a vector (gensim's default)."""
@@ -35,17 +41,30 @@ class Doc2VecSettings(Settings):
 def doc2vec(
     texts: CitingTexts, settings: Doc2VecSettings, *, seed: int = 0
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Vectors of words (W, d) by the reader's numbers and of papers (N, d); zero for what the papers do not hold.
+    """Train vectors of words (W, d) by the reader's numbers and of papers (N, d); 0 for words that no paper has.
 
-    Word vectors are learned on the papers of the history; then they are held, and those of all papers are inferred.
+    Word vectors are trained on the papers of the history, and then fixed while the vectors of all papers are inferred.
     One thread trains, so that the same seed gives the same vectors.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.text.paragraph_reader import ParagraphSettings
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     history = History.all(build(Synthetic(60, seed=1), folder + "/corpus"))
+        ...     texts = CitingTexts.of(history, ParagraphSettings())
+        ...     words, papers = doc2vec(texts, Doc2VecSettings(dimension=8, epochs=1))
+        >>> words.shape == (texts.reader.size, 8), papers.shape
+        (True, (60, 8))
     """
     gensim: Any = importlib.import_module("gensim.models")
     # gensim numbers papers by line: those of the history come first, so that they can be trained on alone.
     known = texts.history.citing
     order = np.concatenate([np.flatnonzero(known), np.flatnonzero(~known)])
     papers = texts.papers.take(order)
-    learned = texts.papers.take(order[: int(known.sum())])
+    earlier = texts.papers.take(order[: int(known.sum())])
     model = gensim.Doc2Vec(
         dm=1,
         vector_size=settings.dimension,
@@ -55,22 +74,22 @@ def doc2vec(
         workers=1,
         seed=seed + 1,
     )
-    with line_file(papers) as every, line_file(learned) as first:
-        model.build_vocab(corpus_file=str(every))
-        for path, part in ((first, learned), (every, papers)):
+    with line_file(papers) as all_lines, line_file(earlier) as earlier_lines:
+        model.build_vocab(corpus_file=str(all_lines))
+        for path, part in ((earlier_lines, earlier), (all_lines, papers)):
             model.train(
                 corpus_file=str(path),
                 total_examples=len(part),
                 total_words=len(part.tokens),
                 epochs=settings.epochs,
             )
-            model.wv.vectors_lockf = np.zeros(1, np.float32)
+            model.wv.vectors_lockf = np.zeros(1, np.float32)  # fixes the word vectors from now on
     words = np.zeros((texts.reader.size, settings.dimension), np.float32)
     words[np.array(model.wv.index_to_key, np.int64)] = model.wv.vectors
     vectors = np.zeros((len(papers), settings.dimension), np.float32)
     vectors[order] = model.dv.vectors[: len(papers)]
-    held = texts.papers.lengths > 0
-    vectors[held] -= vectors[held].mean(axis=0)
-    vectors[~held] = 0
+    filled = texts.papers.lengths > 0
+    vectors[filled] -= vectors[filled].mean(axis=0)
+    vectors[~filled] = 0
     words -= mean_vectors(only_words(texts.contexts), words).mean(axis=0)
     return words, vectors

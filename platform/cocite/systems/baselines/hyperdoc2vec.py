@@ -1,13 +1,13 @@
 """HyperDoc2Vec as a baseline (Han et al. 2018, "hyperdoc2vec: Distributed Representations of Hypertext Documents").
 
-A paper has two vectors, IN as the one that cites and OUT as the one that is cited; a word has an IN vector. The mean
-of the citing paper's IN vector and the IN vectors of a context's words is to be near the OUT vectors of what the
-context cites, by inner product, and far from those of papers drawn by how often they are cited (negative sampling).
-Words and papers begin with PV-DM's vectors of the papers' own texts, which the paper calls retrofitting. At a query
-the manuscript has no vector of its own: the mean of the context's words alone (MP-BERT4CR, section 5.3).
+A paper has two vectors, IN where it cites and OUT where it is cited; a word has an IN vector. Training raises the inner
+product of the mean of the citing paper's IN vector and the IN vectors of a context's words with the OUT vectors of what
+the context cites, and lowers that with papers drawn by how often they are cited (negative sampling). Words and papers
+begin with PV-DM's vectors of the papers' own texts, which the paper calls retrofitting. A manuscript has no vector of
+its own, so a query is the mean of the context's words (MP-BERT4CR, section 5.3).
 
-Not told by the texts at hand, and so choices of this implementation: OUT vectors begin as copies of the IN vectors;
-all begin shorter than PV-DM leaves them; Adam in place of gensim's plain gradient steps; its rate and epochs.
+Neither text gives the rest, which is the choice of this implementation: OUT vectors begin as copies of the IN vectors;
+all are scaled to be shorter than PV-DM's; Adam in place of gensim's plain gradient steps; its rate and epochs.
 """
 
 from __future__ import annotations
@@ -27,22 +27,27 @@ from cocite.systems.baselines.texts import CitingTexts, only_words
 
 
 class HyperDoc2VecSettings(Settings):
-    """How IN and OUT vectors are trained."""
+    """How IN and OUT vectors are trained.
+
+    Example:
+        >>> HyperDoc2VecSettings(epochs=1).negatives
+        5
+    """
 
     start: PositiveFactor = 0.1
-    """Mean length that vectors begin with: as long as PV-DM leaves them, they hardly learn."""
+    """Mean length that initial vectors are scaled to: at the length of PV-DM's, gradients are too small."""
     epochs: Epochs = 6
     """Passes over the pairs of context and cited paper."""
     batch: BatchSize = 256
     """Pairs of a step."""
     negatives: PositiveSmallCount = 5
-    """Papers that each pair is told from (gensim's default)."""
+    """Noise papers for each pair (gensim's default)."""
     noise: int = Field(1000, ge=1, le=1_000_000)
-    """Papers drawn for a batch: all its pairs are told from them, each as from ``negatives`` of them."""
+    """Noise papers drawn for a batch: all its pairs share them, each with the weight of ``negatives`` of them."""
     power: Power = 0.75
-    """Of the number of contexts that cite a paper, in the noise."""
+    """Exponent of the number of contexts that cite a paper, in the draw of noise."""
     learning_rate: LearningRate = 0.01
-    """Adam's."""
+    """Learning rate of Adam."""
 
 
 def hyperdoc2vec(
@@ -53,14 +58,29 @@ def hyperdoc2vec(
     seed: int = 0,
     advance: Callable[[int], object] = lambda _: None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """IN vectors of words (W, d) and OUT vectors of papers (N, d).
+    """Train IN vectors of words (W, d) and OUT vectors of papers (N, d).
 
     Args:
         texts: the contexts.
-        start: vectors of words (W, d) and papers (N, d) to begin with.
-        settings: how.
+        start: initial vectors of words (W, d) and papers (N, d).
+        settings: of the training.
         seed: of order and noise.
-        advance: told how many pairs are done.
+        advance: called with the number of pairs of each step.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.text.paragraph_reader import ParagraphSettings
+        >>> rng = np.random.default_rng(0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     history = History.all(build(Synthetic(60, seed=1), folder + "/corpus"))
+        ...     texts = CitingTexts.of(history, ParagraphSettings())
+        ...     start = [rng.normal(size=(n, 4)).astype(np.float32) for n in (texts.reader.size, 60)]
+        ...     words, papers = hyperdoc2vec(texts, tuple(start), HyperDoc2VecSettings(epochs=1))
+        >>> papers.shape
+        (60, 4)
     """
     words, citing, cited = (table(vectors, settings.start) for vectors in (start[0], start[1], start[1]))
     contexts = only_words(texts.contexts)
@@ -69,16 +89,16 @@ def hyperdoc2vec(
     optimizer = torch.optim.SparseAdam(weights, lr=settings.learning_rate)
     for _ in range(settings.epochs):
         for context, target, noise in pairs.batches(settings.batch):
-            read = contexts.take(context)
+            batch = contexts.take(context)
             total = nn.functional.embedding_bag(
-                torch.from_numpy(read.tokens.astype(np.int64)),
+                torch.from_numpy(batch.tokens.astype(np.int64)),
                 words.weight,
-                torch.from_numpy(read.indptr[:-1]),
+                torch.from_numpy(batch.indptr[:-1]),
                 mode="sum",
                 sparse=True,
             )
             total = total + citing(torch.from_numpy(texts.citing[context].astype(np.int64)))
-            queries = total / torch.from_numpy(1 + read.lengths[:, None])
+            queries = total / torch.from_numpy(1 + batch.lengths[:, None])
             loss = noise_loss(
                 queries,
                 cited(torch.from_numpy(target)),

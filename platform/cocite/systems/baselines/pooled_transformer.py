@@ -1,7 +1,7 @@
 """Any Hugging Face encoder as a baseline: pooled token states, without training.
 
-MP-BERT4CR pools abstracts by their sum and ranks by cosine (section 5.3), for which the scale of a sum is nothing; it
-fine-tunes its SciBERT and SPECTER, which is not done here. Papers are title and abstract, queries are contexts.
+MP-BERT4CR pools abstracts by their sum and ranks by cosine (section 5.3), which is that of the mean; it fine-tunes its
+SciBERT and SPECTER, which is not done here. Papers are title and abstract, queries are contexts.
 """
 
 from __future__ import annotations
@@ -13,19 +13,30 @@ from typing import Any
 import numpy as np
 import torch
 
-from cocite.nn import pretrained_transformers as trunks
+from cocite.nn import pretrained_transformers as backbones
 from cocite.systems.sentence_encoder.encoder import SentenceEncoder, SentenceSettings
 
 HUB = {"scibert": "allenai/scibert_scivocab_uncased", "specter": "allenai/specter"}
 """The paper's encoders by a short name (Beltagy et al. 2019; Cohan et al. 2020)."""
 MAX_TOKENS = 256
+"""Most tokens of a text that are read."""
 
 
 class PooledEncoder(SentenceEncoder):
-    """An encoder under the name of what was loaded.
+    """A sentence encoder with the name of the model that was loaded.
 
     Attributes:
-        name: the hub's name, or the folder's with a word that says so: what a table may call it.
+        name: the hub's name, or the folder's with a note that it is one, for tables.
+
+    Example:
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["graph parsing", "neural parsing"], size=60)
+        >>> size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        >>> bert = BertModel(BertConfig(vocab_size=len(tokenizer), **size))
+        >>> encoder = PooledEncoder("tiny", bert, tokenizer, SentenceSettings(max_tokens=16))
+        >>> encoder.name, encoder.dimension, len(encoder.id)
+        ('tiny', 16, 16)
     """
 
     def __init__(self, name: str, model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> None:
@@ -42,10 +53,10 @@ def pooled_encoder(encoder: str) -> PooledEncoder:
     folder = Path(encoder)
     where = encoder if folder.is_dir() else HUB.get(encoder.casefold(), encoder)
     name = f"{folder.resolve().name} (local encoder)" if folder.is_dir() else where
-    found = trunks.load(where, with_head=False)
-    limit = getattr(found.trunk.config, "max_position_embeddings", None) or MAX_TOKENS
+    pretrained = backbones.load(where, with_head=False)
+    limit = getattr(pretrained.backbone.config, "max_position_embeddings", None) or MAX_TOKENS
     settings = SentenceSettings(max_tokens=min(MAX_TOKENS, limit))
-    return PooledEncoder(name, found.trunk, found.tokenizer, settings)
+    return PooledEncoder(name, pretrained.backbone, pretrained.tokenizer, settings)
 
 
 def fingerprint(model: torch.nn.Module, tokenizer: Any, settings: SentenceSettings) -> str:

@@ -1,4 +1,4 @@
-"""Headings as a few kinds of sections: what a writer is doing where a citation is wanted."""
+"""Sorts the headings of sections into a few kinds, as DACR reads the section of a gap."""
 
 from __future__ import annotations
 
@@ -20,45 +20,50 @@ KINDS = (
     ("experiments", "experiment|evaluat|result|setup|dataset|corpus|corpora"),
     ("conclusion", "conclusion|discussion|futurework|summary"),
 )
-"""(kind, what its heading holds once all but letters is taken out: headings of PDFs have blanks within words); a later
-kind goes before an earlier one."""
+"""(kind, pattern of its heading without all but letters: headings of PDFs have blanks within words). Where several
+patterns match, the last counts."""
 UNKNOWN = 0
 
 
 def section_kinds(headings: pa.Array) -> NDArray[np.int64]:
-    """(n,) the place in :data:`KINDS` of each heading; ``UNKNOWN`` for one without a letter."""
+    """(n,) the position in :data:`KINDS` of each heading; ``UNKNOWN`` for one without a letter.
+
+    Example:
+        >>> [KINDS[kind][0] for kind in section_kinds(pa.array(["2 Related W ork", "3 Model", None]))]
+        ['related work', 'body', 'unknown']
+    """
     letters = pc.replace_substring_regex(
         pc.utf8_lower(headings.fill_null("")), pattern=r"[^\p{L}]+", replacement=""
     )
     result = np.full(len(headings), UNKNOWN, np.int64)
     for kind, (_, pattern) in enumerate(KINDS):
         if pattern:
-            held = pc.match_substring_regex(letters, pattern=pattern)
-            result[np.asarray(held.to_numpy(zero_copy_only=False), bool)] = kind
+            matches = pc.match_substring_regex(letters, pattern=pattern)
+            result[np.asarray(matches.to_numpy(zero_copy_only=False), bool)] = kind
     return result
 
 
 def query_sections(corpus: Corpus, queries: Sequence[Query]) -> NDArray[np.int64]:
-    """(Q,) the kind of section that each query's gap stands in; ``UNKNOWN`` where its sentence is not in the corpus."""
+    """(Q,) the kind of section of each query's gap; ``UNKNOWN`` where its sentence is not in the corpus."""
     result = np.full(len(queries), UNKNOWN, np.int64)
-    asked = np.array([q.paper != NO_ROW and q.sentence != NO_ROW for q in queries], bool)
-    if not asked.any():
+    known = np.array([q.paper != NO_ROW and q.sentence != NO_ROW for q in queries], bool)
+    if not known.any():
         return result
-    papers = np.array([q.paper for q in queries], np.int64)[asked]
-    wanted = np.array([q.sentence for q in queries], np.int64)[asked]
+    papers = np.array([q.paper for q in queries], np.int64)[known]
+    sentences = np.array([q.sentence for q in queries], np.int64)[known]
     starts, ends = corpus.sentence_indptr[papers], corpus.sentence_indptr[papers + 1]
     positions = corpus.sentences.table.column("position")
-    place = np.array(
+    position = np.array(
         [
             start + np.searchsorted(positions.slice(start, end - start).to_numpy(), sentence)
-            for start, end, sentence in zip(starts.tolist(), ends.tolist(), wanted.tolist(), strict=True)
+            for start, end, sentence in zip(starts.tolist(), ends.tolist(), sentences.tolist(), strict=True)
         ],
         np.int64,
     )
-    inside = place < ends
-    rows = pa.array(place[inside])
-    there = np.asarray(positions.take(rows).to_numpy()) == wanted[inside]
+    inside = position < ends
+    rows = pa.array(position[inside])
+    exists = np.asarray(positions.take(rows).to_numpy()) == sentences[inside]
     headings = corpus.sentences.table.column("section").take(rows).combine_chunks()
-    kinds = np.where(there, section_kinds(headings), UNKNOWN)
-    result[np.flatnonzero(asked)[inside]] = kinds
+    kinds = np.where(exists, section_kinds(headings), UNKNOWN)
+    result[np.flatnonzero(known)[inside]] = kinds
     return result

@@ -1,4 +1,4 @@
-"""What the baselines read: citing contexts and papers as numbered words, all numbered by the training period."""
+"""The texts of the baselines: citing contexts and papers as words, numbered by a vocabulary of the training period."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from torch.nn import functional
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
-from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import ABSTRACT, GAP, SPECIAL, Paragraphs
 from cocite.text.token_lists import spans
 
 LINES = 20_000
@@ -32,8 +33,18 @@ class CitingTexts:
     """The contexts of a history and the words of all papers.
 
     Attributes:
-        history: whose contexts are read, and whose texts number the words.
-        reader: numbers words; those below ``SPECIAL`` are none.
+        history: whose contexts are read, and whose texts the vocabulary is made of.
+        reader: numbers words; numbers below ``SPECIAL`` are not words.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.synth import Synthetic
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     history = History.all(build(Synthetic(60, seed=1), folder + "/corpus"))
+        ...     texts = CitingTexts.of(history, ParagraphSettings())
+        >>> len(texts.papers), len(texts.contexts) == len(history.contexts)
+        (60, True)
     """
 
     history: History
@@ -41,10 +52,10 @@ class CitingTexts:
 
     @classmethod
     def of(cls, history: History, settings: ParagraphSettings) -> CitingTexts:
-        """Number the words of a history's titles, abstracts and contexts.
+        """Make a vocabulary of a history's titles, abstracts and contexts.
 
         Raises:
-            InputError: the history has no context to learn from.
+            InputError: the history has no context to train on.
         """
         if not len(history.contexts):
             raise InputError(
@@ -54,7 +65,7 @@ class CitingTexts:
 
     @cached_property
     def contexts(self) -> Paragraphs:
-        """The words of the history's contexts, in the order of ``history.contexts``, the gap's mark among them."""
+        """The words of the history's contexts, in the order of ``history.contexts``, with the gap as a word."""
         return self.reader.contexts(self.history.corpus, self.history.contexts)
 
     @cached_property
@@ -67,12 +78,12 @@ class CitingTexts:
 
     @cached_property
     def citing(self) -> NDArray[np.int32]:
-        """(C,) the paper that each of those contexts stands in."""
+        """(C,) the paper of each of those contexts."""
         return self.history.corpus.context_citing[self.history.contexts]
 
     @cached_property
     def papers(self) -> Paragraphs:
-        """The words of each paper's title and abstract, one behind the other."""
+        """The words of each paper's title and abstract."""
         parts = []
         for batch in self.history.corpus.papers.table.select(["title", "abstract"]).to_batches():
             text = pc.binary_join_element_wise(
@@ -83,21 +94,37 @@ class CitingTexts:
 
 
 def only_words(paragraphs: Paragraphs) -> Paragraphs:
-    """The same without marks and unknown words."""
+    """The same without marks and unknown words.
+
+    Example:
+        >>> only_words(Paragraphs(np.array([0, 3]), np.array([0, 1, 5], np.int32))).tokens.tolist()
+        [5]
+    """
     words = paragraphs.tokens >= SPECIAL
     ends = np.concatenate([[0], np.cumsum(words, dtype=np.int64)])
     return Paragraphs(ends[paragraphs.indptr], paragraphs.tokens[words])
 
 
 def nearest_words(paragraphs: Paragraphs, limit: int) -> Paragraphs:
-    """At most ``limit`` words in the middle of each paragraph: a reader cuts contexts so that the gap is there."""
+    """At most ``limit`` words in the middle of each paragraph, where the reader puts the gap of a context.
+
+    Example:
+        >>> nearest_words(Paragraphs(np.array([0, 4]), np.array([3, 4, 5, 6], np.int32)), 2).tokens.tolist()
+        [4, 5]
+    """
     counts = np.minimum(paragraphs.lengths, limit)
     starts = paragraphs.indptr[:-1] + (paragraphs.lengths - counts) // 2
     return Paragraphs(np.concatenate([[0], np.cumsum(counts)]), paragraphs.tokens[spans(starts, counts)])
 
 
 def mean_vectors(paragraphs: Paragraphs, words: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(P, d) the mean of each paragraph's word vectors (W, d); zero where there is no word."""
+    """(P, d) the mean of each paragraph's word vectors (W, d); 0 where there is no word.
+
+    Example:
+        >>> paragraphs = Paragraphs(np.array([0, 2, 2]), np.array([0, 1], np.int32))
+        >>> mean_vectors(paragraphs, np.array([[1.0], [2.0]], np.float32)).tolist()
+        [[1.5], [0.0]]
+    """
     return (
         functional.embedding_bag(
             torch.from_numpy(paragraphs.tokens.astype(np.int64)),
@@ -111,15 +138,15 @@ def mean_vectors(paragraphs: Paragraphs, words: NDArray[np.float32]) -> NDArray[
 
 
 def with_citations(texts: CitingTexts) -> Paragraphs:
-    """Contexts in which each gap reads what is cited there: paper ``row`` has the number ``reader.size + row``.
+    """Contexts with the cited papers as words in place of the gap: paper ``row`` has the number ``reader.size + row``.
 
-    What is neither a word nor a gap is left out, and so is a paper that a context without a gap cites.
+    Unknown words and other marks are left out, and so are the papers that a context without a gap cites.
     """
     contexts, cited = texts.contexts, texts.cited
     owner = np.repeat(np.arange(len(contexts)), contexts.lengths)
     is_gap = contexts.tokens == GAP
-    kept = is_gap | (contexts.tokens >= SPECIAL)
-    owner, is_gap, tokens = owner[kept], is_gap[kept], contexts.tokens[kept]
+    read = is_gap | (contexts.tokens >= SPECIAL)
+    owner, is_gap, tokens = owner[read], is_gap[read], contexts.tokens[read]
     counts = np.where(is_gap, cited.degrees[owner], 1).astype(np.int64)
     result = np.repeat(tokens, counts)
     gaps = np.flatnonzero(is_gap)
@@ -133,7 +160,13 @@ def with_citations(texts: CitingTexts) -> Paragraphs:
 
 @contextmanager
 def line_file(paragraphs: Paragraphs) -> Iterator[Path]:
-    """A text file for gensim: a line a paragraph, its numbers apart by blanks."""
+    """A temporary text file for gensim with a line for each paragraph: its numbers, separated by blanks.
+
+    Example:
+        >>> with line_file(Paragraphs(np.array([0, 2, 3]), np.array([7, 8, 9], np.int32))) as path:
+        ...     path.read_text()
+        '7 8\\n9\\n'
+    """
     with TemporaryDirectory() as folder:
         path = Path(folder) / "lines.txt"
         names = np.array([str(i) for i in range(int(paragraphs.tokens.max(initial=0)) + 1)], object)
@@ -141,6 +174,6 @@ def line_file(paragraphs: Paragraphs) -> Iterator[Path]:
             for start in range(0, len(paragraphs), LINES):
                 bounds = paragraphs.indptr[start : start + LINES + 1]
                 words = names[paragraphs.tokens[bounds[0] : bounds[-1]]].tolist()
-                places = (bounds - bounds[0]).tolist()
-                file.writelines(" ".join(words[a:b]) + "\n" for a, b in itertools.pairwise(places))
+                positions = (bounds - bounds[0]).tolist()
+                file.writelines(" ".join(words[a:b]) + "\n" for a, b in itertools.pairwise(positions))
         yield path

@@ -1,4 +1,4 @@
-"""The baselines that are trained on a history, by name: made when asked for, and kept for the next time."""
+"""Trains the baselines on a history, by name, with a cache on disk."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.systems.baselines.vectors import MeanWords, VectorBaseline
 from cocite.systems.baselines.word2vec import Word2VecSettings, word2vec
-from cocite.text.paragraphs import ParagraphReader, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.verification import open_verified
 
 NAMES = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr": "DACR"}
-"""Name -> what it is called in tables, as the paper orders them."""
+"""Name -> name in tables, in the paper's order."""
 KIND, READER = "citation-baseline", "citation-baseline-words"
 WEIGHTS = "model.safetensors"
 
@@ -41,18 +41,23 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class BaselineSettings(Settings):
-    """Of all of them."""
+    """The settings of all trained baselines.
+
+    Example:
+        >>> BaselineSettings.parse({"w2v": {"dimension": 50}}, where="baselines.yaml").w2v.dimension
+        50
+    """
 
     reader: ParagraphSettings = ParagraphSettings(
         stop_words=False, max_abstract=400, max_context=200, vocabulary_size=200_000
     )
-    """How words are numbered."""
+    """How texts are cut into numbered words."""
     w2v: Word2VecSettings = Word2VecSettings()
     d2v: Doc2VecSettings = Doc2VecSettings()
     hd2v: HyperDoc2VecSettings = HyperDoc2VecSettings()
     dacr: DacrSettings = DacrSettings()
     seed: Seed = 0
-    """Of all that is drawn."""
+    """Seed of all random draws."""
 
     @model_validator(mode="after")
     def _fitting(self) -> BaselineSettings:
@@ -67,10 +72,22 @@ class TrainedBaselines:
     """The baselines of one history.
 
     Args:
-        history: what they are trained on: its contexts, and the words of its texts.
-        cache: folder that keeps them, beside those of other histories and settings.
+        history: whose contexts and texts they are trained on.
+        cache: folder of trained baselines, also those of other histories and settings.
         settings: of the training.
         bar: makes a progress bar from a description and a total: a context manager that yields ``advance(n)``.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.protocols import Query
+        >>> settings = BaselineSettings(w2v=Word2VecSettings(dimension=8, epochs=1))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     history = History.all(build(Synthetic(60, seed=1), folder + "/corpus"))
+        ...     word2vec_baseline = TrainedBaselines(history, Path(folder, "cache"), settings).open("w2v")
+        >>> word2vec_baseline.name, word2vec_baseline.papers.shape
+        ('Word2Vec', (60, 8))
     """
 
     def __init__(
@@ -86,10 +103,10 @@ class TrainedBaselines:
         self.bar: Bar = bar or (lambda *_: nullcontext(lambda _: None))
 
     def open(self, name: str) -> VectorBaseline:
-        """The retriever of one of :data:`NAMES`, trained now unless the cache has it.
+        """The retriever of one of :data:`NAMES`, trained unless the cache has it.
 
         Raises:
-            InputError: an unknown name, or nothing to train on.
+            InputError: the name is unknown, or the history has no context.
         """
         if name not in NAMES:
             raise InputError(
@@ -106,37 +123,39 @@ class TrainedBaselines:
 
     @cached_property
     def texts(self) -> CitingTexts:
-        """What they all read."""
+        """The texts that all of them read; the cache keeps their vocabulary."""
         settings = self.settings.reader
-        place = self.cache / f"words-{self._identity(settings)}"
+        folder = self.cache / f"words-{self._identity(settings)}"
         try:
-            open_verified(place, kind=READER)
-            return CitingTexts(self.history, ParagraphReader.load(place, settings))
+            open_verified(folder, kind=READER)
+            return CitingTexts(self.history, ParagraphReader.load(folder, settings))
         except CociteError:
-            pass
+            pass  # missing or damaged: the vocabulary is made again
         with self.bar("reading contexts", None):
             texts = CitingTexts.of(self.history, settings)
-        with publish(place, kind=READER, meta={}, replace=True) as temporary:
+        with publish(folder, kind=READER, meta={}, replace=True) as temporary:
             texts.reader.save(temporary)
         return texts
 
-    # -- making and keeping ----------------------------------------------------------------------------------
+    # -- training and cache ----------------------------------------------------------------------------------
 
     def _arrays(self, name: str) -> Arrays:
+        """The weights of a baseline, from the cache or trained."""
         used: tuple[Settings, ...] = (self.settings.reader, getattr(self.settings, name))
         if name in ("hd2v", "dacr"):
             used += (self.settings.d2v,)
-        place = self.cache / f"{name}-{self._identity(*used)}"
+        folder = self.cache / f"{name}-{self._identity(*used)}"
         try:
-            open_verified(place, kind=KIND)
-            found: Arrays = load_file(place / WEIGHTS)
+            open_verified(folder, kind=KIND)
+            arrays: Arrays = load_file(folder / WEIGHTS)
         except (CociteError, OSError, SafetensorError):
-            found = self._trained(name)
-            with publish(place, kind=KIND, meta={"name": NAMES[name]}, replace=True) as temporary:
-                save_file(found, temporary / WEIGHTS)
-        return found
+            arrays = self._train(name)
+            with publish(folder, kind=KIND, meta={"name": NAMES[name]}, replace=True) as temporary:
+                save_file(arrays, temporary / WEIGHTS)
+        return arrays
 
-    def _trained(self, name: str) -> Arrays:
+    def _train(self, name: str) -> Arrays:
+        """Train a baseline; HyperDoc2Vec and DACR begin with the vectors of Doc2Vec."""
         settings, seed, texts = self.settings, self.settings.seed, self.texts
         if name in ("w2v", "d2v"):
             with self.bar(f"training {NAMES[name]}", None):
@@ -146,8 +165,8 @@ class TrainedBaselines:
                     else doc2vec(texts, settings.d2v, seed=seed)
                 )
             return {"words": words, "papers": papers}
-        begin = self._arrays("d2v")
-        start = begin["words"], begin["papers"]
+        initial = self._arrays("d2v")
+        start = initial["words"], initial["papers"]
         passes = settings.hd2v.epochs if name == "hd2v" else settings.dacr.epochs
         with self.bar(f"training {NAMES[name]}", passes * len(texts.cited.indices)) as advance:
             if name == "dacr":
@@ -157,9 +176,10 @@ class TrainedBaselines:
             return {"words": words, "papers": papers}
 
     def _identity(self, *used: Settings) -> str:
-        told = [
+        """Fingerprint of history, settings and seed: 16 hexadecimal digits."""
+        parts = [
             self.history.corpus.version,
             hashlib.sha256(np.packbits(self.history.citing).tobytes()).hexdigest(),
         ]
-        told += [json.dumps(part.model_dump(mode="json"), sort_keys=True) for part in used]
-        return hashlib.sha256("\n".join([*told, str(self.settings.seed)]).encode()).hexdigest()[:16]
+        parts += [json.dumps(settings.model_dump(mode="json"), sort_keys=True) for settings in used]
+        return hashlib.sha256("\n".join([*parts, str(self.settings.seed)]).encode()).hexdigest()[:16]

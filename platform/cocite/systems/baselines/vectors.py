@@ -1,4 +1,4 @@
-"""Baselines that rank papers by the nearness of a vector each to the query's; the simplest way to make the query's."""
+"""Baselines that rank papers by the similarity of their vectors to the query's."""
 
 from __future__ import annotations
 
@@ -10,20 +10,28 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.index.index import search_dense
+from cocite.retrieval.dense_search import search_dense
 from cocite.systems.baselines.texts import mean_vectors, only_words
-from cocite.text.paragraphs import CONTEXT, ParagraphReader, Paragraphs
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import CONTEXT, Paragraphs
 
 
 class VectorBaseline(ABC):
-    """Ranks papers by inner product or cosine; a query without a vector (zero) finds nothing, and such a paper is never
-    found.
+    """Ranks papers by inner product or cosine. A paper whose vector is 0 is never ranked, nor any for such a query.
 
     Args:
-        name: what it is called in tables.
-        papers: (N, d), one a paper.
-        cosine: whether vectors are made as long as 1 first. Vectors trained by negative sampling are longer for papers
-            that are cited often, which the inner product rewards and the cosine forgets.
+        name: of the system, for tables.
+        papers: (N, d) vectors.
+        cosine: whether vectors are scaled to length 1. Negative sampling makes the vectors of papers longer that are
+            cited often, which the inner product rewards and the cosine ignores.
+
+    Example:
+        >>> class Fixed(VectorBaseline):
+        ...     def encode(self, queries):
+        ...         return np.tile(np.array([1.0, 0.0], np.float32), (len(queries), 1))
+        >>> baseline = Fixed("fixed", np.array([[1, 1], [0, 0], [9, 1]], np.float32), cosine=True)
+        >>> baseline.search([Query("q")], k=3).rows.tolist()  # the second paper has no vector
+        [[2, 0, -1]]
     """
 
     def __init__(self, name: str, papers: NDArray[np.float32], *, cosine: bool) -> None:
@@ -34,7 +42,7 @@ class VectorBaseline(ABC):
 
     @abstractmethod
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """(Q, d) vectors of local queries, of any length; zero where there is none."""
+        """(Q, d) vectors of local queries, of any length; 0 where there is none."""
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query, never its own nor an excluded one."""
@@ -52,14 +60,23 @@ class VectorBaseline(ABC):
 
 
 class MeanWords(VectorBaseline):
-    """The query is the mean of its context's word vectors (MP-BERT4CR, section 5.3).
+    """Encodes a query as the mean of its context's word vectors (MP-BERT4CR, section 5.3).
 
     Args:
         name: see :class:`VectorBaseline`.
         reader: numbers words.
-        words: (W, d) by those numbers.
-        papers: (N, d).
+        words: (W, d) vectors by those numbers.
+        papers: (N, d) vectors.
         cosine: see :class:`VectorBaseline`.
+
+    Example:
+        >>> from cocite.text.paragraph_reader import ParagraphSettings
+        >>> from cocite.text.vocabulary import Vocabulary
+        >>> reader = ParagraphReader(ParagraphSettings(), Vocabulary(["parsing", "trees"], np.array([9, 4])))
+        >>> words = np.eye(reader.size, 2, k=-3, dtype=np.float32)
+        >>> baseline = MeanWords("Word2Vec", reader, words, np.eye(3, 2, dtype=np.float32), cosine=False)
+        >>> baseline.encode([Query("q", context="parsing trees [CIT]")]).tolist()
+        [[0.5, 0.5]]
     """
 
     def __init__(
@@ -75,7 +92,7 @@ class MeanWords(VectorBaseline):
         self.reader, self.words = reader, words
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """(Q, d); zero for a context of unknown words."""
+        """(Q, d) means of word vectors; 0 for a context of unknown words."""
         return mean_vectors(read_contexts(self.reader, queries), self.words)
 
 
@@ -86,6 +103,11 @@ def read_contexts(reader: ParagraphReader, queries: Sequence[Query]) -> Paragrap
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The vectors (n, d) made as long as 1; zero ones stay."""
+    """The vectors (n, d) scaled to length 1; 0 stays 0.
+
+    Example:
+        >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(1).tolist()
+        [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)

@@ -1,8 +1,8 @@
-"""Word2Vec as a baseline (Mikolov et al. 2013): a citation is a word of the sentence it stands in.
+"""Word2Vec as a baseline (Mikolov et al. 2013): a citation is a word of its sentence.
 
 MP-BERT4CR, section 5.3: "the input embedding of the citation ids as citation vectors", and the mean of the local
-context's word vectors as the query's; ranked by their inner product. Papers that the training period does not cite
-have no vector and are never found.
+context's word vectors as the query's; papers are ranked by the inner product. Papers that the training period does not
+cite have no vector and are never ranked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from cocite.systems.baselines.texts import CitingTexts, line_file, with_citation
 
 
 class Word2VecSettings(Settings):
-    """How skip-gram vectors are trained."""
+    """How skip-gram vectors are trained.
+
+    Example:
+        >>> Word2VecSettings(window=5).dimension
+        100
+    """
 
     dimension: Dimension = 100
     """Components of a vector (gensim's default)."""
@@ -34,9 +39,22 @@ class Word2VecSettings(Settings):
 def word2vec(
     texts: CitingTexts, settings: Word2VecSettings, *, seed: int = 0
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Vectors of words (W, d) by the reader's numbers and of papers (N, d); zero for what the contexts do not hold.
+    """Train vectors of words (W, d) by the reader's numbers and of papers (N, d); 0 for those in no context.
 
     One thread trains, so that the same seed gives the same vectors.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.text.paragraph_reader import ParagraphSettings
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     history = History.all(build(Synthetic(60, seed=1), folder + "/corpus"))
+        ...     texts = CitingTexts.of(history, ParagraphSettings())
+        ...     words, papers = word2vec(texts, Word2VecSettings(dimension=8, epochs=1))
+        >>> words.shape == (texts.reader.size, 8), papers.shape
+        (True, (60, 8))
     """
     gensim: Any = importlib.import_module("gensim.models")
     size = texts.reader.size

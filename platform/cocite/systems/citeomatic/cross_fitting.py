@@ -14,19 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.history import History
-from cocite.systems.citeomatic.nnselect_task import NNSelectRecipe, NNSelectTask, nnselect_optimizers
+from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect_task import nnselect_task
 from cocite.text.fields import FieldEncoder
-from cocite.training.loop import Advance, fit, silent
+from cocite.training.engine.loop import ignore_progress, train
+from cocite.training.engine.world import World
 from cocite.training.periods import Periods
 
 
 @dataclass(frozen=True)
 class FoldVectors:
-    """Vectors of all papers, one set a fold of queries.
+    """Vectors of all papers, one set for each fold of queries.
 
     Attributes:
         fold: (N,) the fold of each paper as a query.
         vectors: (F, N, d).
+
+    Example:
+        >>> near, far = np.eye(2, dtype=np.float32), np.array([[1, 0], [1, 0]], np.float32)
+        >>> folds = FoldVectors(np.array([0, 1], np.int8), np.stack([near, far]))
+        >>> folds.cosine(np.array([0, 1]), np.array([1, 0])).tolist()  # each in the space of its query's fold
+        [0.0, 1.0]
     """
 
     fold: NDArray[np.int8]
@@ -54,8 +62,8 @@ def cross_fit(
     folds: int,
     epochs: int,
     *,
-    advance: Advance = silent,
-    log: Callable[[int, dict[str, float]], None] = silent,
+    world: World | None = None,
+    stage: Callable[[str], None] = ignore_progress,
 ) -> FoldVectors:
     """Train an NNSelect for each fold, on the citations of the others, and encode all papers with it.
 
@@ -65,19 +73,28 @@ def cross_fit(
         fields: its vocabulary.
         folds: how many; 2 or more.
         epochs: passes of each; the number after which the whole NNSelect was best.
-        advance: told of each batch.
-        log: told each fold's number and last dev metrics.
+        world: the processes that train each of them together.
+        stage: receives a description of each fold as its training begins.
     """
+    world = world or World()
     history = periods.history
-    rng = np.random.default_rng([recipe.loop.seed, folds])
+    rng = np.random.default_rng([recipe.training.seed, folds])
     fold = rng.integers(0, folds, len(history.corpus)).astype(np.int8)
-    settings = recipe.loop.model_copy(update={"epochs": epochs, "patience": epochs + 1, "minutes": None})
+    training = recipe.training.model_copy(
+        update={
+            "epochs": epochs,
+            "steps": None,
+            "patience": 0,
+            "minutes": None,
+            "backend": "plain" if world.size == 1 else "ddp",
+        }
+    )
     few = periods.dev[:: max(1, len(periods.dev) // 200)]
     vectors = []
     for number in range(folds):
-        known = Periods(History(history.corpus, history.citing & (fold != number)), few)
-        task = NNSelectTask(recipe, known, fields)
-        result = fit(task, nnselect_optimizers(task), settings, advance=advance)
-        log(number, result.best)
-        vectors.append(task.vectors())
+        others = Periods(History(history.corpus, history.citing & (fold != number)), few)
+        task = nnselect_task(recipe, others, fields)
+        stage(f"NNSelect for fold {number + 1} of {folds}")
+        train(task, training, world=world)
+        vectors.append(task.vectors(world))
     return FoldVectors(fold, np.stack(vectors))

@@ -13,11 +13,16 @@ MARGINS = (0.3, 0.2, 0.1)
 
 
 def citation_boost(in_citations: Tensor) -> Tensor:
-    """B(d) = sigmoid(in-citations / 100) / 50 (Appendix B): between .01 (never cited) and .02. Any shape."""
+    """B(d) = sigmoid(in-citations / 100) / 50 (Appendix B): between .01 (never cited) and .02. Any shape.
+
+    Example:
+        >>> [round(boost, 4) for boost in citation_boost(torch.tensor([0.0, 100.0, 1000.0])).tolist()]
+        [0.01, 0.0146, 0.02]
+    """
     return torch.sigmoid(in_citations / 100) / 50
 
 
-def margin_triplet_loss(
+def margin_triplet_losses(
     positive: Tensor,
     negative: Tensor,
     kind: Tensor,
@@ -26,18 +31,25 @@ def margin_triplet_loss(
     *,
     gamma: float = 1.0,
 ) -> Tensor:
-    """Mean of max(gamma * alpha(kind) + s(q, d-) + B(d-) - s(q, d+) - B(d+), 0) (Eq. 2 with Appendix B).
-
-    Unlike an in-batch loss it needs its negatives given, one a positive, each with its kind.
+    """max(gamma * alpha(kind) + s(q, d-) + B(d-) - s(q, d+) - B(d+), 0) of each triplet (Eq. 2 with Appendix B).
 
     Args:
         positive, negative: (T,) similarities s of the query to the cited and the uncited paper.
         kind: (T,) int64, which kind of negative each is: an index into ``MARGINS``.
         positive_citations, negative_citations: (T,) times each paper was cited.
         gamma: the margin multiplier.
+
+    Returns:
+        (T,).
+
+    Example:
+        >>> cited, uncited = torch.tensor([0.9, 0.5]), torch.tensor([0.2, 0.4])
+        >>> kind, never = torch.tensor([RANDOM, NEIGHBOUR]), torch.zeros(2)
+        >>> [round(loss, 4) for loss in margin_triplet_losses(cited, uncited, kind, never, never).tolist()]
+        [0.0, 0.1]
     """
-    alpha = torch.tensor(MARGINS, dtype=positive.dtype)[kind]  # (T,)
+    alpha = torch.tensor(MARGINS, dtype=positive.dtype, device=positive.device)[kind]  # (T,)
     boost = citation_boost(negative_citations.to(positive.dtype)) - citation_boost(
         positive_citations.to(positive.dtype)
     )
-    return functional.relu(gamma * alpha + negative - positive + boost).mean()
+    return functional.relu(gamma * alpha + negative - positive + boost)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
@@ -19,14 +20,23 @@ from cocite.errors import InputError
 from cocite.protocols import NO_ROW
 from cocite.sampling.neighbours import nearest
 from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
-from cocite.text.fields import jaccard
+from cocite.text.fields import TEXT, Bags, jaccard
+from cocite.training.engine.world import World
 
 ROUNDS = 8
 """How often a proposal that turns out to be forbidden is drawn again before another kind takes its place."""
 
 
 class NegativeSettings(Settings):
-    """How many negatives of which kind a query gets."""
+    """How many negatives of which kind a query gets.
+
+    Example:
+        >>> NegativeSettings(random=4, neighbour=0).per_query
+        6
+        >>> NegativeSettings.parse({"min_citations": 50, "max_citations": 10})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: min_citations is 50, above max_citations, 10
+    """
 
     random: SmallCount = 2
     """Random negatives for each query's turn."""
@@ -43,7 +53,7 @@ class NegativeSettings(Settings):
     max_citations: Total = 100
     """Papers that cite more are no queries."""
     no_later: bool = True
-    """Whether negatives are papers no later than the query: a later one tells nothing of what is not cited."""
+    """Whether negatives are papers no later than the query: that a later one is not cited says nothing."""
 
     @model_validator(mode="after")
     def _possible(self) -> NegativeSettings:
@@ -63,7 +73,18 @@ class NegativeSettings(Settings):
 
 @dataclass(frozen=True)
 class Triplets:
-    """(T,) arrays: paper rows of query, cited and uncited paper, and the kind of the negative."""
+    """Triplets of a query, a paper that it cites, and one that it does not cite.
+
+    Attributes:
+        query, positive, negative: (T,) rows of the papers.
+        kind: (T,) kind of each negative, an index into :data:`~cocite.systems.citeomatic.losses.MARGINS`.
+
+    Example:
+        >>> rows = np.array([3, 4, 5], np.int32)
+        >>> triplets = Triplets(rows, rows + 10, rows + 20, np.array([RANDOM, NEIGHBOUR, RANDOM], np.int8))
+        >>> triplets[np.flatnonzero(triplets.kind == RANDOM)].negative.tolist()
+        [23, 25]
+    """
 
     query: NDArray[np.int32]
     positive: NDArray[np.int32]
@@ -77,13 +98,47 @@ class Triplets:
         return Triplets(self.query[index], self.positive[index], self.negative[index], self.kind[index])
 
 
+def title_and_abstract(bags: Bags) -> CSR:
+    """The words of title and abstract together, each once: what the Jaccard similarity compares.
+
+    Example:
+        >>> bags = {"title": CSR.build([0, 1], [4, 2], 2), "abstract": CSR.build([0, 0], [4, 7], 2)}
+        >>> title_and_abstract(bags)[0].tolist()
+        [4, 7]
+    """
+    parts = [bags[field].pairs() for field in TEXT]
+    owners, entries = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return CSR.build(owners, entries, len(bags["title"]))
+
+
 class CiteomaticNegatives:
-    """Draws triplets for the papers of a history.
+    """Draws papers that a query does not cite, for the papers of a history.
 
     Args:
         history: what is known.
         words: bag of title and abstract of each paper, over ``types`` word types: what Jaccard compares.
+        types: size of the vocabulary.
         settings: how many of which kind.
+
+    Attributes:
+        queries: rows of the papers that are trained on.
+        cites: the known links.
+        pool: rows of the papers whose links are known, by ascending year: what random negatives are drawn from.
+        neighbours: for each query, its near neighbours that may be negatives; empty before :meth:`refresh`.
+
+    Raises:
+        InputError: no paper of the history cites enough others.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.text.fields import FieldEncoder, FieldSettings
+        >>> history = History.all(starter_corpus())
+        >>> fields = FieldEncoder.build(history, FieldSettings())
+        >>> words = title_and_abstract(fields.papers(history.corpus))
+        >>> negatives = CiteomaticNegatives(history, words, len(fields.vocabularies["words"]), NegativeSettings())
+        >>> drawn = negatives.triplets(np.random.default_rng(0), 60)
+        >>> len(drawn), bool(history.cites.contains(drawn.query, drawn.negative).any())
+        (60, False)
     """
 
     def __init__(self, history: History, words: CSR, types: int, settings: NegativeSettings) -> None:
@@ -112,10 +167,14 @@ class CiteomaticNegatives:
     # -- what is forbidden -----------------------------------------------------------------------------------
 
     def allowed(self, query: NDArray[np.int32], paper: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Whether each paper may be a negative of each query: not itself, not cited by it, not later (if so set)."""
+        """Whether each paper may be a negative of each query: not itself, not cited by it, not later (if so set).
+
+        Args:
+            query, paper: (P,) rows; a paper may be ``NO_ROW``, which is no negative.
+        """
         keys = query.astype(np.int64) * len(self._years) + paper
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        free = (self._keys[at] != keys) & (query != paper) & (paper != NO_ROW)
+        position = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        free = (self._keys[position] != keys) & (query != paper) & (paper != NO_ROW)
         if self.settings.no_later:
             free &= (self._years[paper] <= self._years[query]) | (self._years[query] <= 0)
         return np.asarray(free)
@@ -134,19 +193,22 @@ class CiteomaticNegatives:
             )
         return self._threshold
 
-    def refresh(self, vectors: NDArray[np.float32]) -> None:
-        """Recompute the neighbour negatives from all papers' vectors (N, d), before an epoch (Appendix C, 3-5)."""
+    def refresh(self, vectors: NDArray[np.float32], world: World | None = None) -> None:
+        """Recompute the neighbour negatives from all papers' vectors (Appendix C, 3-5).
+
+        Args:
+            vectors: (N, d).
+            world: the processes that train together: each searches for a part of the queries.
+        """
         if not self.settings.neighbour:
             return
-        found = nearest(
-            vectors[self.queries],
-            vectors,
-            self.settings.neighbours,
-            exclude=self.queries,
-            pool=np.sort(self.pool),
+        world = world or World()
+        part = self.queries[world.share(len(self.queries))]
+        ranking = nearest(
+            vectors[part], vectors, self.settings.neighbours, exclude=part, pool=np.sort(self.pool)
         )
-        query = np.repeat(self.queries, found.depth)
-        paper = found.rows.ravel()
+        rows = world.concatenate(torch.from_numpy(ranking.rows).to(world.device)).cpu().numpy()
+        query, paper = np.repeat(self.queries, rows.shape[1]), rows.ravel()
         free = self.allowed(query, paper)
         query, paper = query[free], paper[free]
         unlike = jaccard(self.words, query, self.words, paper, self.types) < self.threshold[query]
@@ -154,43 +216,55 @@ class CiteomaticNegatives:
 
     # -- drawing ---------------------------------------------------------------------------------------------
 
-    def _one_of(self, rng: np.random.Generator, table: CSR, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """A uniformly drawn entry of each row; ``NO_ROW`` where the row is empty."""
+    def _draw_entries(
+        self, rng: np.random.Generator, table: CSR, rows: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """An entry of each row, each with the same probability; ``NO_ROW`` where the row is empty."""
         sizes = table.indptr[rows + 1] - table.indptr[rows]
-        at = table.indptr[rows] + (rng.random(len(rows)) * sizes).astype(np.int64)
+        position = table.indptr[rows] + (rng.random(len(rows)) * sizes).astype(np.int64)
         if not len(table.indices):
             return np.full(len(rows), NO_ROW, np.int32)
-        drawn = table.indices[np.minimum(at, len(table.indices) - 1)]
+        drawn = table.indices[np.minimum(position, len(table.indices) - 1)]
         return np.where(sizes > 0, drawn, NO_ROW).astype(np.int32)
 
     def _propose(self, rng: np.random.Generator, kind: int, query: NDArray[np.int32]) -> NDArray[np.int32]:
+        """A paper of a kind for each query, which may turn out to be no negative; ``NO_ROW`` where there is none."""
         if kind == RANDOM:
             return self.pool[(rng.random(len(query)) * self._eligible[query]).astype(np.int64)]
         if kind == NEIGHBOUR:
-            return self._one_of(rng, self.neighbours, query)
-        cited = self._one_of(rng, self.cites, query)
-        return np.where(cited == NO_ROW, NO_ROW, self._one_of(rng, self.cites, np.maximum(cited, 0)))
+            return self._draw_entries(rng, self.neighbours, query)
+        cited = self._draw_entries(rng, self.cites, query)
+        return np.where(cited == NO_ROW, NO_ROW, self._draw_entries(rng, self.cites, np.maximum(cited, 0)))
 
     def draw(self, rng: np.random.Generator, kind: int, query: NDArray[np.int32]) -> NDArray[np.int32]:
-        """A negative of one kind for each query; ``NO_ROW`` where none was found in a few rounds."""
+        """A negative of one kind for each query.
+
+        Args:
+            rng: draws.
+            kind: ``RANDOM``, ``NEIGHBOUR`` or ``CITED_BY_CITED``.
+            query: (Q,) rows; a row may occur many times.
+
+        Returns:
+            (Q,) rows; ``NO_ROW`` where a few rounds found none.
+        """
         result = np.full(len(query), NO_ROW, np.int32)
-        open_ = np.arange(len(query))
+        missing = np.arange(len(query))
         for _ in range(ROUNDS):
-            proposal = self._propose(rng, kind, query[open_])
-            good = self.allowed(query[open_], proposal)
-            result[open_[good]] = proposal[good]
-            open_ = open_[~good]
-            if not len(open_):
+            proposal = self._propose(rng, kind, query[missing])
+            good = self.allowed(query[missing], proposal)
+            result[missing[good]] = proposal[good]
+            missing = missing[~good]
+            if not len(missing):
                 break
         return result
 
-    def epoch(self, rng: np.random.Generator, triplets: int) -> Triplets:
-        """About ``triplets`` triplets, each query in turn giving ``per_query``.
+    def triplets(self, rng: np.random.Generator, count: int) -> Triplets:
+        """About ``count`` triplets: each query in turn gives ``per_query``.
 
         Where a query has no negative of a kind, a random one takes its place and is labelled so; a triplet for
         which not even that is found is left out.
         """
-        turns = -(-triplets // max(self.settings.per_query, 1))
+        turns = -(-count // max(self.settings.per_query, 1))
         passes = -(-turns // len(self.queries))
         query = np.concatenate([rng.permutation(self.queries) for _ in range(passes)])[:turns]
         counts = (self.settings.random, self.settings.neighbour, self.settings.cited_by_cited)
@@ -203,25 +277,29 @@ class CiteomaticNegatives:
         lacking = (negative == NO_ROW) & (kind != RANDOM)
         negative[lacking] = self.draw(rng, RANDOM, query[lacking])
         kind[lacking] = RANDOM
-        positive = self._one_of(rng, self.cites, query)
-        found = negative != NO_ROW
-        return Triplets(query, positive, negative, kind)[np.flatnonzero(found)]
+        positive = self._draw_entries(rng, self.cites, query)
+        return Triplets(query, positive, negative, kind)[np.flatnonzero(negative != NO_ROW)]
 
 
 def grouped_percentile(
     values: NDArray[np.float32], sizes: NDArray[np.int32], percentile: float
 ) -> NDArray[np.float32]:
-    """The percentile of each run of ``values``, interpolated as ``numpy.percentile`` does; no run may be empty.
+    """(G,) percentile of each group of values, interpolated as ``numpy.percentile`` does; no group may be empty.
 
     Args:
-        values: runs of values one after the other.
-        sizes: (G,) length of each run.
+        values: the groups' values, group after group.
+        sizes: (G,) size of each group.
+        percentile: 0 ... 100.
+
+    Example:
+        >>> grouped_percentile(np.array([1, 3, 8], np.float32), np.array([2, 1]), 50.0).tolist()
+        [2.0, 8.0]
     """
     group = np.repeat(np.arange(len(sizes)), sizes)
     ordered = values[np.lexsort((values, group))]
     starts = np.cumsum(sizes) - sizes
-    at = percentile / 100 * (sizes - 1)
-    low = np.floor(at).astype(np.int64)
+    position = percentile / 100 * (sizes - 1)
+    low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, sizes - 1)
-    fraction = (at - low).astype(np.float32)
+    fraction = (position - low).astype(np.float32)
     return np.asarray(ordered[starts + low] * (1 - fraction) + ordered[starts + high] * fraction, np.float32)

@@ -15,12 +15,17 @@ from torch.nn import functional
 from cocite.bounds import Dimension
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
-from cocite.systems.citeomatic.nnselect_network import TokenBags, WordVectors
+from cocite.systems.citeomatic.word_bags import TokenBags, WordVectors
 from cocite.text.fields import METADATA, TEXT, shared
 
 
 class NNRankModelSettings(Settings):
-    """Size of the model, and which groups of features it sees (each can be turned off: Table 3)."""
+    """Size of the model, and which groups of features it sees (each can be turned off: Table 3).
+
+    Example:
+        >>> NNRankModelSettings(authors=True, intersection=False).features
+        ('title', 'abstract', 'authors', 'nnselect', 'in_citations')
+    """
 
     dimension: Dimension = 75
     """Of the word vectors."""
@@ -69,13 +74,20 @@ class NNRankModelSettings(Settings):
 
 @dataclass(frozen=True)
 class Pairs:
-    """(query, candidate) pairs of a batch. Q queries and C papers are named by their place in the batch.
+    """(query, candidate) pairs of a batch of Q queries and C papers.
 
     Attributes:
-        query, paper: (P,) int64 place of the query and of the candidate.
+        query, paper: (P,) int64 position of the query among the batch's queries, and of the candidate among its papers.
         shared: text field -> (pair, word type) of each shared word, two int64 tensors.
         cosine: (P,) similarity in NNSelect's space.
         in_citations: (P,) times the candidate was cited, as far as the query may know.
+
+    Example:
+        >>> one = torch.zeros(1, dtype=torch.int64)
+        >>> pairs = Pairs(one, one, {}, torch.tensor([0.8]), torch.tensor([12.0]))
+        >>> settings = NNRankModelSettings(cosines=False, intersection=False)
+        >>> NNRank({"words": 50}, settings).features({}, {}, pairs)  # NNSelect's cosine, and log(1 + 12)
+        tensor([[0.8000, 2.5649]])
     """
 
     query: Tensor
@@ -83,6 +95,12 @@ class Pairs:
     shared: Mapping[str, tuple[Tensor, Tensor]]
     cosine: Tensor
     in_citations: Tensor
+
+    def to(self, device: torch.device) -> Pairs:
+        """These pairs on a device."""
+        shared = {field: (pair.to(device), type_.to(device)) for field, (pair, type_) in self.shared.items()}
+        rest = (part.to(device) for part in (self.cosine, self.in_citations))
+        return Pairs(self.query.to(device), self.paper.to(device), shared, *rest)
 
 
 def shared_words(
@@ -92,11 +110,17 @@ def shared_words(
     right_rows: NDArray[np.int32] | NDArray[np.int64],
     types: int,
 ) -> dict[str, tuple[Tensor, Tensor]]:
-    """The words that each pair's titles share, and its abstracts, as :class:`Pairs` wants them."""
-    found = {field: shared(left[field], left_rows, right[field], right_rows, types) for field in TEXT}
+    """The words that the titles, and the abstracts, of each pair share, in the form of :class:`Pairs`.
+
+    Args:
+        left, right: bags of queries, and of papers.
+        left_rows, right_rows: (P,) rows of the pairs in them.
+        types: size of the vocabulary.
+    """
+    common = {field: shared(left[field], left_rows, right[field], right_rows, types) for field in TEXT}
     return {
         field: (torch.from_numpy(pair), torch.from_numpy(type_.astype(np.int64)))
-        for field, (pair, type_) in found.items()
+        for field, (pair, type_) in common.items()
     }
 
 
@@ -106,9 +130,22 @@ class NNRank(nn.Module):
     Args:
         types: vocabulary sizes: ``words``, and each metadata field that is read.
         settings: sizes and features.
+        sparse: whether the gradients of the tables of vectors are sparse.
+
+    Example:
+        >>> network = NNRank({"words": 50}, NNRankModelSettings(dimension=4))
+        >>> bags = {field: CSR.build([0, 0, 1], [3, 9, 9], 2) for field in ("title", "abstract")}
+        >>> units = network.encode(bags, "paper")
+        >>> query, paper = np.array([0, 1]), np.array([1, 0])
+        >>> pairs = Pairs(torch.from_numpy(query), torch.from_numpy(paper),
+        ...     shared_words(bags, query, bags, paper, 50), torch.zeros(2), torch.zeros(2))
+        >>> tuple(network(units, units, pairs).shape)
+        (2,)
     """
 
-    def __init__(self, types: Mapping[str, int], settings: NNRankModelSettings, *, lazy: bool = True) -> None:
+    def __init__(
+        self, types: Mapping[str, int], settings: NNRankModelSettings, *, sparse: bool = True
+    ) -> None:
         super().__init__()
         self.settings = settings
         sizes = {"words": settings.dimension} if settings.cosines else {}
@@ -116,7 +153,7 @@ class NNRank(nn.Module):
         sides = ("both",) if settings.siamese else ("query", "paper")
         self.tables = nn.ModuleDict(
             {
-                f"{name}_{side}": WordVectors(types[name], d, lazy=lazy)
+                f"{name}_{side}": WordVectors(types[name], d, sparse=sparse)
                 for name, d in sizes.items()
                 for side in sides
             }
@@ -131,9 +168,9 @@ class NNRank(nn.Module):
     def table(self, field: str, side: str) -> WordVectors:
         """The vectors of a field, on the side ``query`` or ``paper``; title and abstract share theirs."""
         name = "words" if field in TEXT else field
-        found = self.tables[f"{name}_both" if self.settings.siamese else f"{name}_{side}"]
-        assert isinstance(found, WordVectors)
-        return found
+        table = self.tables[f"{name}_both" if self.settings.siamese else f"{name}_{side}"]
+        assert isinstance(table, WordVectors)
+        return table
 
     def fields(
         self, bags: Mapping[str, TokenBags], side: str, word_dropout: float = 0.0
@@ -149,13 +186,13 @@ class NNRank(nn.Module):
 
     @torch.no_grad()
     def encode(self, bags: Mapping[str, CSR], side: str, *, block: int = 8192) -> dict[str, Tensor]:
-        """Unit vectors of each field of any number of papers or queries, with no gradient."""
+        """Unit vectors (n, d) of each field of any number of papers or queries, without gradient."""
         result = {}
         for field in self.settings.fields:
             table, bag, parts = self.table(field, side).table(), bags[field], []
             for start in range(0, len(bag), block):
                 rows = np.arange(start, min(start + block, len(bag)), dtype=np.int32)
-                types, offsets = TokenBags.of(bag, rows)
+                types, offsets = TokenBags.of(bag, rows).to(table.device)
                 if len(types):
                     sums = functional.embedding_bag(
                         types, table, offsets, mode="sum", include_last_offset=True
@@ -180,7 +217,7 @@ class NNRank(nn.Module):
         if self.settings.intersection:
             for field in TEXT:
                 pair, type_ = pairs.shared[field]
-                zero = torch.zeros(len(pairs.query), dtype=self.shared_weight.dtype)
+                zero = self.shared_weight.new_zeros(len(pairs.query))
                 columns.append(zero.index_add(0, pair, self.shared_weight[type_]))
         if self.settings.in_citations:
             columns.append(torch.log1p(pairs.in_citations))

@@ -1,4 +1,4 @@
-"""Groups to train a reranker on: a query's relevant paper among candidates that it does not cite."""
+"""The training examples of a reranker: groups of a query's candidates, cited ones among others."""
 
 from __future__ import annotations
 
@@ -14,25 +14,30 @@ from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW
 
 BLOCK = 1 << 22
-"""Cells of the table of random keys that are drawn at a time (32 MB)."""
+"""Random keys drawn at a time (one for each candidate; 16 MB)."""
 
 
 class GroupSettings(Settings):
-    """Which of a query's candidates it is trained on in an epoch."""
+    """Which of a query's candidates make its group in an epoch.
+
+    Example:
+        >>> GroupSettings(negatives=62).width, GroupSettings(candidates="top", top=10).width
+        (63, 10)
+    """
 
     candidates: Literal["sampled", "top"] = "sampled"
-    """``sampled``: one cited paper and some that are not cited (HAtten, Section 5). ``top``: the first ones, cited or
-    not, as they come (Nogueira et al., Section 4.2)."""
+    """``sampled``: one cited paper and some that are not cited (HAtten, Section 5). ``top``: the best of the retriever,
+    cited or not (Nogueira et al., Section 4.2)."""
     top: int = Field(10, ge=2, le=2000)
     """Candidates of a group (``top``)."""
     negatives: PositiveSmallCount = 62
     """Candidates that the query does not cite (``sampled``)."""
     near: PositiveSmallCount = 20
-    """So many first candidates are the near ones."""
+    """Candidates at the head of the ranking that count as near."""
     near_share: Share = 0.0
-    """Share of the negatives drawn among the near ones; the others come from behind them. 0: all are drawn evenly."""
+    """Share of the negatives drawn from the near ones, the others from behind them. 0: all are drawn evenly."""
     missed: bool = True
-    """Whether a cited paper that the retriever did not find is trained on, too (``sampled``)."""
+    """Whether a cited paper that the retriever did not find may be the cited one of a group (``sampled``)."""
 
     @model_validator(mode="after")
     def _possible(self) -> GroupSettings:
@@ -42,7 +47,7 @@ class GroupSettings(Settings):
 
     @property
     def width(self) -> int:
-        """k, candidates of a group at most."""
+        """k, the greatest number of candidates of a group."""
         return self.top if self.candidates == "top" else self.negatives + 1
 
 
@@ -54,11 +59,19 @@ class CandidateGroups:
         cited: what each query cites, found or not.
         settings: which candidates make a group.
         seed: of all draws.
-        unanswered: whether a group without a cited paper teaches anything, as it does where each candidate is judged by
+        unanswered: whether a group without a cited paper is trained on: only where the loss judges each candidate by
             itself (``top``).
 
     Attributes:
-        queries: (n,) numbers of the queries that have a group; the others have nothing to learn from.
+        queries: (n,) numbers of the queries that have a group.
+
+    Example:
+        >>> rows = np.array([[5, 7, 9]], np.int32)
+        >>> cited = CSR(np.array([0, 1]), np.array([7], np.int32))
+        >>> groups = CandidateGroups(rows, cited, GroupSettings(negatives=2), seed=0)
+        >>> candidates, relevant = groups.epoch(0)
+        >>> candidates.tolist(), relevant.tolist()
+        ([[7, 5, 9]], [[True, False, False]])
     """
 
     def __init__(
@@ -73,12 +86,12 @@ class CandidateGroups:
         self.rows, self.cited, self.settings, self.seed = rows, cited, settings, seed
         self.relevant = cited.contains(np.arange(len(rows))[:, None], rows)
         if settings.candidates == "top":
-            taught = self.relevant[:, : settings.top].any(axis=1) | (unanswered & (rows[:, 0] != NO_ROW))
+            usable = self.relevant[:, : settings.top].any(axis=1) | (unanswered & (rows[:, 0] != NO_ROW))
         else:
             others = ((rows != NO_ROW) & ~self.relevant).any(axis=1)
             known = cited.degrees > 0 if settings.missed else self.relevant.any(axis=1)
-            taught = known & others
-        self.queries: NDArray[np.int64] = np.flatnonzero(taught)
+            usable = known & others
+        self.queries: NDArray[np.int64] = np.flatnonzero(usable)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -107,34 +120,33 @@ class CandidateGroups:
         draw = rng.random(len(self.queries))
         if self.settings.missed:
             count = self.cited.degrees[self.queries]
-            place = self.cited.indptr[self.queries] + (draw * count).astype(np.int64)
-            return np.asarray(self.cited.indices[place], np.int32)
-        found = self.relevant[self.queries]
-        # The j-th relevant column of each query, j drawn.
-        nth = (draw * found.sum(axis=1)).astype(np.int64)
-        column = (found.cumsum(axis=1) > nth[:, None]).argmax(axis=1)
+            position = self.cited.indptr[self.queries] + (draw * count).astype(np.int64)
+            return np.asarray(self.cited.indices[position], np.int32)
+        retrieved = self.relevant[self.queries]
+        # The j-th relevant column of each query, with j drawn.
+        nth = (draw * retrieved.sum(axis=1)).astype(np.int64)
+        column = (retrieved.cumsum(axis=1) > nth[:, None]).argmax(axis=1)
         return np.asarray(self.rows[self.queries, column], np.int32)
 
     def _negatives(self, queries: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
-        """(q, negatives) candidates that are not cited, no one twice; padded where there are too few."""
+        """(q, negatives) distinct candidates that are not cited; padded where there are too few."""
         rows, count = self.rows[queries], self.settings.negatives
         keys = rng.random(rows.shape, np.float32)
         keys[(rows == NO_ROW) | self.relevant[queries]] = np.inf
         if share := round(count * self.settings.near_share):
-            # So many of the near ones come first, then those behind them, then what is left of the near ones.
+            # The least keys are picked: first ``share`` near ones, then those behind them, then the other near ones.
             near = keys[:, : self.settings.near]
             order = near.argsort(axis=1, kind="stable")
             rank = np.empty_like(order)
             np.put_along_axis(rank, order, np.arange(near.shape[1])[None], axis=1)
             near += np.where(rank < share, -1, 1)
         width = min(count, rows.shape[1])
-        chosen = keys.argpartition(width - 1, axis=1)[:, :width] if width < rows.shape[1] else None
-        if chosen is None:
-            chosen = np.broadcast_to(np.arange(rows.shape[1]), rows.shape)
-        # The order within a group is that of the ranking, so that a group does not hang on how ties are sorted.
-        chosen = np.sort(chosen, axis=1)
-        picked = np.take_along_axis(rows, chosen, axis=1)
-        picked = np.where(np.isinf(np.take_along_axis(keys, chosen, axis=1)), NO_ROW, picked)
+        columns = np.broadcast_to(np.arange(rows.shape[1]), rows.shape)
+        if width < rows.shape[1]:
+            # In the order of the ranking, so that a group does not depend on how argpartition orders its keys.
+            columns = np.sort(keys.argpartition(width - 1, axis=1)[:, :width], axis=1)
+        picked = np.take_along_axis(rows, columns, axis=1)
+        picked = np.where(np.isinf(np.take_along_axis(keys, columns, axis=1)), NO_ROW, picked)
         result = np.full((len(queries), count), NO_ROW, np.int32)
         result[:, :width] = picked
         return result

@@ -1,10 +1,10 @@
-"""The cross-encoder: a pretrained encoder reads query and candidate together; its first token says how they fit.
+"""The network of the cross-encoder: a pretrained encoder over query and candidate, and a head on its first token.
 
-HAtten + SciBERT (section 4.2) and Nogueira et al. (section 3): the state of ``[CLS]`` goes through one linear layer to
-a logit; its sigmoid is the relevance in [0, 1]. Any Hugging Face encoder serves as the trunk.
+HAtten + SciBERT (section 4.2) and Nogueira et al. (section 3): a linear layer maps the state of ``[CLS]`` to a logit,
+whose sigmoid is the relevance in [0, 1]. Any Hugging Face encoder serves as the backbone.
 
-Another way to read a trunk: the cosine of the two sides' mean states (:class:`Similarity`), which a sentence encoder's
-weights give a meaning before any training.
+The other readout adds the cosine of the two sides' mean states (:class:`Similarity`), by which the weights of a
+sentence encoder order candidates before any training.
 """
 
 from __future__ import annotations
@@ -26,40 +26,52 @@ from cocite.config import Settings
 from cocite.errors import ConfigError, InputError, IntegrityError
 from cocite.manifests import MANIFEST, read_json, read_manifest
 from cocite.nn import packed_bert
-from cocite.nn import pretrained_transformers as trunks
-from cocite.text.pairs import PairBatch, PairSettings, PairTokenizer
+from cocite.nn import pretrained_transformers as backbones
+from cocite.text.pair_batch import PairBatch
+from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
 from cocite.verification import open_verified
 
 KIND = "cross-encoder"
 Readout = Literal["first", "similarity"]
-"""What is read of the last states: that of the first token, by a linear layer; or besides, how alike the two sides are
-(:class:`Similarity`)."""
+"""What the logit is computed from: the first token's last state, by a linear layer; or that plus the similarity of the
+two sides (:class:`Similarity`)."""
 WEIGHTS = "model.safetensors"
 SCIBERT = "allenai/scibert_scivocab_uncased"
 OWN = "cocite"
-"""Key of ``config.json`` under which :class:`CrossEncoderConfig` stands."""
-
-
+"""Key of ``config.json`` with the :class:`CrossEncoderConfig`."""
 SCALE = 20.0
 """Logits to a cosine of 1 before training: about the inverse temperature that sentence encoders are trained at."""
 MIDDLE = 0.85
-"""Cosine that begins as a relevance of one half: two texts read in sight of one another are alike. About the median of
-retrieved candidates with all-MiniLM-L6-v2, where cosines then lie between 0.75 and 0.91."""
+"""Cosine of relevance one half before training. Attention between the sides makes their states alike, so it is high:
+about the median of retrieved candidates with all-MiniLM-L6-v2, whose cosines lie between 0.75 and 0.91."""
 
 
 class CrossEncoderConfig(Settings):
-    """What an artifact's ``config.json`` says beside the trunk's own configuration."""
+    """The part of an artifact's ``config.json`` beside the backbone's own configuration.
+
+    Example:
+        >>> config = CrossEncoderConfig(pairs=PairSettings(layout="global"))
+        >>> config.readout, config.pairs.total
+        ('first', 512)
+    """
 
     pairs: PairSettings
     pooled: bool = False
-    """Whether the trunk's pooler (a dense layer and tanh) stands between [CLS] and the linear layer."""
+    """Whether [CLS]'s state goes through the backbone's pooler (a dense layer and tanh) before the linear layer."""
     readout: Readout = "first"
 
 
 class Similarity(nn.Module):
-    """Compares the two sides of a pair, each read in sight of the other: scale * cosine of the means of their states.
+    """Compares the two sides of a pair after attention between them: scale * cosine of the means of their states.
 
-    Where a sentence encoder (mean pooling, cosines) is the trunk, the logit orders candidates before any training.
+    With a sentence encoder (mean pooling, cosines) as the backbone, this logit orders candidates before any training.
+
+    Example:
+        >>> ids, types = torch.tensor([7, 8, 9]), torch.tensor([0, 0, 1])  # a query of two tokens, a candidate of one
+        >>> batch = PairBatch(ids, types, torch.tensor([0, 3]), longest=3)
+        >>> states = torch.tensor([[1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+        >>> Similarity()(states, batch).item()
+        20.0
     """
 
     def __init__(self) -> None:
@@ -69,7 +81,7 @@ class Similarity(nn.Module):
     def forward(self, states: Tensor, batch: PairBatch) -> Tensor:
         """(b,) from the (T, d) states of a batch's tokens."""
         side = 2 * batch.pairs + batch.types  # (T,)
-        # A cosine forgets the scale, so sums serve as well as means.
+        # The cosine of sums is that of means.
         sums = states.new_zeros(2 * len(batch), states.shape[1], dtype=torch.float32)
         sums = sums.index_add(0, side, states.float()).view(len(batch), 2, -1)
         return self.sharpness.exp() * functional.cosine_similarity(sums[:, 0], sums[:, 1])
@@ -79,29 +91,41 @@ class CrossEncoder(nn.Module):
     """Scores pairs of a query and a candidate.
 
     Attributes:
-        trunk: the Hugging Face encoder.
+        backbone: the Hugging Face encoder.
         head: (d -> 1).
-        pairs: makes token pairs for it, with the layout and budgets it was made for.
-        pooled: whether the trunk's pooler stands before the head, as in published rerankers of BERT's family.
-        similarity: compares the two sides; None: the first token's state says all.
-        id: fingerprint of a saved or loaded model; empty for one that only lives in memory.
+        pairs: makes token pairs, with the layout and budgets that the model was trained with.
+        pooled: whether the backbone's pooler comes before the head, as in published rerankers of BERT's family.
+        similarity: compares the two sides; None: the logit is the head's alone.
+        id: fingerprint of a saved or loaded model; empty for one that was not saved.
 
     Raises:
-        ConfigError: the budgets exceed what the trunk reads.
-        InputError: the tokenizer sets no token before a pair, ``pooled`` with a trunk that has no pooler, or
+        ConfigError: the budgets exceed what the backbone reads.
+        InputError: the tokenizer sets no token before a pair, ``pooled`` with a backbone that has no pooler, or
             ``similarity`` with a tokenizer that gives both sides one token type.
+
+    Example:
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["graph parsing", "neural parsing"], size=60)
+        >>> size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        >>> bert = BertModel(BertConfig(vocab_size=len(tokenizer), **size))
+        >>> settings = PairSettings(layout="global", query_tokens=32, candidate_tokens=32)
+        >>> model = CrossEncoder(bert, PairTokenizer(tokenizer, settings))
+        >>> queries, papers = model.pairs.tokens(["graph parsing"] * 2), model.pairs.tokens(["neural parsing", "graph"])
+        >>> model(model.pairs.batch(queries, papers)).shape  # a logit for each of two pairs
+        torch.Size([2])
     """
 
     def __init__(
-        self, trunk: Any, pairs: PairTokenizer, *, pooled: bool = False, readout: Readout = "first"
+        self, backbone: Any, pairs: PairTokenizer, *, pooled: bool = False, readout: Readout = "first"
     ) -> None:
         super().__init__()
-        config = trunk.config
-        if pooled and getattr(trunk, "pooler", None) is None:
+        config = backbone.config
+        if pooled and getattr(backbone, "pooler", None) is None:
             raise InputError(f"a {config.model_type} has no pooler to read [CLS] through")
-        if not pooled and getattr(trunk, "pooler", None) is not None:
-            trunk.pooler = None  # else it would be saved, and DDP would wait for its gradients
-        self.trunk, self.pooled = trunk, pooled
+        if not pooled and getattr(backbone, "pooler", None) is not None:
+            backbone.pooler = None  # an unused pooler would be saved, and DDP would wait for its gradients
+        self.backbone, self.pooled = backbone, pooled
         self.set_pairs(pairs)
         self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", None) or 0.0)
         self.head = nn.Linear(config.hidden_size, 1)
@@ -109,7 +133,7 @@ class CrossEncoder(nn.Module):
         nn.init.zeros_(self.head.bias)
         self.similarity = Similarity() if readout == "similarity" else None
         if self.similarity is not None:
-            if not pairs.tells_sides:
+            if not pairs.marks_sides:
                 raise InputError(
                     f"the tokenizer of this {config.model_type} does not tell query and candidate apart",
                     where="readout: similarity",
@@ -120,9 +144,14 @@ class CrossEncoder(nn.Module):
         self.id = ""
 
     def set_pairs(self, pairs: PairTokenizer) -> None:
-        """Read pairs in another layout, or with other budgets, from now on; a new gap token gets its embedding."""
-        config: Any = self.trunk.config
-        if not pairs.leads:
+        """Change the layout or the budgets of the pairs; a new gap token gets an embedding.
+
+        Raises:
+            ConfigError: the budgets exceed what the backbone reads.
+            InputError: the tokenizer sets no token before a pair.
+        """
+        config: Any = self.backbone.config
+        if not pairs.has_first_token:
             raise InputError(f"the tokenizer of this {config.model_type} sets no [CLS] before a pair")
         limit = getattr(config, "max_position_embeddings", None)
         if limit is not None and config.model_type in packed_bert.SHIFTED:
@@ -133,12 +162,12 @@ class CrossEncoder(nn.Module):
                 hint="lower one of the two",
             )
         if pairs.vocabulary_size > config.vocab_size:
-            self.trunk.resize_token_embeddings(pairs.vocabulary_size)
+            self.backbone.resize_token_embeddings(pairs.vocabulary_size)
         self.pairs = pairs
 
     @property
     def readout(self) -> Readout:
-        """What is read of the last states."""
+        """See :data:`Readout`."""
         return "first" if self.similarity is None else "similarity"
 
     # -- scoring ------------------------------------------------------------------------------------------------
@@ -148,20 +177,20 @@ class CrossEncoder(nn.Module):
 
         Trunks of BERT's family are run packed, others over pairs padded to the longest.
         """
-        packed = packed_bert.supports(self.trunk)
+        packed = packed_bert.supports(self.backbone)
         if self.similarity is not None:
-            states = packed_bert.all_states(self.trunk, batch) if packed else self.all_padded(batch)
+            states = packed_bert.all_states(self.backbone, batch) if packed else self.all_padded(batch)
             return self.compared(states, batch)
         return self.logits(
-            packed_bert.first_states(self.trunk, batch) if packed else self.first_padded(batch)
+            packed_bert.first_states(self.backbone, batch) if packed else self.first_padded(batch)
         )
 
     def first_padded(self, batch: PairBatch) -> Tensor:
-        """(b, d) last state of each pair's first token, by the trunk's own forward over padded pairs."""
+        """(b, d) last state of each pair's first token, by the backbone's own forward over padded pairs."""
         return self._padded(batch)[0][:, 0]
 
     def all_padded(self, batch: PairBatch) -> Tensor:
-        """(T, d) last state of every token, by the trunk's own forward over padded pairs."""
+        """(T, d) last state of every token, by the backbone's own forward over padded pairs."""
         states, mask = self._padded(batch)
         return states[mask]
 
@@ -169,28 +198,28 @@ class CrossEncoder(nn.Module):
         """(b, longest, d) last states, and where there are tokens."""
         ids, types, mask = batch.padded(self.pairs.pad)
         inputs = {"input_ids": ids, "attention_mask": mask.long()}
-        if (getattr(self.trunk.config, "type_vocab_size", None) or 0) > 1:
+        if (getattr(self.backbone.config, "type_vocab_size", None) or 0) > 1:
             inputs["token_type_ids"] = types
-        return self.trunk(**inputs).last_hidden_state, mask
+        return self.backbone(**inputs).last_hidden_state, mask
 
     def compared(self, states: Tensor, batch: PairBatch) -> Tensor:
         """(b,) logits from the (T, d) last states of all tokens, where the readout is ``similarity``."""
         assert self.similarity is not None
-        likeness: Tensor = self.similarity(states, batch)
-        return likeness + self.logits(states[batch.offsets[:-1]])
+        similarity: Tensor = self.similarity(states, batch)
+        return similarity + self.logits(states[batch.offsets[:-1]])
 
     def logits(self, first: Tensor) -> Tensor:
         """(b,) logits from the (b, d) last states of first tokens."""
         if self.pooled:
-            first = self.trunk.pooler(first[:, None])
-        # The head may be kept more exact than the trunk.
+            first = self.backbone.pooler(first[:, None])
+        # The head may have a higher precision than the backbone.
         first = self.dropout(first).to(self.head.weight.dtype)
         logits: Tensor = self.head(first).squeeze(-1)
         return logits
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the layers' states again in the backward pass instead of keeping them (options: of the trunk)."""
-        self.trunk.gradient_checkpointing_enable(**options)
+        """Let the backbone recompute states in the backward pass, not store them; ``options`` are the backbone's."""
+        self.backbone.gradient_checkpointing_enable(**options)
 
     # -- loading and saving -------------------------------------------------------------------------------------
 
@@ -200,26 +229,26 @@ class CrossEncoder(nn.Module):
         name_or_folder: str | Path = SCIBERT,
         pairs: PairSettings | None = None,
         *,
-        layers: trunks.Layers = None,
+        layers: backbones.Layers = None,
         dropout: float | None = None,
         readout: Readout | None = None,
     ) -> CrossEncoder:
         """A cross-encoder to train, on pretrained weights: fp32, on the CPU.
 
-        The head is new, drawn from torch's generator, unless the folder brings one: a cocite cross-encoder, or a
-        published reranker of BERT's family with one label (pooler and classifier).
+        The head is new, drawn from torch's generator, unless the folder has one: a cocite cross-encoder, or a published
+        reranker of BERT's family with one label (pooler and classifier).
 
         Args:
             name_or_folder: a name on the Hugging Face hub, or a folder with config, tokenizer and safetensors.
             pairs: layout and budgets; None: those of a cocite cross-encoder, else the defaults.
             layers: layers to keep.
-            dropout: of states and of attention weights, instead of the trunk's own; 0 lets attention run in its fast
-                form in training.
-            readout: what is read of the last states; None: as a cocite cross-encoder has it, else ``first``.
+            dropout: of states and of attention weights, instead of the backbone's own; 0 lets training use the fast
+                attention kernel.
+            readout: see :data:`Readout`; None: that of a cocite cross-encoder, else ``first``.
 
         Raises:
-            NotFoundError: no such folder, and no hub that can be reached knows the name.
-            InputError: weights that are no safetensors, or a trunk that cannot serve.
+            NotFoundError: there is no such folder, and no reachable hub has the name.
+            InputError: the weights are not safetensors, or the model does not fit as a backbone.
         """
         folder = Path(name_or_folder)
         if (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND:
@@ -230,23 +259,23 @@ class CrossEncoder(nn.Module):
             if pairs is not None:
                 model.set_pairs(PairTokenizer(model.pairs.tokenizer, pairs))
         else:
-            found = trunks.load(str(name_or_folder))
-            tokenizer = PairTokenizer(found.tokenizer, pairs or PairSettings())
-            pooled = found.head is not None and readout != "similarity"
-            model = cls(found.trunk, tokenizer, pooled=pooled, readout=readout or "first")
-            if found.head is not None and pooled:
-                model.head = found.head
-        trunks.keep_layers(model.trunk, layers)
+            pretrained = backbones.load(str(name_or_folder))
+            tokenizer = PairTokenizer(pretrained.tokenizer, pairs or PairSettings())
+            pooled = pretrained.head is not None and readout != "similarity"
+            model = cls(pretrained.backbone, tokenizer, pooled=pooled, readout=readout or "first")
+            if pretrained.head is not None and pooled:
+                model.head = pretrained.head
+        backbones.keep_layers(model.backbone, layers)
         if dropout is not None:
-            trunks.set_dropout(model.trunk, dropout)
+            backbones.set_dropout(model.backbone, dropout)
             model.dropout.p = dropout
         return model
 
     def save(self, folder: str | Path, meta: Mapping[str, Any] | None = None) -> str:
-        """Write the artifact; one that exists is replaced when this one is whole.
+        """Write the artifact; an existing one is replaced once this one is complete.
 
-        ``config.json`` is the trunk's and the weights have the trunk's names (the head's apart), so that
-        ``AutoModel.from_pretrained`` takes the trunk out of it.
+        ``config.json`` is the backbone's, and the backbone's weights keep their names, so that
+        ``AutoModel.from_pretrained`` can load the backbone from it.
 
         Returns:
             The model's id.
@@ -254,12 +283,12 @@ class CrossEncoder(nn.Module):
         folder = Path(folder)
         with publish(folder, kind=KIND, meta=dict(meta or {}), replace=True) as temporary:
             own = CrossEncoderConfig(pairs=self.pairs.settings, pooled=self.pooled, readout=self.readout)
-            config = {**self.trunk.config.to_dict(), "architectures": [type(self.trunk).__name__]}
+            config = {**self.backbone.config.to_dict(), "architectures": [type(self.backbone).__name__]}
             config[OWN] = own.model_dump(mode="json")
             text = json.dumps(config, indent=1, sort_keys=True)
             (temporary / "config.json").write_text(text + "\n", encoding="utf-8")
             self.pairs.tokenizer.save_pretrained(temporary)
-            weights = {**self.trunk.state_dict(), **self.head.state_dict(prefix="head.")}
+            weights = {**self.backbone.state_dict(), **self.head.state_dict(prefix="head.")}
             if self.similarity is not None:
                 weights |= self.similarity.state_dict(prefix="similarity.")
             weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
@@ -272,8 +301,8 @@ class CrossEncoder(nn.Module):
         """Load an artifact, or the ``cross-encoder/`` of a model folder; in ``eval`` mode, on the CPU.
 
         Raises:
-            NotFoundError: no such artifact.
-            IntegrityError: files that are missing, damaged, or do not fit each other.
+            NotFoundError: there is no such artifact.
+            IntegrityError: files are missing, damaged, or do not fit each other.
         """
         folder = Path(folder)
         folder = folder / KIND if (folder / KIND).is_dir() else folder
@@ -283,9 +312,9 @@ class CrossEncoder(nn.Module):
         if not isinstance(data, dict) or OWN not in data:
             raise IntegrityError(f"says nothing under {OWN!r}", where=str(where))
         own = CrossEncoderConfig.parse(data[OWN], where=str(where))
-        found = trunks.load(str(folder), with_head=False)
-        pairs = PairTokenizer(found.tokenizer, own.pairs)
-        model = cls(found.trunk, pairs, pooled=own.pooled, readout=own.readout)
+        pretrained = backbones.load(str(folder), with_head=False)
+        pairs = PairTokenizer(pretrained.tokenizer, own.pairs)
+        model = cls(pretrained.backbone, pairs, pooled=own.pooled, readout=own.readout)
         try:
             with safe_open(folder / WEIGHTS, "pt") as weights:
                 for prefix, module in (("head", model.head), ("similarity", model.similarity)):

@@ -1,11 +1,11 @@
 """Scores many pairs with a cross-encoder: sorted by length, in batches of a token budget, by several threads.
 
-On a CPU each thread has one core and batches of its own, so that no core waits for another within a layer. On a GPU
-one thread feeds it. Trunks of BERT's family are run without padding; others by their own forward, padded to the
-longest of batches whose lengths are alike.
+On a CPU each thread has one core and batches of its own, so that no core waits for another within a layer. A GPU gets
+its batches from one thread. Trunks of BERT's family run without padding; others by their own forward, padded to the
+longest pair of batches of similar length.
 
-Scores do not depend on which pairs come together, up to rounding: in fp32 they are those of the padded trunk within
-1e-4 and rank alike; bf16 keeps 8 binary digits, see :attr:`PairScorer.precision`.
+Scores do not depend on which pairs are scored together, up to rounding: in fp32 they are those of the padded backbone
+within 1e-4 and rank alike; bf16 keeps 8 binary digits, see :attr:`PairScorer.precision`.
 """
 
 from __future__ import annotations
@@ -24,28 +24,44 @@ from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Precision, Speed, measure
 from cocite.nn.frozen_bert import FrozenBert
 from cocite.systems.cross_encoder.network import CrossEncoder
-from cocite.text.pairs import PairBatch
+from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
 
 CPU_TOKENS = 1024
 """Tokens of a batch on a CPU: enough to fill a core's vectors, few enough to stay in its cache."""
 GPU_TOKENS = 65_536
+"""Tokens of a batch on a GPU."""
 
 
 class PairScorer:
     """A cross-encoder frozen for scoring. Safe to share among threads.
 
     Args:
-        model: the cross-encoder; in fp32, on the CPU. Its weights must not change while it is scored with: make a new
-            scorer after training.
+        model: the cross-encoder; in fp32, on the CPU. Its weights must not change afterwards: make a new scorer after
+            training.
         precision: ``auto``: bf16 where a probe of this machine finds it faster, else fp32.
         threads: CPU cores used; None: as many as torch uses.
         device: where to compute; None: the first GPU if there is one.
-        tokens: of a batch; None: what suits the device.
+        tokens: of a batch; None: :data:`CPU_TOKENS` or :data:`GPU_TOKENS`.
 
     Attributes:
-        precision: what was taken. bf16 rounds each state to 8 binary digits.
-        speed: what the probe measured; None on a GPU.
+        precision: the precision in use. bf16 rounds each state to 8 binary digits.
+        speed: the result of the probe; None on a GPU.
+
+    Raises:
+        ConfigError: ``threads`` is less than 1.
+
+    Example:
+        >>> from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["graph parsing", "neural parsing"], size=60)
+        >>> size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        >>> bert = BertModel(BertConfig(vocab_size=len(tokenizer), **size))
+        >>> pairs = PairTokenizer(tokenizer, PairSettings(layout="global", query_tokens=32, candidate_tokens=32))
+        >>> scorer = PairScorer(CrossEncoder(bert, pairs), precision="fp32", threads=1)
+        >>> scorer.logits(pairs.tokens(["graph parsing"]), pairs.tokens(["neural parsing"])).shape
+        (1,)
     """
 
     def __init__(
@@ -69,25 +85,25 @@ class PairScorer:
         self._pool = _one_core_threads(threads)
         self.speed: Speed | None = None
         if on_cpu:
-            config = model.trunk.config
+            config = model.backbone.config
             inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
             self.speed = self._pool.submit(measure, config.hidden_size, inner).result()
         self.precision: Precision = (
             precision if precision != "auto" else self.speed.best if self.speed else "bf16"
         )
         self._model, self._frozen = model.eval(), None
-        if self.speed is not None and packed_bert.supports(model.trunk):
+        if self.speed is not None and packed_bert.supports(model.backbone):
             packed = max(self.speed.packed, self.speed.bf16) > self.speed.plain
-            self._frozen = FrozenBert(model.trunk, self.precision, packed=packed)
+            self._frozen = FrozenBert(model.backbone, self.precision, packed=packed)
         elif not on_cpu or self.precision != "fp32":
             # The head stays in fp32: logits that differ little keep their order.
             self._model = copy.deepcopy(model).to(self.device)
-            self._model.trunk.to(DTYPES[self.precision])
+            self._model.backbone.to(DTYPES[self.precision])
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
-        """(b,) logits of the pairs (query i, candidate i); lists as :class:`PairTokenizer` makes them."""
+        """(b,) logits of the pairs (query i, candidate i), from the lists of a :class:`PairTokenizer`."""
         lengths = self.pairs.lengths(queries, candidates)
-        # The longest come first: what is left for the last thread is short.
+        # The longest batches come first, so that threads finish at about the same time.
         order = np.argsort(-lengths, kind="stable")
         cuts = np.flatnonzero(np.diff(np.cumsum(lengths[order]) // self.tokens)) + 1
         parts = [part for part in np.split(order, cuts) if len(part)]
@@ -109,8 +125,8 @@ class PairScorer:
             logits = model.compared(self._frozen.all_states(batch), batch)
         else:
             logits = model.logits(self._frozen.first_states(batch))
-        found: NDArray[np.float32] = logits.float().cpu().numpy()
-        return found
+        result: NDArray[np.float32] = logits.float().cpu().numpy()
+        return result
 
 
 def _one_core_threads(count: int) -> ThreadPoolExecutor:
@@ -119,13 +135,13 @@ def _one_core_threads(count: int) -> ThreadPoolExecutor:
     started = threading.Barrier(count)
 
     def start() -> None:
-        torch.get_num_threads()  # makes torch set this thread up now, not later, over what is set here
+        torch.get_num_threads()  # initialises this thread now; later, torch would overwrite what is set here
         torch.set_num_threads(1)
         started.wait()
 
     pool = ThreadPoolExecutor(count, thread_name_prefix="pair-scorer")
     for future in [pool.submit(start) for _ in range(count)]:
         future.result()
-    # torch keeps a number for each thread, and one for threads that are yet to come: that one is put back.
+    # torch has a number for each thread, and one for future threads, which is restored here.
     torch.set_num_threads(before)
     return pool

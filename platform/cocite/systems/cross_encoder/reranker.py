@@ -17,12 +17,29 @@ from cocite.systems.cross_encoder.paper_tokens import PaperTokens
 
 
 class CrossEncoderReranker:
-    """A cross-encoder bound to a corpus. Safe to share among threads.
+    """Scores the candidates of queries with a cross-encoder, reading their texts from a corpus.
+
+    Safe to share among threads.
 
     Args:
         scorer: the model, frozen.
         corpus: the candidates.
         id_: fingerprint of the model.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.text.pair_tokenizer import PairSettings, PairTokenizer
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["graph parsing", "neural parsing"], size=60)
+        >>> size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        >>> bert = BertModel(BertConfig(vocab_size=len(tokenizer), **size))
+        >>> pairs = PairTokenizer(tokenizer, PairSettings(layout="global", query_tokens=32, candidate_tokens=32))
+        >>> scorer = PairScorer(CrossEncoder(bert, pairs), precision="fp32", threads=1)
+        >>> reranker = CrossEncoderReranker(scorer, starter_corpus())
+        >>> candidates = Ranking(np.array([[5, 9, NO_ROW]], np.int32), np.zeros((1, 3), np.float32))
+        >>> np.isfinite(reranker.score([Query("q", title="Parsing")], candidates)).tolist()
+        [[True, True, False]]
     """
 
     name = "cross-encoder"
@@ -33,14 +50,14 @@ class CrossEncoderReranker:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of query that its layout is made for."""
+        """The kind of query that the model was trained for, ``local`` or ``global``."""
         return (self.scorer.pairs.settings.layout,)
 
     def score(self, queries: Sequence[Query], candidates: Ranking) -> NDArray[np.float32]:
         """Logits (Q, k) of each query's candidates; ``-inf`` at padding.
 
-        They order candidates as the relevance in [0, 1] of the papers does, but two near 1 stay apart. The pairs of all
-        queries are scored together, whatever their number of candidates.
+        Logits order candidates as their sigmoids do, the relevances in [0, 1], but do not round to the same value near
+        1. The pairs of all queries are scored together, whatever their number of candidates.
         """
         query, column = np.nonzero(candidates.rows != NO_ROW)
         result = np.full(candidates.rows.shape, -np.inf, np.float32)
@@ -54,7 +71,7 @@ class CrossEncoderReranker:
 
 
 def load_cross_encoder(folder: str | Path, corpus: Corpus, **options: Any) -> CrossEncoderReranker:
-    """Load a cross-encoder from a model folder (or from its ``cross-encoder/``) and bind it.
+    """Load the reranker of a model folder, or of its ``cross-encoder/``.
 
     Args:
         folder: the model folder, or the artifact.

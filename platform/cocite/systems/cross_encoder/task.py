@@ -1,7 +1,7 @@
-"""Training the cross-encoder: each query with a group of the candidates that its retriever found.
+"""The training task of the cross-encoder: each example is a query with a group of its retriever's candidates.
 
-HAtten + SciBERT (sections 4.2, 4.3, 5): triplets of one cited paper and 62 that are not, drawn from what was retrieved.
-Nogueira et al. (section 4.2): cross-entropy over the retriever's top 10, as they come. And the softmax over a group.
+HAtten + SciBERT (sections 4.2, 4.3, 5): triplets of one cited paper and 62 others, drawn from the candidates.
+Nogueira et al. (section 4.2): cross-entropy over the retriever's top 10. Besides these, a softmax over the group.
 """
 
 from __future__ import annotations
@@ -11,80 +11,34 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import model_validator
 from torch import Tensor, nn
 
-from cocite.bounds import Location, PositiveShare, ProperShare
-from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
-from cocite.nn.pretrained_transformers import Layers
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
-from cocite.systems.cross_encoder.examples import CandidateGroups, GroupSettings
-from cocite.systems.cross_encoder.losses import pointwise_loss
-from cocite.systems.cross_encoder.network import SCIBERT, CrossEncoder, Readout
-from cocite.systems.cross_encoder.pairwise_triplet import pairwise_triplet_loss
-from cocite.text.pairs import PairBatch, PairSettings
+from cocite.systems.cross_encoder.examples import CandidateGroups
+from cocite.systems.cross_encoder.losses import pairwise_triplet_loss, pointwise_loss
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe, ObjectiveSettings
+from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
 from cocite.training import candidates
-from cocite.training.candidates import CandidateSet, CandidateSettings
+from cocite.training.candidates import CandidateSet
 from cocite.training.engine.flops import layer_flops
-from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
-from cocite.training.stages import METRICS, Keep, metric_means, query_values
+from cocite.training.stages import METRICS, metric_means, query_values
 
 CANDIDATES = "candidates"
-"""Artifact of a model folder that holds what is trained on."""
+"""Name of the artifact of a model folder with the candidates that are trained on."""
 BLOCK = 4096
 """Texts tokenised at a time."""
-
-
-class ObjectiveSettings(GroupSettings):
-    """What is minimised, over which candidates."""
-
-    loss: Literal["triplet", "pointwise", "listwise"] = "triplet"
-    """``triplet``: each cited candidate above each other one by ``margin`` (HAtten, Eq. 3). ``pointwise``: each
-    candidate's cross-entropy by itself (Nogueira et al., Eq. 1). ``listwise``: softmax over the group."""
-    margin: PositiveShare = 0.1
-    """m, between relevances in [0, 1] (``triplet``)."""
-
-
-class CrossEncoderRecipe(Settings):
-    """All of a cross-encoder's training."""
-
-    kind: Literal["cross-encoder"] = "cross-encoder"
-    encoder: Location = SCIBERT
-    """Whose weights to begin with: a name on the Hugging Face hub, or a folder."""
-    layers: Layers = None
-    """Layers to keep: the first n, or every second (``alternate``)."""
-    readout: Readout = "first"
-    """``first``: a linear layer over the first token's state, as in the papers. ``similarity``: besides, the cosine of
-    the two sides, which a sentence encoder's weights know before any training: with little of it, far better."""
-    dropout: ProperShare | None = None
-    """Of states and of attention weights, instead of the encoder's own; 0 lets attention run in its fast form."""
-    pairs: PairSettings = PairSettings()
-    candidates: CandidateSettings = CandidateSettings()
-    objective: ObjectiveSettings = ObjectiveSettings()
-    training: TrainingSettings = TrainingSettings()
-    workers: WorkerSettings = WorkerSettings()
-    keep: Keep = "unless_below"
-    """What becomes of a cross-encoder that is below its retriever on dev: it is left out, or kept (``always``)."""
-
-    @model_validator(mode="after")
-    def _possible(self) -> CrossEncoderRecipe:
-        if self.pairs.layout == "local" and self.candidates.task == "global":
-            raise ValueError("pairs.layout: local needs contexts, and candidates.task: global has none")
-        deepest = self.objective.top if self.objective.candidates == "top" else 2
-        if self.candidates.depth < deepest:
-            raise ValueError("candidates.depth is less than objective.top")
-        return self
 
 
 @dataclass(frozen=True)
@@ -95,6 +49,12 @@ class Groups:
         pairs: the p pairs, group after group.
         relevant: (b, k) bool, which candidates the query cites.
         present: (b, k) bool, false at padding; p of them are true.
+
+    Example:
+        >>> pairs = PairBatch(torch.tensor([2, 5, 3, 9, 3]), torch.tensor([0, 0, 0, 1, 1]), torch.tensor([0, 5]), 5)
+        >>> groups = Groups(pairs, relevant=torch.tensor([[True, False]]), present=torch.tensor([[True, False]]))
+        >>> len(groups.pairs) == int(groups.present.sum())
+        True
     """
 
     pairs: PairBatch
@@ -104,14 +64,14 @@ class Groups:
 
 @dataclass(frozen=True)
 class _Side:
-    """The queries of one part with their tokens."""
+    """The queries of training or of dev, with their tokens."""
 
     part: CandidateSet
     tokens: TokenLists
 
 
 class CrossEncoderTask:
-    """See :class:`~cocite.training.engine.task.Task`; an example is a query with its group of candidates.
+    """See :class:`~cocite.training.engine.task.TrainTask`; an example is a query with its group of candidates.
 
     Args:
         recipe: settings.
@@ -120,6 +80,12 @@ class CrossEncoderTask:
 
     Attributes:
         model: the cross-encoder.
+
+    Example:
+        >>> from cocite.systems.cross_encoder.losses import pointwise_loss
+        >>> recipe = CrossEncoderRecipe.parse({"objective": {"loss": "pointwise"}}, where="recipe.yaml")
+        >>> group_loss(recipe.objective) is pointwise_loss
+        True
     """
 
     metric = "MRR"
@@ -159,28 +125,28 @@ class CrossEncoderTask:
         return TokenLists.stacked([tokens.head(limit) for tokens in parts])
 
     def _papers(self, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> TokenLists:
-        """The tokens of every paper that is a candidate or cited; the others have none."""
-        wanted = np.zeros(len(corpus), bool)
+        """The tokens of every paper that is a candidate or cited; the others have no tokens."""
+        read = np.zeros(len(corpus), bool)
         for part in parts.values():
-            wanted[part.rows[part.rows != NO_ROW]] = True
-            wanted[part.cited.indices] = True
-        rows = np.flatnonzero(wanted)
-        found = TokenLists.stacked(
+            read[part.rows[part.rows != NO_ROW]] = True
+            read[part.cited.indices] = True
+        rows = np.flatnonzero(read)
+        tokens = TokenLists.stacked(
             [
                 self.model.pairs.papers(
-                    corpus.papers.take("title", some), corpus.papers.take("abstract", some)
+                    corpus.papers.take("title", block), corpus.papers.take("abstract", block)
                 )
-                for some in np.split(rows, range(BLOCK, len(rows), BLOCK))
+                for block in np.split(rows, range(BLOCK, len(rows), BLOCK))
             ]
         )
         starts, counts = np.zeros((2, len(corpus)), np.int64)
-        starts[rows], counts[rows] = found.starts, found.counts
-        return TokenLists(found.ids, starts, counts)
+        starts[rows], counts[rows] = tokens.starts, tokens.counts
+        return TokenLists(tokens.ids, starts, counts)
 
     # -- training -----------------------------------------------------------------------------------------------
 
     def _groups(self, epoch: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Candidates and relevance of all groups of an epoch; drawn once."""
+        """Candidates and relevance of all groups of an epoch; cached, as threads of the loader ask for them."""
         with self._lock:
             if self._epoch is None or self._epoch[0] != epoch:
                 self._epoch = (epoch, *self.groups.epoch(epoch))
@@ -213,22 +179,15 @@ class CrossEncoderTask:
         """(b,) the objective of each group."""
         scores: Tensor = model(batch.pairs).float()
         logits = scores.new_zeros(batch.present.shape).masked_scatter(batch.present, scores)
-        return self._objective(logits, batch.relevant, batch.present)
-
-    @property
-    def _objective(self) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-        objective = self.recipe.objective
-        if objective.loss == "triplet":
-            return partial(pairwise_triplet_loss, margin=objective.margin)
-        return pointwise_loss if objective.loss == "pointwise" else listwise_losses
+        return group_loss(self.recipe.objective)(logits, batch.relevant, batch.present)
 
     # -- the dev metric -----------------------------------------------------------------------------------------
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """The metrics of the dev queries' candidates in the model's order, and in the retriever's."""
         side = self.sides["dev"]
-        mine = np.arange(len(side.part))[world.share(len(side.part))]
-        scores = self._scores(model, mine, side.part.rows[mine], world.device)
+        share = np.arange(len(side.part))[world.share(len(side.part))]
+        scores = self._scores(model, share, side.part.rows[share], world.device)
         whole = world.concatenate(torch.from_numpy(scores).to(world.device)).cpu().numpy()
         order = np.argsort(-whole, axis=1, kind="stable")
         relevant, count = side.part.relevant, side.part.cited.degrees
@@ -241,34 +200,34 @@ class CrossEncoderTask:
     def _scores(
         self, model: nn.Module, queries: NDArray[np.int64], rows: NDArray[np.int32], device: torch.device
     ) -> NDArray[np.float32]:
-        """(q, k) logits of dev candidates, ``-inf`` at padding: in passes of like length and so many tokens."""
+        """(q, k) logits of dev candidates, ``-inf`` at padding, computed in passes of ``training.tokens`` tokens."""
         result = np.full(rows.shape, -np.inf, np.float32)
         left, right = self._sides("dev", queries, rows)
         lengths = self.model.pairs.lengths(left, right)
         order = np.argsort(-lengths, kind="stable")
         passes = np.cumsum(lengths[order]) // self.recipe.training.tokens
-        found = np.empty(len(order), np.float32)
-        for some in np.split(order, np.flatnonzero(np.diff(passes)) + 1):
-            batch = self.model.pairs.batch(left.take(some), right.take(some)).to(device)
-            found[some] = model(batch).float().cpu().numpy()
-        result[rows != NO_ROW] = found
+        logits = np.empty(len(order), np.float32)
+        for pairs in np.split(order, np.flatnonzero(np.diff(passes)) + 1):
+            batch = self.model.pairs.batch(left.take(pairs), right.take(pairs)).to(device)
+            logits[pairs] = model(batch).float().cpu().numpy()
+        result[rows != NO_ROW] = logits
         return result
 
-    # -- what the loop asks besides -----------------------------------------------------------------------------
+    # -- mining, state and export ------------------------------------------------------------------------------
 
     def refresh(self, model: nn.Module, world: World, step: int) -> None:
-        """Nothing is mined as training goes: the candidates are the retriever's."""
+        """Does nothing: no negatives are mined, as the candidates are the retriever's."""
 
     def state(self) -> Mapping[str, Tensor]:
-        """Nothing is made as training goes."""
+        """Empty: the task keeps nothing that a checkpoint would need."""
         return {}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Takes back nothing."""
+        """Does nothing, see :meth:`state`."""
 
     def flops(self, batch: Groups) -> float:
-        """Of all layers but what the last one need not compute, where the first token of each pair alone is read."""
-        config: Any = self.model.trunk.config
+        """Floating-point operations of a step: the last layer computes the first token of each pair alone."""
+        config: Any = self.model.backbone.config
         lengths = batch.pairs.lengths.double()
         tokens, squares = float(lengths.sum()), float(lengths.square().sum())
         hidden, inner = config.hidden_size, getattr(config, "intermediate_size", 4 * config.hidden_size)
@@ -281,10 +240,10 @@ class CrossEncoderTask:
         return float(3 * ((config.num_hidden_layers - 1) * full + last))
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
-        """Write the cross-encoder; where its order is below the retriever's on dev, the manifest leaves it out."""
-        self.model.save(folder, {**meta, **self._place(meta)})
+        """Write the cross-encoder; the manifest says whether its order is below the retriever's on dev."""
+        self.model.save(folder, {**meta, **self._stage_record(meta)})
 
-    def _place(self, meta: Mapping[str, Any]) -> dict[str, Any]:
+    def _stage_record(self, meta: Mapping[str, Any]) -> dict[str, Any]:
         """``notes`` and ``left_out``, as :func:`~cocite.training.stages.stage_record` has them."""
         dev, notes = meta.get("dev", {}), list(meta.get("notes", []))
         pairs = [
@@ -304,6 +263,13 @@ class CrossEncoderTask:
             note += " (train it with keep=always to have it all the same)"
             left_out = dict.fromkeys(("local", "global"), note)
         return {"notes": [*notes, note], "left_out": left_out}
+
+
+def group_loss(objective: ObjectiveSettings) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """The loss of some settings: (Q, k) logits, relevant and present to (Q,) losses."""
+    if objective.loss == "triplet":
+        return partial(pairwise_triplet_loss, margin=objective.margin)
+    return pointwise_loss if objective.loss == "pointwise" else listwise_losses
 
 
 def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> CrossEncoderTask:

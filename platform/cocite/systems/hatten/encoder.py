@@ -1,8 +1,7 @@
-"""HAtten as an :class:`~cocite.protocols.Encoder`; saved and loaded."""
+"""HAtten as an :class:`~cocite.protocols.Encoder`, saved and loaded as an artifact."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -21,9 +20,11 @@ from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError, NotFoundError
 from cocite.manifests import read_json
 from cocite.nn.precision import inference_dtype
+from cocite.nn.weight_files import write_settings
 from cocite.protocols import Query
 from cocite.systems.hatten.network import Documents, Hatten, HattenModelSettings, pack
-from cocite.text.paragraphs import ParagraphReader, Paragraphs, ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import Paragraphs
 from cocite.verification import open_verified
 
 KIND = "hatten"
@@ -33,25 +34,41 @@ BLOCK = 2048
 
 
 class HattenConfig(Settings):
-    """``config.json`` of a HAtten artifact."""
+    """``config.json`` of a HAtten artifact.
+
+    Example:
+        >>> config = HattenConfig.parse({"model": {"dimension": 100}, "paragraphs": {}})
+        >>> config.model.dimension, config.paragraphs.max_context
+        (100, 120)
+    """
 
     model: HattenModelSettings
     paragraphs: ParagraphSettings
 
 
 class HattenEncoder:
-    """Papers and queries as HAtten's vectors; a query may have a context or none.
+    """Encodes papers and queries as HAtten's vectors; a query may have a context or none.
 
     Args:
         model: the network.
         reader: numbers the words.
         id_: see below.
-        dtype: the precision to compute in; None: the quickest here.
+        dtype: the precision to compute in; None: the fastest on this machine.
 
     Attributes:
         id: fingerprint of weights and vocabulary.
         dimension: d.
         dtype: the precision it computes in; vectors are fp32 all the same.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> reader = ParagraphReader.build(History.all(corpus), ParagraphSettings(), bodies=False)
+        >>> model = Hatten(reader.size, HattenModelSettings(dimension=20, feed_forward=40))
+        >>> encoder = HattenEncoder(model, reader, "example", dtype=torch.float32)
+        >>> encoder.encode_queries([Query("q", context="as BM25 [CIT] showed"), Query("p", title="BM25")]).shape
+        (2, 20)
     """
 
     name = "hatten"
@@ -72,8 +89,8 @@ class HattenEncoder:
         """(n, d) unit vectors."""
         result = np.empty((len(rows), self.dimension), np.float32)
         for start in range(0, len(rows), BLOCK * 8):
-            some = rows[start : start + BLOCK * 8]
-            result[start : start + len(some)] = self._encode(self.reader.papers(corpus, some), query=False)
+            block = rows[start : start + BLOCK * 8]
+            result[start : start + len(block)] = self._encode(self.reader.papers(corpus, block), query=False)
         return result
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
@@ -89,7 +106,9 @@ class HattenEncoder:
         with self._precision():
             return embed(
                 self.model,
-                lambda some: pack(paragraphs, parts[some], np.full(len(some), query), self.model.settings),
+                lambda numbers: pack(
+                    paragraphs, parts[numbers], np.full(len(numbers), query), self.model.settings
+                ),
                 np.arange(count),
                 self.dimension,
                 self.device,
@@ -113,30 +132,29 @@ def embed(
 
     Args:
         model: the network, in evaluation mode.
-        documents: packs documents by their numbers.
-        numbers: (n,) which.
+        documents: packs documents, given their numbers.
+        numbers: (n,) the documents to embed.
         dimension: d.
         device: the model's.
     """
     result = np.empty((len(numbers), dimension), np.float32)
     for start in range(0, len(numbers), BLOCK):
-        some = numbers[start : start + BLOCK]
-        result[start : start + len(some)] = model(documents(some).to(device)).float().cpu().numpy()
+        block = numbers[start : start + BLOCK]
+        result[start : start + len(block)] = model(documents(block).to(device)).float().cpu().numpy()
     return result
 
 
 def save_hatten(folder: Path, model: Hatten, reader: ParagraphReader, meta: Mapping[str, Any]) -> None:
-    """Write a HAtten artifact; one that exists is replaced when this one is whole.
+    """Write a HAtten artifact; an existing one is replaced once this one is complete.
 
-    Word vectors are stored in half precision: their components are near 1, and a vector of a document is a sum of many.
+    Word vectors are stored in half precision: their components are near 1, and the vector of a document is a sum of
+    many of them.
     """
     config = HattenConfig(model=model.settings, paragraphs=reader.settings)
     weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
     weights["words.weight"] = weights["words.weight"].half()
     with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
-        (temporary / "config.json").write_text(
-            json.dumps(config.model_dump(mode="json"), indent=1, sort_keys=True) + "\n", encoding="utf-8"
-        )
+        write_settings(temporary / "config.json", config)
         save_file(weights, temporary / WEIGHTS)
         reader.save(temporary)
 
@@ -145,10 +163,11 @@ def load_hatten_encoder(folder: str | Path, *, dtype: torch.dtype | None = None)
     """Load HAtten from a model folder (or from its ``hatten/``).
 
     Args:
-        folder: where it is.
-        dtype: the precision to compute in; None: the quickest here.
+        folder: the model folder, or the artifact in it.
+        dtype: the precision to compute in; None: the fastest on this machine.
 
     Raises:
+        NotFoundError: the artifact has no weights.
         IntegrityError: the weights do not fit the configuration and the vocabulary.
     """
     path = Path(folder)

@@ -1,8 +1,8 @@
-"""Mining: what the present model takes for relevant, as negatives and as further positives (HAtten, section 4.3).
+"""Mining: the papers that the current model ranks first, as negatives and as further positives (HAtten, section 4.3).
 
-For each training query the top K_n of the current checkpoint are kept, without what the citing paper cites, the
+For each training query the top K_n papers of the current weights are kept, without what the citing paper cites, the
 citing paper itself, and papers of later years. All of them are negatives; those whose words overlap most with the
-query's are positives too, against papers drawn at random.
+query's are positives too, compared with papers drawn at random.
 """
 
 from __future__ import annotations
@@ -22,13 +22,21 @@ BLOCK = 4096
 """Queries searched at a time."""
 
 
-class Forbidden:
-    """What is no negative of a citing paper: itself, what it cites, and papers of later years.
+class ForbiddenNegatives:
+    """The papers that are no negatives of a citing paper: itself, what it cites, and papers of later years.
 
-    So the other papers that a context cites are none either: their links are known as well.
+    What a citing paper cites includes the other papers that a context cites: those are known links as well.
 
     Args:
         history: the known links.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> forbidden = ForbiddenNegatives(History.all(corpus))
+        >>> cited = corpus.cites[200][0]
+        >>> forbidden.at(np.array([200, 200, 200]), np.array([200, cited, 3]))  # itself, cited, older and not cited
+        array([ True,  True, False])
     """
 
     def __init__(self, history: History) -> None:
@@ -36,58 +44,72 @@ class Forbidden:
         self.years = np.asarray(history.corpus.years)
 
     def at(self, citing: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether each paper is forbidden to its citing paper, for broadcastable arrays; ``NO_ROW`` is."""
-        mine = self.years[citing]
+        """Whether each paper is forbidden to its citing paper, for broadcastable arrays; ``NO_ROW`` is forbidden."""
+        year = self.years[citing]
         return np.asarray(
             self.cites.contains(citing, rows)
             | (rows == citing)
             | (rows == NO_ROW)
-            | ((self.years[rows] > mine) & (mine > 0))
+            | ((self.years[rows] > year) & (year > 0))
         )
 
     def table(self, citing: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """(Q, C) the same for each of Q citing papers and each of C distinct papers."""
-        mine = self.years[citing][:, None]
-        result = (self.years[rows][None] > mine) & (mine > 0)
+        """(Q, C) whether a paper is forbidden, for each of Q citing papers and each of C distinct papers."""
+        year = self.years[citing][:, None]
+        table = (self.years[rows][None] > year) & (year > 0)
         column = np.full(len(self.years), -1, np.int64)
         column[rows] = np.arange(len(rows))
         owner, cited = self.cites.gather(citing)
         at = column[cited]
-        result[owner[at >= 0], at[at >= 0]] = True
+        table[owner[at >= 0], at[at >= 0]] = True
         own = column[citing]
-        result[np.flatnonzero(own >= 0), own[own >= 0]] = True
-        return np.asarray(result)
+        table[np.flatnonzero(own >= 0), own[own >= 0]] = True
+        return np.asarray(table)
 
 
 @dataclass(frozen=True)
-class Mined:
-    """What was mined for E queries.
+class MinedPapers:
+    """The mined papers of E queries.
 
     Attributes:
         rows: (E, K_n) int32, nearest first, padded with ``NO_ROW``.
-        relevant: (E, K_n) bool, whose words overlap most with the query's.
+        relevant: (E, K_n) bool, the papers whose words overlap most with the query's.
+
+    Example:
+        >>> mined = MinedPapers(np.array([[7, 3, 5], [4, -1, -1]]), np.array([[True, False, False]] * 2))
+        >>> rows, relevant = mined.draw(np.array([0, 1]), np.array([[0.1, 0.9], [0.1, 0.9]]))
+        >>> rows  # padding is never drawn where a query has a mined paper
+        array([[7, 5],
+               [4, 4]])
+        >>> relevant[0]
+        array([ True, False])
     """
 
     rows: NDArray[np.int32]
     relevant: NDArray[np.bool_]
 
     def draw(
-        self, examples: NDArray[np.int64], numbers: NDArray[np.float64]
+        self, queries: NDArray[np.int64], numbers: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """(n, draws) mined papers of some queries, chosen by numbers in [0, 1), and which of them are relevant.
+        """(n, draws) mined papers of some queries, and which of them are relevant.
 
-        ``NO_ROW`` where nothing was mined for a query.
+        Args:
+            queries: (n,) numbers of queries.
+            numbers: (n, draws) random numbers in [0, 1), each of which chooses one paper.
+
+        Returns:
+            Papers, ``NO_ROW`` where nothing was mined for a query, and whether each is relevant.
         """
-        rows, relevant = self.rows[examples], self.relevant[examples]
-        place = (numbers * (rows != NO_ROW).sum(1)[:, None]).astype(np.int64)  # padding is behind
-        return np.take_along_axis(rows, place, 1), np.take_along_axis(relevant, place, 1)
+        rows, relevant = self.rows[queries], self.relevant[queries]
+        column = (numbers * (rows != NO_ROW).sum(1)[:, None]).astype(np.int64)  # padding stands last
+        return np.take_along_axis(rows, column, 1), np.take_along_axis(relevant, column, 1)
 
 
 def mine(
     queries: NDArray[np.float32],
     citing: NDArray[np.integer],
     papers: NDArray[np.float32],
-    forbidden: Forbidden,
+    forbidden: ForbiddenNegatives,
     depth: int,
 ) -> NDArray[np.int32]:
     """(E, depth) the nearest papers of each query that are not forbidden, padded with ``NO_ROW``.
@@ -98,27 +120,39 @@ def mine(
         papers: (N, d) unit vectors of all papers.
         forbidden: what is left out.
         depth: K_n.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> vectors = np.random.default_rng(0).normal(size=(len(corpus), 4)).astype(np.float32)
+        >>> citing = np.array([200, 300])
+        >>> rows = mine(vectors[citing], citing, vectors, ForbiddenNegatives(History.all(corpus)), 5)
+        >>> rows.shape, bool(corpus.cites.contains(citing[:, None], rows).any())
+        ((2, 5), False)
     """
     result = np.full((len(queries), depth), NO_ROW, np.int32)
     years = forbidden.years
     for start in range(0, len(queries), BLOCK):
-        part = slice(start, start + BLOCK)
-        own = np.asarray(citing[part], np.int32)
-        # Its links alone are left to drop: search so much deeper.
+        block = slice(start, start + BLOCK)
+        own = np.asarray(citing[block], np.int32)
+        # The search itself leaves out the citing paper and later years. Only cited papers remain to be dropped, so
+        # it goes deeper by as many as any of these papers cites.
         deeper = depth + int(forbidden.cites.degrees[own].max(initial=0))
         latest = np.where(years[own] > 0, years[own], np.iinfo(np.int16).max).astype(np.int16)
-        found = nearest(queries[part], papers, deeper, exclude=own, latest=latest, years=years).rows
-        dropped = forbidden.at(own[:, None], found)
-        kept = np.argsort(dropped, axis=1, kind="stable")[:, :depth]
-        rows = np.where(np.take_along_axis(dropped, kept, 1), NO_ROW, np.take_along_axis(found, kept, 1))
+        candidates = nearest(queries[block], papers, deeper, exclude=own, latest=latest, years=years).rows
+        dropped = forbidden.at(own[:, None], candidates)
+        columns = np.argsort(dropped, axis=1, kind="stable")[:, :depth]
+        rows = np.where(
+            np.take_along_axis(dropped, columns, 1), NO_ROW, np.take_along_axis(candidates, columns, 1)
+        )
         result[start : start + len(rows), : rows.shape[1]] = rows
     return result
 
 
-def overlapping(
+def most_overlapping(
     rows: NDArray[np.int32], queries: CSR, papers: CSR, types: int, share: float
 ) -> NDArray[np.bool_]:
-    """(E, K) the share of each query's mined papers whose words overlap most with its own, by Jaccard's index.
+    """(E, K) the share of each query's mined papers whose words overlap most with its own, by the Jaccard index.
 
     Args:
         rows: (E, K) mined papers, padded with ``NO_ROW``.
@@ -126,11 +160,17 @@ def overlapping(
         papers: (N) the words of each paper.
         types: how many word numbers there are.
         share: of the papers mined for a query, rounded down but at least one.
+
+    Example:
+        >>> queries = CSR.build([0, 0], [1, 2], 1)
+        >>> papers = CSR.build([0, 1, 1, 2], [3, 1, 2, 1], 3)
+        >>> most_overlapping(np.array([[0, 1, 2]], np.int32), queries, papers, types=4, share=0.3)
+        array([[False,  True, False]])
     """
-    there = rows != NO_ROW
-    query, column = np.nonzero(there)
+    present = rows != NO_ROW
+    query, column = np.nonzero(present)
     overlap = np.full(rows.shape, -1.0, np.float32)
     overlap[query, column] = jaccard(queries, query, papers, rows[query, column], types)
     rank = np.argsort(np.argsort(-overlap, axis=1, kind="stable"), axis=1, kind="stable")
-    most = np.maximum((share * there.sum(1)).astype(np.int64), 1)
-    return np.asarray((rank < most[:, None]) & there & (overlap > 0))
+    most = np.maximum((share * present.sum(1)).astype(np.int64), 1)
+    return np.asarray((rank < most[:, None]) & present & (overlap > 0))

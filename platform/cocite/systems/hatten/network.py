@@ -1,13 +1,12 @@
 """HAtten, the hierarchical attention encoder (Gu et al. 2022, section 4.1): text in, one vector out.
 
 A paragraph's words go through one transformer layer and a multi-head pooling; the paragraphs of a document, each with
-the embedding of its type, through another such pair. A query has a title, an abstract and a citation context, a paper
-the first two; what is missing is not there, so that a query without a context is embedded too.
+the embedding of its type, go through another such pair. A query has a title, an abstract and a citation context, a
+paper has the first two. A missing paragraph is left out, so that a query without a context is embedded too.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,34 +18,43 @@ from torch.nn import functional
 
 from cocite.bounds import Dimension, Heads, ProperShare
 from cocite.config import Settings
+from cocite.systems.hatten.layers import MultiHeadPooling, TransformerLayer, sinusoids
 from cocite.text.paragraphs import CONTEXT, GAP, KINDS, Paragraphs
 
 BUCKET = 4096
-"""Words of a bucket on a CPU: what a layer makes of so many stays in its caches."""
+"""Cells of a rectangle of words on a CPU: a layer's output for so many stays in the processor's caches."""
 
 
 class HattenModelSettings(Settings):
-    """Size and shape of the model."""
+    """Size and shape of the model.
+
+    Example:
+        >>> HattenModelSettings(dimension=100, heads=4).feed_forward
+        800
+        >>> HattenModelSettings.parse({"dimension": 200, "heads": 3})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: heads: 3 do not divide the dimension 200
+    """
 
     dimension: Dimension = 200
-    """Of words, paragraphs and documents."""
+    """Width of words, paragraphs and documents."""
     heads: Heads = 5
-    """Heads of attention and of pooling; they share the dimension."""
+    """Heads of attention and of pooling; they divide the dimension among them."""
     feed_forward: Dimension = 800
     """Width between the two linear maps of a transformer layer."""
     dropout: ProperShare = 0.1
     word_dropout: ProperShare = 0.0
-    """Share of a paragraph's words that training does not see."""
+    """Share of a paragraph's words that training leaves out."""
     positions: int = Field(512, ge=2, le=1_000_000)
-    """Places that are told apart; further ones are as the last."""
+    """Word positions that have an encoding of their own; further ones have that of the last."""
     roles: bool = True
-    """Whether a query's title and abstract have types of their own; in the paper they have those of a candidate's."""
+    """Whether a query's title and abstract have types of their own; in the paper they share those of a candidate."""
     gap_positions: bool = True
     """Whether the words of a context are counted from its gap; in the paper, from its beginning."""
     attention: bool = True
-    """The two levels of attention; without them ``bag`` is all there is, thirty times as quick."""
+    """Whether the two levels of attention are used; without them the ``bag`` is left, thirty times as fast."""
     bag: bool = True
-    """Adds weighted sums of the word vectors, past both levels; not in the paper."""
+    """Whether weighted sums of the word vectors bypass both levels and are added; not in the paper."""
 
     @model_validator(mode="after")
     def _divisible(self) -> HattenModelSettings:
@@ -58,27 +66,38 @@ class HattenModelSettings(Settings):
 
 
 class Documents(NamedTuple):
-    """Documents, and the distinct paragraphs they are made of: each once, however many documents hold it."""
+    """Documents, and the distinct paragraphs they consist of: each paragraph once, however many documents have it.
+
+    Example:
+        >>> paragraphs = Paragraphs(np.array([0, 2, 5, 6]), np.array([4, 5, 4, 6, 7, 8], np.int32))
+        >>> parts = np.array([[0, 1, -1], [2, 1, -1]])  # two papers that share an abstract
+        >>> documents = pack(paragraphs, parts, np.array([False, False]), HattenModelSettings())
+        >>> documents.lengths  # the longest paragraph stands first
+        tensor([3, 2, 1])
+        >>> documents.parts  # 1 + the paragraph's position
+        tensor([[2, 1, 0],
+                [3, 1, 0]])
+    """
 
     tokens: Tensor
     """(T,) word numbers of all paragraphs, one behind the other, the longest paragraph first."""
     positions: Tensor
-    """(T,) places of the words."""
+    """(T,) positions of the words in their paragraphs."""
     lengths: Tensor
     """(P,) words of each paragraph."""
     in_context: Tensor
-    """(T,) whether a word is of a context."""
+    """(T,) whether a word belongs to a context."""
     shapes: tuple[tuple[int, int], ...]
     """(rows, columns) of rectangles that hold the paragraphs in order, with hardly any padding."""
     cells: Tensor
     """(S,) the word in each cell of all rectangles, row by row; 0 in cells that are padding."""
     parts: Tensor
-    """(D, 3) for each document its title, abstract and context: 1 + the paragraph's place, 0 where there is none."""
+    """(D, 3) for each document its title, abstract and context: 1 + the paragraph's number, 0 where there is none."""
     is_query: Tensor
     """(D,) whether a document is a query."""
 
     def to(self, device: torch.device) -> Documents:
-        """The same, with the tensors on a device."""
+        """The same documents with the tensors on a device."""
         moved: dict[str, Any] = {
             name: part.to(device) for name, part in self._asdict().items() if isinstance(part, Tensor)
         }
@@ -93,41 +112,41 @@ def pack(
     *,
     bucket: int = BUCKET,
 ) -> Documents:
-    """Documents as the model takes them.
+    """Documents in the form that the model reads.
 
     Args:
-        paragraphs: what there is.
-        parts: (D, 3) for each document the places of its title, abstract and context in ``paragraphs``, -1 for none.
-            Empty paragraphs count as none; each document must hold one that is not.
-        is_query: (D,) whether it is a query.
+        paragraphs: the texts.
+        parts: (D, 3) for each document the positions of its title, abstract and context in ``paragraphs``, -1 for
+            none. Empty paragraphs count as none; each document must have one that is not empty.
+        is_query: (D,) whether a document is a query.
         settings: of the model.
         bucket: cells of a rectangle, unless one paragraph needs more.
     """
     used = np.unique(parts[parts >= 0])
     used = used[paragraphs.lengths[used] > 0]
     used = used[np.argsort(-paragraphs.lengths[used], kind="stable")]
-    some = paragraphs.take(used)
-    owner = np.repeat(np.arange(len(used)), some.lengths)
-    positions = np.arange(len(owner)) - some.indptr[owner]
+    packed = paragraphs.take(used)
+    owner = np.repeat(np.arange(len(used)), packed.lengths)
+    positions = np.arange(len(owner)) - packed.indptr[owner]
     is_context = np.zeros(len(paragraphs) + 1, bool)
     is_context[parts[:, CONTEXT]] = True
     is_context = is_context[used]
     if settings.gap_positions:
         middle = np.where(is_context, settings.positions // 2, 0)
-        gaps = np.flatnonzero(some.tokens == GAP)[::-1]  # of several, the first counts
+        gaps = np.flatnonzero(packed.tokens == GAP)[::-1]  # of several, the first counts
         middle[owner[gaps]] -= positions[gaps] * is_context[owner[gaps]]
         positions = positions + middle[owner]
-    place = np.zeros(len(paragraphs) + 1, np.int64)  # the last entry is what -1 finds: no paragraph
-    place[used] = np.arange(1, len(used) + 1)
-    shapes, cells = _rectangles(some, bucket)
+    number = np.zeros(len(paragraphs) + 1, np.int64)  # index -1 finds the last entry: no paragraph
+    number[used] = np.arange(1, len(used) + 1)
+    shapes, cells = _rectangles(packed, bucket)
     return Documents(
-        torch.from_numpy(some.tokens),
+        torch.from_numpy(packed.tokens),
         torch.from_numpy(np.clip(positions, 0, settings.positions - 1)),
-        torch.from_numpy(some.lengths),
+        torch.from_numpy(packed.lengths),
         torch.from_numpy(is_context[owner]),
         shapes,
         torch.from_numpy(cells),
-        torch.from_numpy(place[parts]),
+        torch.from_numpy(number[parts]),
         torch.from_numpy(is_query),
     )
 
@@ -145,76 +164,17 @@ def _rectangles(paragraphs: Paragraphs, bucket: int) -> tuple[tuple[tuple[int, i
     return tuple(shapes), np.concatenate(cells)
 
 
-def sinusoids(count: int, dimension: int) -> Tensor:
-    """(count, d) positional encodings (Vaswani et al. 2017, section 3.5)."""
-    rates = torch.exp(torch.arange(0, dimension, 2) * (-math.log(10_000) / dimension))
-    angles = torch.arange(count)[:, None] * rates
-    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)[:, :dimension]
-
-
-def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    """(B, H, L, e) from three of them; ``mask`` (B, 1, 1, L) is true where there is something to attend to."""
-    if query.device.type != "cpu":
-        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    # On a CPU and at these lengths, plain products take half the time of the fused kernel's backward pass.
-    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
-    seen: Tensor = weights.to(value.dtype) @ value
-    return seen
-
-
-class TransformerLayer(nn.Module):
-    """One encoder layer: self-attention and a feed-forward net, each with a residual and a norm behind it."""
-
-    def __init__(self, dimension: int, heads: int, feed_forward: int, dropout: float) -> None:
-        super().__init__()
-        self.heads = heads
-        self.project = nn.Linear(dimension, 3 * dimension)
-        self.output = nn.Linear(dimension, dimension)
-        self.widen, self.narrow = nn.Linear(dimension, feed_forward), nn.Linear(feed_forward, dimension)
-        self.attention_norm, self.forward_norm = nn.LayerNorm(dimension), nn.LayerNorm(dimension)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, L, d) from (B, L, d); ``mask`` (B, L) is true where there is something to attend to."""
-        rows, length, dimension = x.shape
-        query, key, value = (
-            self.project(x).view(rows, length, 3, self.heads, dimension // self.heads).permute(2, 0, 3, 1, 4)
-        )  # (B, H, L, d / H) each
-        seen = attention(query, key, value, mask[:, None, None])
-        seen = self.output(seen.transpose(1, 2).reshape(rows, length, dimension))
-        x = self.attention_norm(x + self.dropout(seen))
-        wide = self.narrow(self.dropout(functional.relu(self.widen(x))))
-        normed: Tensor = self.forward_norm(x + self.dropout(wide))
-        return normed
-
-
-class MultiHeadPooling(nn.Module):
-    """A sequence as one vector (Eq. 1-2): each head weighs the words anew; trainable."""
-
-    def __init__(self, dimension: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.value, self.score = nn.Linear(dimension, dimension), nn.Linear(dimension, heads)
-        self.output = nn.Linear(dimension, dimension)
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, d) from (B, L, d); each row of ``mask`` (B, L) has at least one true."""
-        rows, _, dimension = x.shape
-        scores = self.score(x).masked_fill(~mask[:, :, None], -torch.inf)  # (B, L, H)
-        weights = functional.softmax(scores, 1).to(x.dtype)
-        # The weights of a head sum to one, so its values' mean is the value of its mean: L times fewer products.
-        means = weights.transpose(1, 2) @ x  # (B, H, d)
-        head = self.value.weight.view(self.heads, dimension // self.heads, dimension)
-        values = (
-            torch.einsum("bhd,hed->bhe", means, head.to(x.dtype)).reshape(rows, dimension) + self.value.bias
-        )
-        pooled: Tensor = self.output(functional.relu(values))
-        return pooled
-
-
 class Level(nn.Module):
-    """A transformer layer and a pooling: what both levels of the hierarchy are made of."""
+    """One level of the hierarchy: a transformer layer and a pooling.
+
+    Args:
+        settings: size and shape.
+
+    Example:
+        >>> level = Level(HattenModelSettings(dimension=20, feed_forward=40))
+        >>> level(torch.zeros(3, 5, 20), torch.ones(3, 5, dtype=torch.bool)).shape
+        torch.Size([3, 20])
+    """
 
     def __init__(self, settings: HattenModelSettings) -> None:
         super().__init__()
@@ -230,11 +190,19 @@ class Level(nn.Module):
 
 
 class Hatten(nn.Module):
-    """Unit vectors of documents.
+    """Computes unit vectors of documents.
 
     Args:
         words: how many word numbers there are.
         settings: size and shape.
+
+    Example:
+        >>> settings = HattenModelSettings(dimension=20, feed_forward=40)
+        >>> paragraphs = Paragraphs(np.array([0, 2, 5]), np.array([4, 5, 4, 6, 7], np.int32))
+        >>> documents = pack(paragraphs, np.array([[0, 1, -1], [0, -1, -1]]), np.array([False, False]), settings)
+        >>> vectors = Hatten(words=10, settings=settings).eval()(documents)
+        >>> vectors.shape, torch.allclose(vectors.norm(dim=1), torch.ones(2))
+        (torch.Size([2, 20]), True)
     """
 
     def __init__(self, words: int, settings: HattenModelSettings) -> None:
@@ -250,17 +218,17 @@ class Hatten(nn.Module):
             self.paragraph, self.document = Level(settings), Level(settings)
             self.types = nn.Embedding(2 * len(KINDS), dimension)  # of papers, then of queries
         if settings.bag:
-            # Of these only ratios count; as small as this, they move as fast as the words do.
+            # Only the ratios of these weights count; at this size, an optimiser step changes them as much as the words.
             self.word_weight = nn.Embedding(words, 1)
             nn.init.constant_(self.word_weight.weight, start)
             self.place_weight = nn.Parameter(torch.full((settings.positions,), start))
             self.type_weight = nn.Parameter(torch.full((2 * len(KINDS),), start))
         if settings.bag and settings.attention:
-            self.gate = nn.Parameter(torch.zeros(1))  # attention comes in as it proves useful
+            self.gate = nn.Parameter(torch.zeros(1))  # training opens it as attention proves useful
 
     @torch.no_grad()
-    def begin_with(self, vectors: Tensor, weights: Tensor) -> None:
-        """Take word vectors (W, d), whose components have variance 1, and weights (W,), which are 1 on average."""
+    def set_words(self, vectors: Tensor, weights: Tensor) -> None:
+        """Set initial word vectors (W, d), whose components have variance 1, and weights (W,), 1 on average."""
         scale = self.settings.dimension**-0.5
         self.words.weight.copy_(vectors * scale)
         if self.settings.bag:
@@ -270,26 +238,26 @@ class Hatten(nn.Module):
         """(D, d) unit vectors.
 
         Args:
-            documents: what to embed.
+            documents: the documents to embed.
             attend: False leaves attention out where there is a bag.
         """
-        keep = self._kept(documents)
+        keep = self._read_words(documents)
         if not self.settings.bag:
-            return functional.normalize(_wide(self._attended(documents, keep)), dim=1)
+            return functional.normalize(_at_least_float32(self._attend(documents, keep)), dim=1)
         with torch.autocast(documents.tokens.device.type, enabled=False):
             bags = functional.normalize(self._bags(documents, keep), dim=1)
         if not (attend and self.settings.attention) or (not self.training and not self.gate):
             return bags
-        attended = functional.normalize(_wide(self._attended(documents, keep)), dim=1)
-        # The gate moves as fast as the words do; see ``Hatten.__init__``.
+        attended = functional.normalize(_at_least_float32(self._attend(documents, keep)), dim=1)
+        # Multiplied by this root, the gate changes as fast as the words do; see ``Hatten.__init__``.
         return functional.normalize(bags + self.gate * self.settings.dimension**0.5 * attended, dim=1)
 
-    def _kept(self, documents: Documents) -> Tensor | None:
+    def _read_words(self, documents: Documents) -> Tensor | None:
         """(T,) whether each word is read; None: all are."""
         if not (self.training and self.settings.word_dropout):
             return None
         keep = torch.rand(len(documents.tokens), device=documents.tokens.device) >= self.settings.word_dropout
-        keep[documents.lengths.cumsum(0) - documents.lengths] = True  # no paragraph is left without a word
+        keep[documents.lengths.cumsum(0) - documents.lengths] = True  # every paragraph keeps its first word
         return keep
 
     def _types(self, documents: Documents) -> Tensor:
@@ -297,8 +265,8 @@ class Hatten(nn.Module):
         own = documents.is_query[:, None].long() * self.settings.roles
         return torch.arange(len(KINDS), device=own.device) + len(KINDS) * own
 
-    def _attended(self, documents: Documents, keep: Tensor | None) -> Tensor:
-        """(D, d) documents through both levels of attention."""
+    def _attend(self, documents: Documents, keep: Tensor | None) -> Tensor:
+        """(D, d) the output of both levels of attention."""
         device = documents.tokens.device
         sizes = [rows * columns for rows, columns in documents.shapes]
         words = torch.split(self.words(documents.tokens[documents.cells]), sizes)
@@ -313,14 +281,19 @@ class Hatten(nn.Module):
                 mask = mask & kept[i].view(rows, columns)
             # Vaswani et al., section 3.4: vectors of variance 1 / d are multiplied by the root of d.
             x = torch.add(self.places[places[i]], words[i], alpha=self.settings.dimension**0.5)
-            x = (x if half is None else x.to(half)).view(rows, columns, -1)  # then so is all that is added
+            x = (x if half is None else x.to(half)).view(
+                rows, columns, -1
+            )  # residuals then stay in half precision
             paragraphs.append(self.paragraph(x, mask))
-        parts = _gathered(_wide(torch.cat(paragraphs)), documents.parts)
+        parts = _gather(_at_least_float32(torch.cat(paragraphs)), documents.parts)
         attended: Tensor = self.document(parts + self.types(self._types(documents)), documents.parts > 0)
         return attended
 
     def _bags(self, documents: Documents, keep: Tensor | None) -> Tensor:
-        """(D, d) weighted sums of the words of each paragraph, made unit vectors, weighed by type and summed."""
+        """(D, d) for each document the sum of its paragraphs' unit vectors, each multiplied by the weight of its type.
+
+        A paragraph's vector is the weighted sum of its words, normalised.
+        """
         weights = self.word_weight(documents.tokens)[:, 0]
         weights = weights * torch.where(documents.in_context, self.place_weight[documents.positions], 1.0)
         if keep is not None:
@@ -332,16 +305,16 @@ class Hatten(nn.Module):
             mode="sum",
             per_sample_weights=weights,
         )
-        held = _gathered(functional.normalize(sums, dim=1), documents.parts)  # (D, 3, d)
-        return (self.type_weight[self._types(documents)][:, None] @ held)[:, 0]
+        parts = _gather(functional.normalize(sums, dim=1), documents.parts)  # (D, 3, d)
+        return (self.type_weight[self._types(documents)][:, None] @ parts)[:, 0]
 
 
-def _wide(vectors: Tensor) -> Tensor:
-    """In at least single precision: norms and sums over documents are taken in it."""
+def _at_least_float32(vectors: Tensor) -> Tensor:
+    """The vectors in at least single precision, in which norms and sums over documents are computed."""
     return vectors.float() if vectors.dtype in (torch.bfloat16, torch.float16) else vectors
 
 
-def _gathered(paragraphs: Tensor, parts: Tensor) -> Tensor:
-    """(D, 3, d) the vectors of each document's parts, 0 where there is none."""
+def _gather(paragraphs: Tensor, parts: Tensor) -> Tensor:
+    """(D, 3, d) the vectors of each document's parts, 0 where a part is missing."""
     nothing = paragraphs.new_zeros(1, paragraphs.shape[1])
     return functional.embedding(parts, torch.cat([nothing, paragraphs]))

@@ -19,32 +19,40 @@ from cocite.bounds import (
 from cocite.config import Settings
 from cocite.nn.word_vectors import WordVectorSettings
 from cocite.systems.hatten.network import HattenModelSettings
-from cocite.text.paragraphs import ParagraphSettings
+from cocite.text.paragraph_reader import ParagraphSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite.training.periods import PeriodSettings
 
 
 class HattenObjectiveSettings(Settings):
-    """What is minimised."""
+    """The objective, and how many papers each context is compared with.
+
+    Example:
+        >>> HattenObjectiveSettings(objective="paper", mined=4).margin
+        0.1
+        >>> HattenObjectiveSettings.parse({"objective": "paper", "mined": 0, "random": 0})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: mined and random are both 0: there would be no negatives
+    """
 
     objective: Literal["in_batch", "paper"] = "in_batch"
-    """``in_batch``: each cited paper against all papers of its step that the citing paper does not cite (softmax).
+    """``in_batch``: a softmax of each cited paper against all papers of its step that the citing paper does not cite.
     ``paper``: triplets with mined negatives and positives (Eq. 3)."""
     bag_epochs: EpochsOrNone = 0
-    """Epochs at the beginning in which the bag is trained alone: without attention they are thirty times as quick."""
+    """Epochs at the beginning that train the bag alone: without attention they are thirty times as fast."""
     contexts: PositiveSmallCount = 4
     """Contexts of one citing paper that make an example together."""
     scale: PositiveFactor = 20.0
     """Inverse temperature (``in_batch``)."""
     correction: Factor = 0.0
-    """How much of the log of a paper's share of citations is taken off its logit (``in_batch``): with 0 a much-cited
-    paper is a negative as often as it is cited, and the score tells what is more likely than usual."""
+    """Factor of the log of a paper's share of citations that is subtracted from its logit (``in_batch``): with 0 a
+    much-cited paper is a negative as often as it is cited, and a score says what is more likely than usual."""
     context_dropout: ProperShare = 0.0
     """Share of queries that are read without their context, as global queries are."""
     mined: SmallCount = 0
     """Mined papers drawn for each context as negatives; in the paper 4."""
     random: SmallCount = 1
-    """Papers drawn from all for each context."""
+    """Papers drawn from the whole corpus for each context."""
     depth: PositiveSmallCount = 100
     """K_n, papers mined for each context."""
     overlap: PositiveShare = 0.1
@@ -60,12 +68,18 @@ class HattenObjectiveSettings(Settings):
 
 
 class HattenRecipe(Settings):
-    """All of a HAtten training."""
+    """All settings of a HAtten training.
+
+    Example:
+        >>> recipe = HattenRecipe.parse({"kind": "hatten", "objective": {"mined": 4}, "training": {"epochs": 3}})
+        >>> recipe.objective.mined, recipe.training.epochs, recipe.model.dimension
+        (4, 3, 200)
+    """
 
     kind: Literal["hatten"] = "hatten"
     period: PeriodSettings = PeriodSettings()
     dev_contexts: Total = 2000
-    """At most so many contexts of the dev papers are dev queries, drawn evenly."""
+    """Most contexts of the dev papers that are dev queries, drawn evenly."""
     paragraphs: ParagraphSettings = ParagraphSettings()
     words: WordVectorSettings = WordVectorSettings()
     model: HattenModelSettings = HattenModelSettings()

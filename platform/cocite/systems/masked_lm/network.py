@@ -1,4 +1,4 @@
-"""A small BERT with its masked-language head, made anew: what a user without pretrained weights begins with."""
+"""A small BERT with its masked-language head and random initial weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import Field, model_validator
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn import functional
 from transformers import BertConfig, BertForMaskedLM
 
 from cocite.artifacts import publish
@@ -21,7 +20,15 @@ KIND = "masked-lm"
 
 
 class BertSettings(Settings):
-    """The shape of the encoder."""
+    """The shape of the encoder.
+
+    Example:
+        >>> BertSettings(hidden=128, heads=2).layers
+        4
+        >>> BertSettings.parse({"hidden": 128, "heads": 3})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: 3 heads do not divide a width of 128
+    """
 
     hidden: int = Field(256, ge=8, le=65_536)
     """d, width of a token's state."""
@@ -31,7 +38,7 @@ class BertSettings(Settings):
     inner: int = Field(1024, ge=8, le=65_536)
     """Width within a feed-forward layer."""
     positions: int = Field(512, ge=16, le=65_536)
-    """Tokens that can be read at once."""
+    """Most tokens of a text."""
     dropout: ProperShare = 0.1
 
     @model_validator(mode="after")
@@ -48,8 +55,16 @@ class MaskedBatch:
     Attributes:
         ids: (b, n) int64, padded.
         mask: (b, n) bool, True where there is a token.
-        hidden: (b, n) bool, the tokens to be told; at least one a text.
-        answers: (h,) int64 what stood there, text after text.
+        hidden: (b, n) bool, the tokens to predict; at least one a text.
+        answers: (h,) int64 the tokens that were hidden, text after text.
+
+    Example:
+        >>> import torch
+        >>> batch = MaskedBatch(  # [CLS] 7 [MASK] [SEP], where 8 was masked
+        ...     torch.tensor([[2, 7, 4, 3]]), torch.ones(1, 4).bool(),
+        ...     hidden=torch.tensor([[False, False, True, False]]), answers=torch.tensor([8]))
+        >>> batch.ids[batch.hidden], batch.answers
+        (tensor([4]), tensor([8]))
     """
 
     ids: Tensor
@@ -59,12 +74,20 @@ class MaskedBatch:
 
 
 class MaskedLanguageModel(nn.Module):
-    """BERT that tells hidden tokens (Devlin et al., 2019, section 3.1).
+    """A BERT that predicts hidden tokens (Devlin et al. 2019, section 3.1).
 
     Args:
         settings: its shape.
-        vocabulary: tokens.
+        vocabulary: number of tokens.
         pad: the token of padding.
+
+    Example:
+        >>> import torch
+        >>> model = MaskedLanguageModel(BertSettings(hidden=8, layers=1, heads=2, inner=16), vocabulary=10, pad=0)
+        >>> batch = MaskedBatch(torch.tensor([[2, 7, 4, 3]]), torch.ones(1, 4).bool(),
+        ...                     torch.tensor([[False, False, True, False]]), torch.tensor([8]))
+        >>> model(batch).shape  # logits of the one hidden token
+        torch.Size([1, 10])
     """
 
     def __init__(self, settings: BertSettings, vocabulary: int, pad: int) -> None:
@@ -84,31 +107,26 @@ class MaskedLanguageModel(nn.Module):
         )
 
     def forward(self, batch: MaskedBatch) -> Tensor:
-        """(h, V) logits of the hidden tokens: the head sees no others."""
+        """(h, V) logits of the hidden tokens; the head is computed for no others."""
         states = self.bert.bert(input_ids=batch.ids, attention_mask=batch.mask.long()).last_hidden_state
         logits: Tensor = self.bert.cls(states[batch.hidden])
         return logits
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the layers' states again in the backward pass instead of keeping them."""
+        """Compute the layers' states again in the backward pass instead of storing them."""
         self.bert.gradient_checkpointing_enable(**options)
 
     def save(self, folder: Path, tokenizer: Any, meta: Mapping[str, Any]) -> None:
-        """Write encoder and tokenizer as a Hugging Face folder, an artifact; one that exists is replaced.
+        """Write encoder and tokenizer as a Hugging Face folder, an artifact; an existing one is replaced.
 
-        The head is left behind: it has done its work.
+        The head is not written: only this training needs it.
         """
-        trunk = self.bert.bert
+        backbone = self.bert.bert
         with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
-            trunk.config.architectures = ["BertModel"]
-            trunk.config.save_pretrained(temporary)
+            backbone.config.architectures = ["BertModel"]
+            backbone.config.save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
-            weights = {name: value.detach().cpu().contiguous() for name, value in trunk.state_dict().items()}
+            weights = {
+                name: value.detach().cpu().contiguous() for name, value in backbone.state_dict().items()
+            }
             save_file(weights, temporary / "model.safetensors", {"format": "pt"})
-
-
-def losses(logits: Tensor, batch: MaskedBatch) -> Tensor:
-    """(b,) the mean cross-entropy over each text's hidden tokens."""
-    each = functional.cross_entropy(logits.float(), batch.answers, reduction="none")  # (h,)
-    table = each.new_zeros(batch.hidden.shape).masked_scatter(batch.hidden, each)
-    return table.sum(1) / batch.hidden.sum(1)

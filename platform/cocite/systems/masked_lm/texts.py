@@ -1,6 +1,7 @@
 """A corpus' own texts as pieces of tokens, to pretrain an encoder on: titles, abstracts, body sentences.
 
-The vocabulary is made of the training period's texts, and both are an artifact: made once, read by every worker.
+The vocabulary is made of the training period's texts. Vocabulary and pieces are an artifact of the model folder, made
+once and read by every worker.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from cocite.artifacts import load_array, publish
 from cocite.bounds import TextLength, TextLengthOrNone, Total
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError
+from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import holds
 from cocite.text.gaps import strip_marks
-from cocite.text.pairs import paper_text
+from cocite.text.paper_text import paper_text
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
 from cocite.training.periods import Periods, PeriodSettings
 from cocite.verification import open_verified_once
 
 KIND = "pretraining-texts"
+"""Kind of the artifact, and its name in a model folder."""
 BLOCK = 512
 """Papers whose texts are in memory at a time."""
 _BODY_MARK = re.compile(r"\[\[CIT:\d+\]\]")
@@ -38,22 +40,30 @@ Advance = Callable[[int], object]
 
 
 class TextSettings(Settings):
-    """Which texts, in which pieces."""
+    """The texts that are read, and how they are cut into pieces.
+
+    Example:
+        >>> TextSettings(vocabulary=8000).sequence
+        128
+        >>> TextSettings.parse({"sequence": 16, "least": 20})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: least is 20, and a sequence has room for 14 tokens
+    """
 
     period: PeriodSettings = PeriodSettings()
-    """Papers of the training period are read; those of the dev period measure."""
+    """Papers of the training period are trained on; those of the dev period give the dev metric."""
     body: TextLengthOrNone = 40
-    """Sentences of each body at most, taken in stretches from all of it; 0: titles and abstracts alone."""
+    """Most sentences of each body, taken in stretches from all of it; 0: titles and abstracts alone."""
     vocabulary: int = Field(16_000, ge=300, le=10_000_000)
-    """Word pieces at most."""
+    """Most word pieces."""
     lowercase: bool = True
     """Whether case is dropped."""
     sequence: int = Field(128, ge=16, le=65_536)
-    """Tokens of an example at most, the special ones included."""
+    """Most tokens of an example, the special ones included."""
     least: TextLength = 8
     """A piece of fewer tokens is left out."""
     dev_pieces: Total = 1000
-    """Dev examples at most, drawn evenly."""
+    """Most dev examples, drawn evenly."""
 
     @model_validator(mode="after")
     def _possible(self) -> TextSettings:
@@ -63,12 +73,22 @@ class TextSettings(Settings):
 
 
 @dataclass(frozen=True)
-class Texts:
-    """What is pretrained on.
+class PretrainingTexts:
+    """The pieces of text of a pretraining.
 
     Attributes:
         tokenizer: a Hugging Face tokenizer.
-        train, dev: pieces of texts, without special tokens.
+        train: pieces of the training period, without special tokens.
+        dev: pieces of the dev period.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = prepare(TextSettings(vocabulary=500), starter_corpus(), Path(folder, "texts"))
+        ...     texts = load(Path(folder, "texts"), starter_corpus())
+        >>> len(texts.train) > len(texts.dev) > 0, texts.tokenizer.decode(texts.train[0])[:12]
+        (True, 'on relevance')
     """
 
     tokenizer: Any
@@ -77,46 +97,55 @@ class Texts:
 
 
 STRETCH = 5
-"""Body sentences that stay together."""
+"""Neighbouring body sentences that stay together."""
 
 
-def texts_of(corpus: Corpus, rows: NDArray[np.integer[Any]], body: int) -> Iterator[list[str]]:
-    """The texts of some papers, by blocks: title and abstract, then the chosen sentences, citation marks taken out."""
+def paper_texts(corpus: Corpus, rows: NDArray[np.integer[Any]], body: int) -> Iterator[list[str]]:
+    """The texts of papers, in blocks: title, abstract and the chosen body sentences, without citation marks.
+
+    Args:
+        corpus: the papers.
+        rows: (n,) the papers that are read.
+        body: most sentences of each body.
+    """
     for start in range(0, len(rows), BLOCK):
-        some = rows[start : start + BLOCK]
-        titles, abstracts = corpus.papers.take("title", some), corpus.papers.take("abstract", some)
+        block = rows[start : start + BLOCK]
+        titles, abstracts = corpus.papers.take("title", block), corpus.papers.take("abstract", block)
         texts = [paper_text(*pair) for pair in zip(titles, abstracts, strict=True)]
         if body:
-            chosen = [_chosen(corpus.sentence_indptr, row, body) for row in some.tolist()]
-            found = corpus.sentences.take("text", np.concatenate(chosen))
-            ends = np.cumsum([len(places) for places in chosen]).tolist()
+            chosen = [_chosen(corpus.sentence_indptr, row, body) for row in block.tolist()]
+            sentences = corpus.sentences.take("text", np.concatenate(chosen))
+            ends = np.cumsum([len(part) for part in chosen]).tolist()
             texts = [
-                f"{text} {strip_marks(_BODY_MARK.sub(' ', ' '.join(found[end - len(places) : end])))}"
-                for text, places, end in zip(texts, chosen, ends, strict=True)
+                f"{text} {strip_marks(_BODY_MARK.sub(' ', ' '.join(sentences[end - len(part) : end])))}"
+                for text, part, end in zip(texts, chosen, ends, strict=True)
             ]
         yield texts
 
 
 def _chosen(indptr: NDArray[np.int64], row: int, most: int) -> NDArray[np.int64]:
-    """Positions of a paper's sentences: all, or stretches spread over the body."""
-    places = np.arange(indptr[row], indptr[row + 1])
-    if len(places) <= most:
-        return places
+    """The rows of a paper's sentences in the store: all, or stretches spread over the body."""
+    rows = np.arange(indptr[row], indptr[row + 1])
+    if len(rows) <= most:
+        return rows
     stretch = min(STRETCH, most)
-    starts = np.linspace(0, len(places) - stretch, most // stretch).astype(np.int64)
-    return np.asarray(places[np.unique(starts[:, None] + np.arange(stretch))])
+    starts = np.linspace(0, len(rows) - stretch, most // stretch).astype(np.int64)
+    return np.asarray(rows[np.unique(starts[:, None] + np.arange(stretch))])
 
 
-def pieces(tokens: TokenLists, settings: TextSettings) -> TokenLists:
-    """Texts cut into pieces of even length that fit into an example; no token is copied."""
+def cut_pieces(tokens: TokenLists, settings: TextSettings) -> TokenLists:
+    """Texts cut into pieces of even length that fit into an example; no token is copied.
+
+    A piece of fewer than ``settings.least`` tokens is left out.
+    """
     room = settings.sequence - 2
     count = -(-tokens.counts // room)
     owner = np.repeat(np.arange(len(tokens)), count)
     number = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
     first = tokens.counts[owner] * number // count[owner]
     last = tokens.counts[owner] * (number + 1) // count[owner]
-    found = TokenLists(tokens.ids, tokens.starts[owner] + first, last - first)
-    return found.take(np.flatnonzero(found.counts >= settings.least))
+    pieces = TokenLists(tokens.ids, tokens.starts[owner] + first, last - first)
+    return pieces.take(np.flatnonzero(pieces.counts >= settings.least))
 
 
 def prepare(
@@ -127,14 +156,14 @@ def prepare(
     stage: Callable[[str, int], object] = lambda *_: None,
     advance: Advance = lambda _: None,
 ) -> bool:
-    """Make vocabulary and pieces, unless the folder holds those of this corpus and these settings already.
+    """Make vocabulary and pieces, unless the folder already has those of this corpus and these settings.
 
     Args:
-        settings: which texts.
+        settings: the texts and how they are cut.
         corpus: the papers.
-        folder: where the artifact is or is to be.
-        stage: told what begins, and of how many papers it is.
-        advance: told how many papers are done.
+        folder: the artifact's folder.
+        stage: is called with the name of each step as it begins, and its number of papers.
+        advance: is called with the number of papers that were just done.
 
     Returns:
         Whether they were made.
@@ -154,7 +183,7 @@ def prepare(
         stage("texts: vocabulary", 2 * len(rows["train"]))
 
         def texts() -> Iterator[str]:
-            for block in texts_of(corpus, rows["train"], settings.body):
+            for block in paper_texts(corpus, rows["train"], settings.body):
                 yield from block
                 advance(len(block))
 
@@ -162,12 +191,12 @@ def prepare(
         tokenizer.save_pretrained(temporary)
         for name, papers in rows.items():
             stage(f"texts: {name} papers", len(papers))
-            found = pieces(_tokens(tokenizer, corpus, papers, settings.body, advance), settings)
-            if name == "dev" and len(found) > settings.dev_pieces:
-                found = found.take(np.linspace(0, len(found) - 1, settings.dev_pieces).astype(np.int64))
-            if not len(found):
+            pieces = cut_pieces(_tokens(tokenizer, corpus, papers, settings.body, advance), settings)
+            if name == "dev" and len(pieces) > settings.dev_pieces:
+                pieces = pieces.take(np.linspace(0, len(pieces) - 1, settings.dev_pieces).astype(np.int64))
+            if not len(pieces):
                 raise InputError(f"no paper of the {name} period has text enough", where=str(corpus.path))
-            kept = TokenLists.joined([found])
+            kept = TokenLists.joined([pieces])
             np.save(temporary / f"{name}.ids.npy", kept.ids, allow_pickle=False)
             np.save(temporary / f"{name}.counts.npy", kept.counts, allow_pickle=False)
     return True
@@ -178,15 +207,31 @@ def _tokens(
 ) -> TokenLists:
     """One list of tokens a paper."""
     blocks = []
-    for texts in texts_of(corpus, rows, body):
-        found = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        blocks.append(TokenLists.of([encoding.ids for encoding in found]))
+    for texts in paper_texts(corpus, rows, body):
+        encodings = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        blocks.append(TokenLists.of([encoding.ids for encoding in encodings]))
         advance(len(texts))
     return TokenLists.stacked(blocks)
 
 
-def load(folder: Path, corpus: Corpus) -> Texts:
-    """Read what :func:`prepare` made.
+def load_from_model_folder(model_folder: Path, corpus: Corpus) -> PretrainingTexts:
+    """The texts that a model folder keeps of a corpus.
+
+    Raises:
+        NotFoundError: it keeps none.
+    """
+    folder = Path(model_folder) / KIND
+    if not folder.is_dir():
+        raise NotFoundError(
+            "holds no texts to pretrain on",
+            where=str(model_folder),
+            hint="train with `cocite train`, which makes them",
+        )
+    return load(folder, corpus)
+
+
+def load(folder: Path, corpus: Corpus) -> PretrainingTexts:
+    """Read an artifact of :func:`prepare`.
 
     Raises:
         InputError: it was made of another corpus.
@@ -203,4 +248,4 @@ def load(folder: Path, corpus: Corpus) -> Texts:
         if len(ids) != counts.sum():
             raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
         parts[name] = TokenLists(ids, np.cumsum(counts) - counts, np.asarray(counts))
-    return Texts(AutoTokenizer.from_pretrained(str(folder)), parts["train"], parts["dev"])
+    return PretrainingTexts(AutoTokenizer.from_pretrained(str(folder)), parts["train"], parts["dev"])

@@ -1,4 +1,4 @@
-"""Further positives by co-citation (MP-BERT4CR, section 4.1.3, Eq. 1)."""
+"""Draws further positives of a citation by co-citation (MP-BERT4CR, section 4.1.3, Eq. 1)."""
 
 from __future__ import annotations
 
@@ -10,33 +10,48 @@ from numpy.typing import NDArray
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import POSITIVES, SEARCHED, Draws
-from cocite.sampling.noise import POWER, raised
+from cocite.sampling.noise import POWER, powers
 
 Source = Literal["history", "context", "both"]
 SMALL = 256
-"""Co-citations of a target that are looked at one by one; of more, some are drawn by search."""
+"""Most co-citations of a target that are weighed one by one; of more, positives are drawn by search."""
 ROUNDS = 16
-"""Times that a paper is searched for anew when it is taken already."""
+"""Searches for each positive, as a search may find a paper that is already chosen."""
 
 
 class CocitationSampler:
-    """Papers that are cited together with a target, the more often the likelier: p(i) as in Eq. 1.
+    """Draws papers that are cited together with a target, with the probabilities p(i) of Eq. 1.
 
-    They are drawn one after the other without putting back: each by the frequencies ^ power of those that are left.
+    They are drawn one after the other without replacement, each with the frequencies ^ power of the papers that are
+    left.
 
-    From what set, the paper leaves open. Its section 4.1.3 draws from all papers by their historical co-citations with
-    the target, "for the query context with multiple ground-truth citations": ``history``, with ``single`` off.
-    Section 4.1.5 can also be read as if the positives were those that the context itself cites beside the target:
-    ``context``. ``both`` takes these first and fills up from the history.
+    The paper does not say clearly from which set. Its section 4.1.3 draws from all papers by their historical
+    co-citations with the target, "for the query context with multiple ground-truth citations": ``history``, with
+    ``single`` off. Section 4.1.5 can also be read as if the positives were those that the context itself cites beside
+    the target: ``context``. ``both`` takes these first and then adds papers from the history.
 
     Args:
-        history: whose contexts are counted.
+        history: the contexts whose co-citations are counted.
         power: of the frequencies: 0 draws evenly.
-        source: the set that is drawn from.
+        source: the set that positives are drawn from.
         single: whether a context that cites the target alone gets positives too (from the history).
 
     Raises:
         ConfigError: the power is negative.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.synth import Synthetic
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
+        ...     context = int(np.flatnonzero(corpus.context_cited.degrees > 1)[0])
+        ...     target, *others = corpus.context_cited[context].tolist()
+        ...     sampler = CocitationSampler(History.all(corpus), source="context")
+        ...     positives = sampler.draw(np.array([context]), np.array([target]), 3, Draws(0, 0, np.array([0])))
+        >>> set(positives[0].tolist()) <= {*others, NO_ROW}
+        True
     """
 
     def __init__(
@@ -46,7 +61,7 @@ class CocitationSampler:
         self._citing = history.corpus.context_citing
         self._groups = history.corpus.context_cited
         self._pairs, times = history.cocitations
-        self._masses = raised(times, power)
+        self._masses = powers(times, power)
         self._ends = np.concatenate([[0.0], np.cumsum(self._masses)])
         owners, entries = self._pairs.pairs()
         self._width = len(history.corpus)
@@ -55,13 +70,13 @@ class CocitationSampler:
     def draw(
         self, contexts: NDArray[np.integer], targets: NDArray[np.integer], count: int, draws: Draws
     ) -> NDArray[np.int32]:
-        """(b, count) positives of some contexts' targets, distinct: never the target, never the citing paper.
+        """(b, count) distinct positives of the targets of contexts: never the target, never the citing paper.
 
         Args:
             contexts: (b,) positions in the store.
-            targets: (b,) one of the papers that each cites.
+            targets: (b,) one of the papers that each context cites.
             count: n; 3 in the paper.
-            draws: the numbers of b examples.
+            draws: the random numbers of b examples.
 
         Returns:
             Papers in the order drawn, padded with ``NO_ROW`` where there are no more.
@@ -78,11 +93,11 @@ class CocitationSampler:
             )
         if self.source != "context":
             several = self._groups.indptr[contexts + 1] - self._groups.indptr[contexts] > 1
-            asked = np.flatnonzero(several | self.single)
+            eligible = np.flatnonzero(several | self.single)
             degrees = self._pairs.indptr[wanted + 1] - self._pairs.indptr[wanted]
-            many = asked[degrees[asked] > SMALL]
+            many = eligible[degrees[eligible] > SMALL]
             self._search(chosen, many, wanted, citing, draws.of(SEARCHED))
-            lacking = asked[(chosen[asked, -1] == NO_ROW) & (degrees[asked] > 0)]
+            lacking = eligible[(chosen[eligible, -1] == NO_ROW) & (degrees[eligible] > 0)]
             owner, rows = self._pairs.gather(wanted[lacking])
             owner = lacking[owner]
             self._choose(
@@ -95,8 +110,8 @@ class CocitationSampler:
         if not len(self._keys):
             return np.zeros(len(rows))
         wanted = targets * self._width + rows
-        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return np.where(self._keys[place] == wanted, self._masses[place], 0.0)
+        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[at] == wanted, self._masses[at], 0.0)
 
     @staticmethod
     def _choose(
@@ -108,10 +123,11 @@ class CocitationSampler:
         citing: NDArray[np.int64],
         draws: Draws,
     ) -> None:
-        """Fill the free places of ``chosen`` from given candidates, entry by entry of ``owner`` and ``rows``.
+        """Fill the free columns of ``chosen`` from candidates: paper ``rows[i]`` for example ``owner[i]``.
 
-        Each candidate waits a time that is exponential with its mass as the rate; who comes first is chosen. That is
-        drawing without putting back (Efraimidis and Spirakis 2006). A time hangs on the example and the paper alone.
+        Each candidate gets a time that is exponentially distributed with its mass as the rate; those with the least
+        times are chosen. That is drawing without replacement (Efraimidis and Spirakis 2006). A candidate's time is a
+        function of the example and the paper alone.
         """
         free = (mass > 0) & (rows != targets[owner]) & (rows != citing[owner])
         free &= ~(chosen[owner] == rows[:, None]).any(1)
@@ -120,9 +136,9 @@ class CocitationSampler:
         order = np.lexsort((time, owner))
         owner, rows = owner[order], rows[order]
         rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        place = (chosen != NO_ROW).sum(1)[owner] + rank
-        fits = place < chosen.shape[1]
-        chosen[owner[fits], place[fits]] = rows[fits]
+        column = (chosen != NO_ROW).sum(1)[owner] + rank
+        fits = column < chosen.shape[1]
+        chosen[owner[fits], column[fits]] = rows[fits]
 
     def _search(
         self,
@@ -132,9 +148,10 @@ class CocitationSampler:
         citing: NDArray[np.int64],
         draws: Draws,
     ) -> None:
-        """Fill the free places of some examples by search in the cumulative masses, O(log n) a draw.
+        """Fill the free columns of the examples ``which`` by search in the cumulative masses, O(log n) a draw.
 
-        A paper that is taken is drawn anew, some rounds long: what is then still free, :meth:`_choose` fills.
+        A draw that finds a chosen paper is repeated, at most ``ROUNDS`` times for each column. :meth:`_choose` fills
+        the columns that are then still free.
         """
         first, last = self._ends[self._pairs.indptr[targets]], self._ends[self._pairs.indptr[targets + 1]]
         count = chosen.shape[1]
@@ -144,11 +161,11 @@ class CocitationSampler:
                 return
             number = draws.at(which, np.full(len(which), turn))
             wanted = first[which] + number * (last[which] - first[which])
-            place = np.searchsorted(self._ends, wanted, side="right") - 1
-            place = np.clip(
-                place, self._pairs.indptr[targets[which]], self._pairs.indptr[targets[which] + 1] - 1
+            entry = np.searchsorted(self._ends, wanted, side="right") - 1
+            entry = np.clip(
+                entry, self._pairs.indptr[targets[which]], self._pairs.indptr[targets[which] + 1] - 1
             )
-            rows = self._pairs.indices[place]
+            rows = self._pairs.indices[entry]
             good = (rows != citing[which]) & ~(chosen[which] == rows[:, None]).any(1)
             at, rows = which[good], rows[good]
             chosen[at, (chosen[at] != NO_ROW).sum(1)] = rows

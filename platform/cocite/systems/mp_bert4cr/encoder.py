@@ -1,4 +1,4 @@
-"""MP-BERT4CR as an :class:`~cocite.protocols.Encoder`; saved and loaded."""
+"""MP-BERT4CR as an :class:`~cocite.protocols.Encoder`, saved and loaded as an artifact."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from cocite.nn.precision import inference_dtype
 from cocite.nn.weight_files import load_weights, weights_of, write_settings
 from cocite.protocols import Query
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.encoder_inputs import EncoderInputs
 from cocite.systems.mp_bert4cr.network import MpBert4cr, MpBert4crModelSettings
-from cocite.systems.mp_bert4cr.reading import Reading
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceReader
 from cocite.verification import open_verified
@@ -37,35 +37,51 @@ BLOCK = 512
 
 
 class MpBert4crConfig(Settings):
-    """``mp-bert4cr.json`` of an artifact."""
+    """``mp-bert4cr.json`` of an artifact.
+
+    Example:
+        >>> config = MpBert4crConfig.parse({"model": {}, "contexts": {}, "sentence_tokens": 64, "title": True})
+        >>> config.contexts.body
+        30
+    """
 
     model: MpBert4crModelSettings
     contexts: DynamicContextSettings
     """Sentences that are read of a manuscript and of a paper."""
     sentence_tokens: int = Field(ge=2, le=65_535)
-    """Tokens of a sentence at most."""
+    """Most tokens of a sentence."""
     title: bool
     """Whether a title is read as a sentence."""
 
 
 class MpBert4crEncoder:
-    """Papers, and manuscripts around a gap or as a whole, as MP-BERT4CR's vectors.
+    """Encodes papers, and manuscripts around a gap or as a whole, as MP-BERT4CR's vectors.
 
-    Which sentences are read of a paper or of a manuscript is drawn once and for all: by the paper's id, or by the text
-    around the gap.
+    The sentences that are read of a paper or a manuscript are a function of the paper's id, or of the text around the
+    gap, so that the same text always has the same vector.
 
     Args:
         model: both encoders.
         tokenizer: a Hugging Face tokenizer.
-        config: what is read.
+        config: how texts are read.
         id_: see below.
-        dtype: the precision to compute in; None: the quickest here.
+        dtype: the precision to compute in; None: the fastest on this machine.
         corpus: whose rows ``Query.paper`` names; see :meth:`reading`.
 
     Attributes:
         id: fingerprint of the artifact.
         dimension: d.
         dtype: the precision it computes in; vectors are fp32 all the same.
+
+    Example:
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["bm25 ranks documents well ."] * 2, 300)
+        >>> shape = {"sentence_layers": 1, "document_layers": 1, "hidden": 8, "heads": 2, "inner": 16}
+        >>> config = MpBert4crConfig.parse({"model": shape, "contexts": {}, "sentence_tokens": 16, "title": True})
+        >>> model = MpBert4cr(config.model, len(tokenizer))
+        >>> encoder = MpBert4crEncoder(model, tokenizer, config, "example", dtype=torch.float32)
+        >>> encoder.encode_queries([Query("q", context="BM25 [CIT] ranks"), Query("p", title="BM25")]).shape
+        (2, 8)
     """
 
     name = "mp-bert4cr"
@@ -90,7 +106,7 @@ class MpBert4crEncoder:
         )
         self.corpus = corpus
         reader = SentenceReader(tokenizer, config.sentence_tokens)
-        self.documents = Reading(
+        self.inputs = EncoderInputs(
             reader, config.contexts, title=config.title, sentences=config.model.sentences
         )
 
@@ -100,14 +116,14 @@ class MpBert4crEncoder:
         return self.config.model.hidden
 
     def reading(self, corpus: Corpus) -> MpBert4crEncoder:
-        """The same encoder, which finds the bodies of manuscripts that are in a corpus there."""
+        """The same encoder, which reads the bodies of manuscripts that are in a corpus from there."""
         return MpBert4crEncoder(
             self.model, self.tokenizer, self.config, self.id, dtype=self.dtype, corpus=corpus
         )
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors."""
-        return self._encode(lambda some: self.documents.papers(corpus, rows[some]), len(rows), papers=True)
+        return self._encode(lambda numbers: self.inputs.papers(corpus, rows[numbers]), len(rows), papers=True)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of manuscripts around the gap, or as a whole where there is none."""
@@ -115,11 +131,11 @@ class MpBert4crEncoder:
         is_local = np.array([query.is_local for query in queries], bool)
         local, whole = np.flatnonzero(is_local), np.flatnonzero(~is_local)
 
-        def gaps(some: NDArray[np.int64]) -> Documents:
-            return self.documents.gaps([queries[i] for i in local[some]], self.corpus)
+        def gaps(numbers: NDArray[np.int64]) -> Documents:
+            return self.inputs.gaps([queries[i] for i in local[numbers]], self.corpus)
 
-        def manuscripts(some: NDArray[np.int64]) -> Documents:
-            return self.documents.manuscripts([queries[i] for i in whole[some]])
+        def manuscripts(numbers: NDArray[np.int64]) -> Documents:
+            return self.inputs.manuscripts([queries[i] for i in whole[numbers]])
 
         result[local] = self._encode(gaps, len(local), papers=False)
         result[whole] = self._encode(manuscripts, len(whole), papers=False)
@@ -149,17 +165,17 @@ def embed(
     """(n, d) unit vectors of many documents, a block at a time.
 
     Args:
-        encode: documents on the device to (D, d) vectors.
-        documents: makes documents of their numbers.
-        numbers: (n,) which.
+        encode: computes (D, d) vectors of documents on the device.
+        documents: makes documents, given their numbers.
+        numbers: (n,) the documents to embed.
         dimension: d.
         device: the model's.
     """
     result = np.empty((len(numbers), dimension), np.float32)
     for start in range(0, len(numbers), BLOCK):
-        some = numbers[start : start + BLOCK]
-        vectors = encode(documents(some).to(device)).float()
-        result[start : start + len(some)] = functional.normalize(vectors, dim=1).cpu().numpy()
+        block = numbers[start : start + BLOCK]
+        vectors = encode(documents(block).to(device)).float()
+        result[start : start + len(block)] = functional.normalize(vectors, dim=1).cpu().numpy()
     return result
 
 
@@ -169,7 +185,7 @@ def embed(
 def save_mp_bert4cr(
     folder: Path, model: MpBert4cr, tokenizer: Any, config: MpBert4crConfig, meta: Mapping[str, Any]
 ) -> None:
-    """Write an artifact of both encoders; one that exists is replaced when this one is whole."""
+    """Write an artifact of both encoders; an existing one is replaced once this one is complete."""
     with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
         write_settings(temporary / CONFIG, config)
         tokenizer.save_pretrained(temporary)
@@ -180,8 +196,8 @@ def load_mp_bert4cr_encoder(folder: str | Path, *, dtype: torch.dtype | None = N
     """Load MP-BERT4CR from a model folder (or from its ``mp-bert4cr/``).
 
     Args:
-        folder: where it is.
-        dtype: the precision to compute in; None: the quickest here.
+        folder: the model folder, or the artifact in it.
+        dtype: the precision to compute in; None: the fastest on this machine.
 
     Raises:
         CociteError: no such artifact, or files that are missing, damaged or do not fit each other.

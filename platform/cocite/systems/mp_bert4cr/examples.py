@@ -1,4 +1,4 @@
-"""What MP-BERT4CR is trained on: citations in their contexts, each with positives and negatives, as documents."""
+"""MP-BERT4CR's training examples: citations in their contexts, each with positives and negatives, as documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import Draws
-from cocite.sampling.noise import CitationSampler
+from cocite.sampling.noise import NegativeSampler
 from cocite.systems.mp_bert4cr.cocitations import CocitationSampler
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
@@ -21,15 +21,21 @@ from cocite.training.periods import Periods
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Some examples.
+class Sample:
+    """b examples with the papers that were drawn for them.
 
     Attributes:
         contexts: (b,) positions in the corpus.
-        targets: (b,) the paper that each is to find.
+        targets: (b,) the cited paper of each example.
         positives: (b, n) papers cited together with the target, padded with ``NO_ROW``.
         negatives: (b, m) papers, ``NO_ROW`` where there is none.
         papers: (c,) all of these, distinct, ascending.
+
+    Example:
+        >>> sample = Sample(np.array([17]), np.array([4], np.int32), np.array([[9, NO_ROW]], np.int32),
+        ...                 np.array([[2, 30]], np.int32), papers=np.array([2, 4, 9, 30], np.int32))
+        >>> np.searchsorted(sample.papers, sample.negatives)  # where the negatives are among the papers
+        array([[0, 3]])
     """
 
     contexts: NDArray[np.int64]
@@ -41,28 +47,60 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Batch:
-    """A piece of a step.
+    """A piece of a step as the model reads it.
 
     Attributes:
         manuscripts: b documents, one an example.
-        papers: c documents, those of ``drawn.papers``.
-        drawn: the examples.
-        layers: whether they go through the model's layers.
+        papers: c documents, those of ``sample.papers``.
+        sample: what was drawn.
+        layers: whether documents go through the model's layers.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.builder import build as build_corpus
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.mp_bert4cr.sentence_texts import load, prepare
+        >>> recipe = MpBert4crRecipe.parse({"texts": {"vocabulary": 400, "period": {"train_until": 2010}}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "texts"))
+        ...     texts = load(Path(folder, "texts"), corpus)
+        ...     examples = CitationExamples(recipe, Periods.of(corpus, recipe.texts.period), texts)
+        >>> batch = examples.batch(np.arange(4), epoch=0)
+        >>> len(batch.manuscripts), len(batch.papers) == len(batch.sample.papers)
+        (4, True)
     """
 
     manuscripts: Documents
     papers: Documents
-    drawn: Drawn
+    sample: Sample
     layers: bool = True
 
 
-class Citations:
-    """The training period's citations in contexts, numbered.
+class CitationExamples:
+    """The training period's citations in contexts, numbered: a context that cites three papers is three examples.
 
     Args:
         recipe: settings.
-        periods: what is known.
+        periods: the known history.
         texts: of the corpus.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.builder import build as build_corpus
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.mp_bert4cr.sentence_texts import load, prepare
+        >>> recipe = MpBert4crRecipe.parse({"texts": {"vocabulary": 400, "period": {"train_until": 2010}}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "texts"))
+        ...     texts = load(Path(folder, "texts"), corpus)
+        ...     examples = CitationExamples(recipe, Periods.of(corpus, recipe.texts.period), texts)
+        >>> sample = examples.sample(np.arange(len(examples)), epoch=0)
+        >>> sample.negatives.shape == (len(examples), recipe.negatives.count)
+        True
     """
 
     def __init__(self, recipe: MpBert4crRecipe, periods: Periods, texts: SentenceTexts) -> None:
@@ -70,40 +108,44 @@ class Citations:
         positives = recipe.positives
         self.gaps = Gaps.known(periods.history)
         self.owner, self.cited = self.gaps.cited.pairs()
-        self.cocitations = CocitationSampler(
+        self.positives = CocitationSampler(
             periods.history, positives.power, source=positives.source, single=positives.single
         )
-        self.citations = CitationSampler(periods.history, recipe.negatives.power)
+        self.negatives = NegativeSampler(periods.history, recipe.negatives.power)
         self.documents = DynamicContext(recipe.contexts, texts)
 
     def __len__(self) -> int:
         return len(self.cited)
 
-    def draw(self, examples: Examples, epoch: int) -> Drawn:
+    def sample(self, examples: Examples, epoch: int) -> Sample:
         """Some examples with their papers: a function of seed, epoch and their numbers."""
         recipe = self.recipe
         contexts, targets = self.gaps.positions[self.owner[examples]], self.cited[examples]
         draws = Draws(recipe.training.seed, epoch, examples)
-        positives = self.cocitations.draw(contexts, targets, recipe.drawn, draws)
-        negatives = self.citations.draw(contexts, recipe.negatives.count, draws, positives)
+        positives = self.positives.draw(contexts, targets, recipe.drawn_positives, draws)
+        negatives = self.negatives.draw(contexts, recipe.negatives.count, draws, positives)
         papers = np.unique(np.concatenate([targets, positives.ravel(), negatives.ravel()]))
-        return Drawn(contexts, targets, positives, negatives, papers[papers != NO_ROW])
+        return Sample(contexts, targets, positives, negatives, papers[papers != NO_ROW])
 
     def weights(self, papers: NDArray[np.int32]) -> NDArray[np.float32]:
-        """(c,) how many times papers count as negatives that all share; see ``negatives.correction``."""
+        """(c,) the weight of each paper as a shared negative; see ``negatives.correction``."""
         often = 1 + np.bincount(self.cited, minlength=len(self.texts))
         return np.asarray((often[papers] / often.mean()) ** -self.recipe.negatives.correction, np.float32)
 
     def batch(self, examples: Examples, epoch: int) -> Batch:
-        """Some examples as documents. What is read of a paper is the same throughout an epoch, whoever draws it."""
-        drawn, seed = self.draw(examples, epoch), self.recipe.training.seed
-        manuscripts = self.documents.contexts(drawn.contexts, Draws(seed, epoch, examples))
-        papers = self.documents.papers(drawn.papers, Draws(seed, epoch, drawn.papers.astype(np.int64)))
-        return Batch(manuscripts, papers, drawn, epoch >= self.recipe.bag_epochs)
+        """Some examples as documents.
+
+        The sentences read of a paper are the same throughout an epoch, whichever example draws it, so that a step
+        embeds it once.
+        """
+        sample, seed = self.sample(examples, epoch), self.recipe.training.seed
+        manuscripts = self.documents.contexts(sample.contexts, Draws(seed, epoch, examples))
+        papers = self.documents.papers(sample.papers, Draws(seed, epoch, sample.papers.astype(np.int64)))
+        return Batch(manuscripts, papers, sample, epoch >= self.recipe.bag_epochs)
 
     def lengths(self) -> NDArray[np.int64]:
-        """(n,) about how many tokens an example has: its manuscript, its target, and as many papers as it may draw."""
+        """(n,) expected tokens of each example: its manuscript, its target, and as many papers as it may draw."""
         papers = self.documents.paper_tokens()
         manuscripts = self.documents.context_tokens()[self.gaps.positions[self.owner]]
-        further = (self.recipe.drawn + self.recipe.negatives.count) * papers.mean()
+        further = (self.recipe.drawn_positives + self.recipe.negatives.count) * papers.mean()
         return np.asarray(manuscripts + papers[self.cited] + further).astype(np.int64)

@@ -26,35 +26,48 @@ from cocite.systems.mp_bert4cr.token_vectors import TokenVectorSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 
 NONE = "none"
-"""Stands for no pretrained weights."""
+"""The value of ``pretrained`` for no pretrained weights."""
 
 
 class PositiveSettings(Settings):
-    """Further positives of a target (section 4.1.3)."""
+    """Further positives of a target (section 4.1.3).
+
+    Example:
+        >>> PositiveSettings(count=5, source="both").power
+        0.75
+    """
 
     count: SmallCount = 3
     """n."""
     power: Power = POWER
-    """Of the co-citation frequencies (Eq. 1)."""
+    """Power of the co-citation frequencies (Eq. 1)."""
     source: Source = "history"
-    """Where they are drawn from; see :class:`~cocite.systems.mp_bert4cr.cocitations.CocitationSampler`."""
+    """The set they are drawn from; see :class:`~cocite.systems.mp_bert4cr.cocitations.CocitationSampler`."""
     single: bool = False
     """Whether a context that cites one paper has further positives too."""
 
 
 class NegativeSettings(Settings):
-    """Papers that a context does not cite (section 4.1.4)."""
+    """Papers that a context does not cite (section 4.1.4).
+
+    Example:
+        >>> NegativeSettings(shared=True, count=0).correction
+        0.0
+        >>> NegativeSettings.parse({"count": 0})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: count is 0 and shared is false: there would be no negatives
+    """
 
     count: SmallCount = 4
     """m, drawn for each example."""
     power: Power = POWER
-    """Of the citation counts (Eq. 2)."""
+    """Power of the citation counts (Eq. 2)."""
     shared: bool = False
-    """Whether all papers of a step serve each of its contexts as negatives, but those that it or its paper cites and
-    its positives. In the paper each context has its own alone."""
+    """Whether all papers of a step are negatives of each of its contexts, except those that the context or its paper
+    cites, and its positives. In the paper each context has only its own."""
     correction: Power = 0.0
-    """Power of how often a paper is a target, by which a shared negative's weight is divided. Papers that are cited
-    much come often as negatives of others: at 0 that is held against them, at 1 made up for."""
+    """Power of how often a paper is a target, by which a shared negative's weight is divided. Much-cited papers are
+    often negatives of other contexts, which lowers their scores: at 0 fully, at 1 not at all."""
 
     @model_validator(mode="after")
     def _some(self) -> NegativeSettings:
@@ -66,36 +79,47 @@ class NegativeSettings(Settings):
 
 
 class MpBert4crObjectiveSettings(Settings):
-    """What is minimised."""
+    """The loss.
+
+    Example:
+        >>> MpBert4crObjectiveSettings(loss="mpt-src").margin
+        1.0
+    """
 
     loss: Literal["triplet", "mpt-tgt", "mpt-src", "mpt-src-tgt"] = "mpt-src-tgt"
-    """``triplet``: Eq. 3, which knows of no further positives; the others: Eq. 4, 5, 6."""
+    """``triplet``: Eq. 3, which ignores further positives; the others: Eq. 4, 5 and 6."""
     margin: Factor = 1.0
     """epsilon of ``triplet``."""
 
 
 class MpBert4crRecipe(Settings):
-    """All of an MP-BERT4CR training."""
+    """All settings of an MP-BERT4CR training.
+
+    Example:
+        >>> recipe = MpBert4crRecipe.parse({"objective": {"loss": "triplet"}, "model": {"hidden": 192, "heads": 4}})
+        >>> recipe.positives.count, recipe.drawn_positives  # the triplet loss needs no further positives
+        (3, 0)
+    """
 
     kind: Literal["mp-bert4cr"] = "mp-bert4cr"
     pretrained: Location = NONE
-    """What both encoders begin with: the name of an artifact of the model folder, or a path; ``none``: the seed."""
+    """Initial weights of both encoders: the name of an artifact of the model folder, or a path; ``none``: random."""
     pretrained_branches: PositiveShare = 1.0
-    """What pretrained layers add is multiplied by this at the beginning, and below 1 the places begin anew too:
-    documents begin near the means of their words then, whose cosines mean something (``model.norm: pre``)."""
+    """Factor of the pretrained layers' output at the beginning; below 1 the positions are reset too: documents then
+    begin near the means of their words, whose cosines are meaningful (``model.norm: pre``)."""
     words: TokenVectorSettings = TokenVectorSettings()
-    """What word vectors begin as. Pretrained weights hold vectors already; ``idf`` is for them too."""
+    """Initial word vectors. Pretrained weights have vectors of their own; ``idf`` applies to those too."""
     bag_epochs: EpochsOrNone = 0
-    """Epochs at the beginning in which all layers are left out, and words and the weights of places are trained alone:
-    several times as quick. For models that begin as a mean of word vectors (``model.norm: pre``).
+    """Epochs at the beginning in which all layers are left out, and only words and the weights of positions are
+    trained: several times as fast. For models that begin as a mean of word vectors (``model.norm: pre``).
     """
     texts: SentenceTextSettings = SentenceTextSettings()
     contexts: DynamicContextSettings = DynamicContextSettings()
     """Sentences that are read of a manuscript and of a paper."""
     dev_contexts: Total = 1000
-    """At most so many contexts of the dev papers are dev queries, drawn evenly."""
+    """Most contexts of the dev papers that are dev queries, drawn evenly."""
     dev_body: TextLengthOrNone = 2
-    """Sentences of a paper's body that are read for the dev metric, at most: it needs all papers each time."""
+    """Most sentences of a paper's body that are read for the dev metric, which needs the vectors of all papers."""
     model: MpBert4crModelSettings = MpBert4crModelSettings()
     positives: PositiveSettings = PositiveSettings()
     negatives: NegativeSettings = NegativeSettings()
@@ -104,8 +128,8 @@ class MpBert4crRecipe(Settings):
     workers: WorkerSettings = WorkerSettings()
 
     @property
-    def drawn(self) -> int:
-        """Further positives that an example draws: none that its loss does not look at."""
+    def drawn_positives(self) -> int:
+        """Further positives that an example draws: 0 where its loss ignores them."""
         return 0 if self.objective.loss == "triplet" else self.positives.count
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
-"""A corpus' papers as sentences of tokens: an artifact, made once and memory-mapped by every worker.
+"""A corpus' papers as sentences of tokens: an artifact of the model folder, made once, memory-mapped by all workers.
 
-The vocabulary is made of the training period's texts alone; then all papers are read, for all are candidates.
+The vocabulary is made of the training period's texts alone. Then all papers are tokenised, for all are candidates.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from cocite.artifacts import load_array, publish
 from cocite.bounds import PositiveSmallCount, TextLengthOrNone
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError
+from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import holds
-from cocite.systems.masked_lm.texts import texts_of
+from cocite.systems.masked_lm.texts import paper_texts
 from cocite.text.documents import bounds
 from cocite.text.sentence_texts import SentenceReader, SentenceTexts, Surroundings, stretches
 from cocite.text.token_lists import TokenLists
@@ -30,32 +30,37 @@ from cocite.training.periods import Periods, PeriodSettings
 from cocite.verification import open_verified_once
 
 KIND = "sentence-texts"
-"""Of the artifact, and its name in a model folder."""
+"""Kind of the artifact, and its name in a model folder."""
 BLOCK = 256
 """Papers whose texts are in memory at a time."""
 CONTEXTS = 8192
-"""Contexts at a time."""
+"""Contexts whose texts are in memory at a time."""
 VOCABULARY_BODY = 40
-"""Sentences of each body at most that the vocabulary is made of."""
+"""Most sentences of each body that the vocabulary is made of."""
 
 Advance = Callable[[int], object]
 
 
 class SentenceTextSettings(Settings):
-    """Which texts, in which pieces."""
+    """The texts that are tokenised, and the vocabulary.
+
+    Example:
+        >>> SentenceTextSettings(vocabulary=8000, body=40).sentence_tokens
+        64
+    """
 
     period: PeriodSettings = PeriodSettings()
-    """Papers of the training period make the vocabulary."""
+    """The papers of the training period, whose texts make the vocabulary."""
     vocabulary: int = Field(16_000, ge=300, le=10_000_000)
-    """Word pieces at most."""
+    """Most word pieces."""
     lowercase: bool = True
     """Whether case is dropped."""
     sentence_tokens: int = Field(64, ge=2, le=65_535)
-    """Tokens of a sentence at most, the end token counted; what is longer is cut."""
+    """Most tokens of a sentence, the end token included; a longer sentence is cut."""
     title: bool = True
     """Whether a paper's title is the first sentence of its abstract."""
     body: TextLengthOrNone = 0
-    """Sentences of each body that are kept at most, in stretches spread evenly over it; 0: all."""
+    """Most sentences of each body that are kept, in stretches spread evenly over it; 0: all."""
     stretch: PositiveSmallCount = 8
     """Neighbouring sentences that stay together, where not all are kept."""
 
@@ -68,14 +73,14 @@ def prepare(
     stage: Callable[[str, int], object] = lambda *_: None,
     advance: Advance = lambda _: None,
 ) -> bool:
-    """Make vocabulary and sentences, unless the folder holds those of this corpus and these settings already.
+    """Make vocabulary and sentences, unless the folder already has those of this corpus and these settings.
 
     Args:
-        settings: which texts.
+        settings: the texts and the vocabulary.
         corpus: the papers.
-        folder: where the artifact is or is to be.
-        stage: told what begins, and of how many papers or contexts it is.
-        advance: told how many are done.
+        folder: the artifact's folder.
+        stage: is called with the name of each step as it begins, and its number of papers or contexts.
+        advance: is called with the number of papers or contexts that were just done.
 
     Returns:
         Whether they were made.
@@ -92,7 +97,7 @@ def prepare(
 
         def texts() -> Iterator[str]:
             most = min(settings.body or VOCABULARY_BODY, VOCABULARY_BODY)
-            for block in texts_of(corpus, train, most):
+            for block in paper_texts(corpus, train, most):
                 yield from block
                 advance(len(block))
 
@@ -119,18 +124,18 @@ def _bodies(
     stage: Callable[[str, int], object],
     advance: Advance,
 ) -> NDArray[np.bool_]:
-    """Write the body sentences that are kept; returns which of the store's those are."""
+    """Write the body sentences that are kept; return (S,) which of the store's sentences those are."""
     indptr = np.asarray(corpus.sentence_indptr)
-    owner, place = stretches(np.diff(indptr), settings.body, settings.stretch)
-    chosen = indptr[owner] + place
+    owner, position = stretches(np.diff(indptr), settings.body, settings.stretch)
+    chosen = indptr[owner] + position
     cuts = np.searchsorted(owner, np.arange(len(corpus) + 1))
     np.save(folder / "bodies.positions.npy", corpus.sentences.column("position")[chosen], allow_pickle=False)
     stage("sentences: bodies", len(corpus))
     with _Writer(folder, "bodies", len(reader.tokenizer)) as writer:
         for start in range(0, len(corpus), BLOCK):
             part = cuts[start : start + BLOCK + 1]
-            found = corpus.sentences.take("text", chosen[part[0] : part[-1]])
-            papers = [found[low - part[0] : high - part[0]] for low, high in pairwise(part.tolist())]
+            sentences = corpus.sentences.take("text", chosen[part[0] : part[-1]])
+            papers = [sentences[low - part[0] : high - part[0]] for low, high in pairwise(part.tolist())]
             writer.add(*reader.bodies(papers))
             advance(len(papers))
     kept = np.zeros(len(corpus.sentences), bool)
@@ -147,23 +152,23 @@ def _contexts(
     advance: Advance,
 ) -> None:
     """Write the texts of the contexts whose sentence was not kept."""
-    wanted = np.flatnonzero(~_found(corpus, kept))
+    wanted = np.flatnonzero(~_sentence_is_kept(corpus, kept))
     gaps = np.zeros(len(corpus.contexts), np.int64)
     stage("sentences: contexts", len(wanted))
     with _Writer(folder, "contexts", len(reader.tokenizer)) as writer:
         for start in range(0, len(corpus.contexts), CONTEXTS):
             end = min(start + CONTEXTS, len(corpus.contexts))
-            some = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, end)]
-            found = reader.surroundings(corpus.contexts.take("text", some))
+            block = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, end)]
+            around = reader.surroundings(corpus.contexts.take("text", block))
             counts = np.zeros(end - start, np.int64)
-            counts[some - start], gaps[some] = np.diff(found.indptr), found.gap
-            writer.add(found.sentences, bounds(counts))
-            advance(len(some))
+            counts[block - start], gaps[block] = np.diff(around.indptr), around.gap
+            writer.add(around.sentences, bounds(counts))
+            advance(len(block))
     np.save(folder / "contexts.gap.npy", gaps, allow_pickle=False)
 
 
-def _found(corpus: Corpus, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(C,) whether the sentence that each context stands in is kept."""
+def _sentence_is_kept(corpus: Corpus, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(C,) whether the sentence of each context is kept."""
     positions = np.asarray(corpus.sentences.column("position"), np.int64)
     owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentence_indptr))
     width = max(int(positions.max(initial=0)), int(corpus.contexts.column("sentence").max(initial=0))) + 1
@@ -172,17 +177,17 @@ def _found(corpus: Corpus, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     wanted = np.asarray(corpus.context_citing, np.int64) * width + sentence
     if not len(keys):
         return np.zeros(len(wanted), bool)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray((keys[place] == wanted) & (sentence >= 0))
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.asarray((keys[at] == wanted) & (sentence >= 0))
 
 
 class _Writer:
-    """Writes runs of sentences to ``NAME.*.npy`` as they come, in the memory of one block.
+    """Writes runs of sentences to ``NAME.*.npy``, a block at a time, so that one block is in memory.
 
     Args:
-        folder: where to.
+        folder: the folder of the files.
         name: of the files.
-        vocabulary: tokens that there are; up to 65,536 of them take two bytes each.
+        vocabulary: number of tokens that there are; with up to 65,536 a token takes two bytes.
     """
 
     def __init__(self, folder: Path, name: str, vocabulary: int) -> None:
@@ -197,7 +202,7 @@ class _Writer:
         return self
 
     def add(self, sentences: TokenLists, indptr: NDArray[np.int64]) -> None:
-        """Sentences that stand one behind the other in ``sentences.ids``, and where each run of them begins."""
+        """Write sentences that lie one after the other in ``sentences.ids``, and where each run of them begins."""
         self.file.write(sentences.ids.astype(self.dtype).tobytes())
         self.counts.append(sentences.counts.astype(np.int32))
         self.runs.append(np.diff(indptr))
@@ -219,8 +224,24 @@ class _Writer:
         self.raw.unlink()
 
 
+def load_from_model_folder(model_folder: Path, corpus: Corpus) -> SentenceTexts:
+    """The sentences that a model folder keeps of a corpus.
+
+    Raises:
+        NotFoundError: it keeps none.
+    """
+    folder = Path(model_folder) / KIND
+    if not folder.is_dir():
+        raise NotFoundError(
+            "holds no sentences to train on",
+            where=str(model_folder),
+            hint="train with `cocite train`, which makes them",
+        )
+    return load(folder, corpus)
+
+
 def load(folder: Path, corpus: Corpus) -> SentenceTexts:
-    """Read what :func:`prepare` made; the arrays are memory-mapped.
+    """Read an artifact of :func:`prepare`; the arrays are memory-mapped.
 
     Raises:
         InputError: it was made of another corpus.
@@ -256,7 +277,7 @@ def load(folder: Path, corpus: Corpus) -> SentenceTexts:
 
 
 def _runs(folder: Path, name: str, count: int) -> tuple[TokenLists, NDArray[np.int64]]:
-    """Sentences, and where each of ``count`` runs of them begins."""
+    """All sentences of a name, and (count + 1,) where each run of them begins."""
     ids, starts, counts, indptr = (
         load_array(folder / f"{name}.{part}.npy") for part in ("ids", "starts", "counts", "indptr")
     )

@@ -1,4 +1,4 @@
-"""What the word vectors of a hierarchical model begin as."""
+"""Initial word vectors of a hierarchical model: random, or word2vec over the corpus; and their weights."""
 
 from __future__ import annotations
 
@@ -11,47 +11,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.history import History
-from cocite.nn.word2vec import Word2VecSettings, kept, word2vec
+from cocite.nn.word2vec import Word2VecSettings, cached_vectors, train_word2vec
 from cocite.text.sentence_texts import SentenceTexts
 from cocite.text.token_lists import TokenLists
 
 KIND = "token-vectors"
-"""Artifact of a model folder that keeps trained vectors."""
+"""Kind of the artifact that keeps trained vectors, and its name in a model folder."""
 LINES = 50_000
 """Sentences read at a time."""
 
 
 class TokenVectorSettings(Word2VecSettings):
-    """Where the vectors of word pieces come from."""
+    """Source of the initial vectors of word pieces.
+
+    Example:
+        >>> TokenVectorSettings(source="corpus", epochs=5).trained
+        True
+    """
 
     source: Literal["random", "corpus"] = "random"
-    """``random``: drawn by the seed, as in the paper. ``corpus``: word2vec over the sentences of the training period's
-    papers, and as much of a random vector, by which words of like meaning are told apart."""
+    """``random``: a function of the seed, as in the paper. ``corpus``: word2vec over the sentences of the training
+    period's papers, mixed with as much of a random vector, which distinguishes words of like meaning."""
     idf: bool = False
     """Whether their norms are inverse document frequencies (with ``model.norm: pre`` a word's norm is its weight in its
     sentence)."""
     trained: bool = True
-    """Whether training changes them. Layers that are pretrained around vectors that stay fit the same vectors later."""
+    """Whether training changes them. Layers that are pretrained with fixed vectors fit the same vectors later."""
 
 
 def token_vectors(
     settings: TokenVectorSettings, history: History, texts: SentenceTexts, dimension: int, folder: Path
 ) -> NDArray[np.float32]:
-    """(V, d) unit vectors of the word pieces, trained on the corpus; zero for one that the sentences do not hold.
+    """(V, d) unit vectors of the word pieces, trained on the corpus; zero for one that no sentence has.
 
-    They hang on texts and settings alone, not on a training's seed, and a model folder keeps them.
+    They are a function of texts and settings alone, not of a training's seed. The model folder keeps them.
 
     Args:
         settings: how to train.
-        history: whose papers may be read.
+        history: whose papers are read.
         texts: of the corpus.
         dimension: d.
         folder: the model folder.
 
     Raises:
-        InputError: there is no sentence, or gensim is not there.
+        InputError: there is no sentence, or gensim is not installed.
     """
-    told = {
+    inputs = {
         "corpus": history.corpus.version,
         "papers": hashlib.sha256(np.packbits(history.citing).tobytes()).hexdigest(),
         "vocabulary": hashlib.sha256(texts.tokenizer.backend_tokenizer.to_str().encode()).hexdigest(),
@@ -59,13 +64,15 @@ def token_vectors(
         "dimension": dimension,
     }
     count = len(texts.tokenizer)
-    vectors = kept(folder, KIND, told, lambda: word2vec(settings, _lines(history, texts), count, dimension))
+    vectors = cached_vectors(
+        folder, KIND, inputs, lambda: train_word2vec(settings, _lines(history, texts), count, dimension)
+    )
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
 
 
 def _lines(history: History, texts: SentenceTexts) -> Iterator[list[str]]:
-    """The sentences of a history's papers without their end tokens, as numbers with spaces between."""
+    """The sentences of a history's papers without their end tokens, as numbers with spaces between them."""
     names = np.array([str(i) for i in range(len(texts.tokenizer))], object)
     for sentences, indptr in (
         (texts.bodies, texts.body_indptr),
@@ -78,7 +85,7 @@ def _lines(history: History, texts: SentenceTexts) -> Iterator[list[str]]:
 
 def _joined(sentences: TokenLists, names: NDArray[np.object_]) -> list[str]:
     begins, ends = sentences.starts, sentences.starts + sentences.counts - 1
-    long = np.flatnonzero(sentences.counts > 2)  # the end token, and two that can tell each other
+    long = np.flatnonzero(sentences.counts > 2)  # the end token, and two that can predict each other
     return [
         " ".join(names[sentences.ids[begin:end]].tolist())
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True)
@@ -86,7 +93,7 @@ def _joined(sentences: TokenLists, names: NDArray[np.object_]) -> list[str]:
 
 
 def inverse_document_frequency(texts: SentenceTexts) -> NDArray[np.float32]:
-    """(V,) log((N + 1) / (n + 1)) of each token, n of N abstracts having it, 1 in the mean over what is read."""
+    """(V,) log((N + 1) / (n + 1)) of each token that n of N abstracts have, divided by the mean over all tokens."""
     abstracts = TokenLists.joined([texts.abstracts])
     paper = np.repeat(np.arange(len(texts)), np.diff(texts.abstract_indptr))
     owner = np.repeat(paper, abstracts.counts)

@@ -1,1 +1,7 @@
-"""Sentence encoder"""
+"""Sentence encoder: a public bi-encoder, used as it is.
+
+N. Reimers, I. Gurevych, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", EMNLP 2019.
+
+Order of reading: ``encoder`` (texts to vectors), ``folders`` (pooling and prompts of a sentence-transformers
+folder), ``recipe`` (which encoder becomes a component of a model folder). Nothing is trained, so there is no task.
+"""

@@ -1,4 +1,4 @@
-"""What a sentence-transformers folder says of how its vectors are made: ``modules.json`` and the files it names."""
+"""Reads how a sentence-transformers folder makes its vectors: ``modules.json`` and the files it names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OLD_NAMES = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _MODULES = ("Transformer", "Pooling", "Normalize")
-_READING = tuple(
+_TOKENIZING = tuple(
     f"sentence_{name}_config.json"
     for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
@@ -40,10 +40,22 @@ class FolderSettings:
         include_prompt: whether the tokens of a prompt are pooled too.
         normalize: whether its vectors are unit vectors.
         similarity: what it compares them by: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
-        max_tokens: tokens of a text that it reads; None: as many as its tokenizer says.
-        lower_case: whether it lowers the case of texts, whatever its tokenizer does.
-        query_prompt: what stands before a query.
-        document_prompt: what stands before a paper.
+        max_tokens: tokens of a text that it reads; None: as many as its tokenizer allows.
+        lower_case: whether it lower-cases texts before its tokenizer reads them.
+        query_prompt: text put before a query.
+        document_prompt: text put before a paper.
+
+    Example:
+        >>> import json, tempfile
+        >>> modules = [
+        ...     {"type": "sentence_transformers.models.Transformer", "path": ""},
+        ...     {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
+        ... ]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "modules.json").write_text(json.dumps(modules))
+        ...     settings = read_folder(folder)
+        >>> settings.pooling, settings.normalize, settings.similarity
+        ('mean', False, 'cosine')
     """
 
     transformer: str
@@ -61,19 +73,19 @@ def read_folder(name_or_folder: str) -> FolderSettings | None:
     """The settings of a folder or of a name on the hub; None where there is no ``modules.json``.
 
     Raises:
-        InputError: a module, or a setting of one, that cocite does not compute.
-        IntegrityError: a file that is not valid JSON.
+        InputError: it has a module, or a setting of one, that cocite does not compute.
+        IntegrityError: a file is not valid JSON.
         NotFoundError: the hub cannot be reached.
     """
     modules = _read(name_or_folder, "modules.json")
     if modules is None:
         return None
     transformer, pooling = _paths(modules, name_or_folder)[:2]
-    files = (_read(name_or_folder, _within(transformer, name)) for name in _READING)
-    reading: dict[str, Any] = next(filter(None, files), {})
+    files = (_read(name_or_folder, _within(transformer, name)) for name in _TOKENIZING)
+    tokenizing: dict[str, Any] = next(filter(None, files), {})
     if (
-        reading.get("modality_config", {}).get("text", _TEXT) != _TEXT
-        or reading.get("transformer_task", "feature-extraction") != "feature-extraction"
+        tokenizing.get("modality_config", {}).get("text", _TEXT) != _TEXT
+        or tokenizing.get("transformer_task", "feature-extraction") != "feature-extraction"
     ):
         raise InputError("its module Transformer does more than to encode texts", where=name_or_folder)
     pooled = _read(name_or_folder, _within(pooling, "config.json")) or {}
@@ -85,20 +97,20 @@ def read_folder(name_or_folder: str) -> FolderSettings | None:
         include_prompt=pooled.get("include_prompt", True),
         normalize=len(modules) == len(_MODULES),
         similarity=general.get("similarity_fn_name") or "cosine",
-        max_tokens=reading.get("max_seq_length"),
-        lower_case=bool(reading.get("do_lower_case")),
+        max_tokens=tokenizing.get("max_seq_length"),
+        lower_case=bool(tokenizing.get("do_lower_case")),
         query_prompt=query,
         document_prompt=document,
     )
 
 
 def _paths(modules: Any, where: str) -> list[str]:
-    """The modules' subfolders; refuses other modules than those that are computed."""
+    """The modules' subfolders; refuses modules that cocite does not compute."""
     try:
-        found = [(str(module["type"]), str(module["path"])) for module in modules]
+        pairs = [(str(module["type"]), str(module["path"])) for module in modules]
     except (KeyError, TypeError) as error:
         raise IntegrityError("modules.json is no list of modules with type and path", where=where) from error
-    for i, (type_, _) in enumerate(found):
+    for i, (type_, _) in enumerate(pairs):
         package, _, name = type_.rpartition(".")
         if i >= len(_MODULES) or name != _MODULES[i] or not package.startswith("sentence_transformers"):
             raise InputError(
@@ -106,14 +118,15 @@ def _paths(modules: Any, where: str) -> list[str]:
                 where=where,
                 hint="an encoder of Transformer, Pooling and perhaps Normalize, in this order, is",
             )
-    if len(found) < 2:
+    if len(pairs) < 2:
         raise InputError("it has no module Pooling, which makes one vector of a text", where=where)
-    return [path for _, path in found]
+    return [path for _, path in pairs]
 
 
 def _pooling(config: dict[str, Any], where: str) -> Pooling:
-    asked = config.get("pooling_mode") or [name for key, name in _OLD_NAMES.items() if config.get(key)]
-    modes = [asked] if isinstance(asked, str) else asked or ["mean"]
+    """The pooling of a Pooling module's configuration, in its present or its earlier form."""
+    named = config.get("pooling_mode") or [name for key, name in _OLD_NAMES.items() if config.get(key)]
+    modes = [named] if isinstance(named, str) else named or ["mean"]
     for name in get_args(Pooling):
         if modes == [name]:
             mode: Pooling = name
@@ -125,11 +138,11 @@ def _pooling(config: dict[str, Any], where: str) -> Pooling:
 
 def _prompts(prompts: dict[str, str], default: str | None) -> tuple[str, str]:
     """The prompts of queries and papers, by the names that sentence-transformers gives them, else the default one."""
-    asked = [("query",), ("document", "passage", "corpus")]
-    chosen = [next((name for name in names if name in prompts), default) for names in asked]
-    if chosen[1] == "query":
-        chosen[1] = None
-    query, document = (prompts.get(name or "") or "" for name in chosen)
+    known = [("query",), ("document", "passage", "corpus")]
+    names = [next((name for name in group if name in prompts), default) for group in known]
+    if names[1] == "query":
+        names[1] = None
+    query, document = (prompts.get(name or "") or "" for name in names)
     return query, document
 
 

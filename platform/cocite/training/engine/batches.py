@@ -20,6 +20,10 @@ class Piece:
         examples: their numbers.
         counted: False for a stand-in: workers must all run equally many passes, so one that has nothing left runs an
             example of the step again, with a loss of weight 0.
+
+    Example:
+        >>> Piece(np.array([3, 5])).counted
+        True
     """
 
     examples: Examples
@@ -30,15 +34,26 @@ class EpochPlan:
     """The steps of one epoch: a function of lengths, settings, seed and epoch, whoever asks.
 
     Examples are shuffled, sorted by length within pools of ``sort_within`` steps, cut into steps of ``batch``
-    examples, and the steps shuffled. What is left over makes a smaller last step, drawn at random. A step's examples
-    do not depend on the number of workers; how they are shared out does.
+    examples, and the steps shuffled. What is left over makes a smaller last step, drawn at random. Where the task has
+    drawn the order itself (``ordered``), steps are cut from the examples as they stand. A step's examples do not
+    depend on the number of workers; how they are shared out does.
 
     Attributes:
         steps: how many there are.
         lengths: (n,) tokens of each example.
+
+    Example:
+        >>> plan = EpochPlan(np.array([7, 2, 9, 4, 5]), TrainingSettings(batch=2, tokens=10), epoch=0)
+        >>> plan.steps, sorted(np.concatenate([plan.examples(step) for step in range(3)]).tolist())
+        (3, [0, 1, 2, 3, 4])
+        >>> [piece.examples.tolist() for piece in EpochPlan(np.array([7, 2, 9]), TrainingSettings(batch=3, tokens=10),
+        ...     epoch=0).pieces(0, workers=1)[0]]
+        [[2], [0, 1]]
     """
 
-    def __init__(self, lengths: NDArray[np.int64], settings: TrainingSettings, epoch: int) -> None:
+    def __init__(
+        self, lengths: NDArray[np.int64], settings: TrainingSettings, epoch: int, *, ordered: bool = False
+    ) -> None:
         if not len(lengths):
             raise InputError(
                 f"epoch {epoch} has no examples",
@@ -47,14 +62,18 @@ class EpochPlan:
             )
         self.lengths = np.maximum(np.asarray(lengths, dtype=np.int64), 1)
         self.tokens, batch = settings.tokens, settings.batch
-        rng = np.random.default_rng([settings.seed, epoch])
-        order = rng.permutation(len(lengths))
-        full = len(order) // batch
-        pool = np.arange(full * batch) // (batch * settings.sort_within)
-        body = order[: full * batch]
-        # By pool, then by length; the permutation decides among equals.
-        body = body[np.lexsort((self.lengths[body], pool))].reshape(full, batch)
-        self._body = body[rng.permutation(full)]
+        full = len(lengths) // batch
+        if ordered:
+            order = np.arange(len(lengths))
+            self._body = order[: full * batch].reshape(full, batch)
+        else:
+            rng = np.random.default_rng([settings.seed, epoch])
+            order = rng.permutation(len(lengths))
+            pool = np.arange(full * batch) // (batch * settings.sort_within)
+            body = order[: full * batch]
+            # By pool, then by length; the permutation decides among equals.
+            body = body[np.lexsort((self.lengths[body], pool))].reshape(full, batch)
+            self._body = body[rng.permutation(full)]
         self._rest = order[full * batch :]
         self.steps = full + bool(len(self._rest))
 

@@ -47,6 +47,13 @@ class Progress:
         best_step: step of the best evaluation; -1: none.
         best: its metrics.
         stale: evaluations since then.
+        plateaus: evaluations that were no better than the best before them, since the start.
+        start: metrics of the first evaluation, before the first step.
+
+    Example:
+        >>> progress = Progress(step=40, evaluated=40, best_step=20, stale=1)
+        >>> asdict(progress)["best_step"]
+        20
     """
 
     step: int = 0
@@ -60,6 +67,8 @@ class Progress:
     best_step: int = -1
     best: dict[str, float] = field(default_factory=dict)
     stale: int = 0
+    plateaus: int = 0
+    start: dict[str, float] = field(default_factory=dict)
 
 
 def owners(model: nn.Module, workers: int) -> dict[str, int]:
@@ -169,7 +178,23 @@ def _told(error: Exception) -> str:
 
 
 class Saved:
-    """A checkpoint opened for reading: tensors come from the disk as they are asked for."""
+    """A checkpoint opened for reading: tensors come from the disk as they are asked for.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.training.engine.loop import train
+        >>> from cocite.training.engine.stores import FolderStore
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 2}})
+        >>> with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        ...     store = FolderStore(Path(folder), World(), metric="R@20")
+        ...     result = train(build(recipe, starter_corpus()), recipe.training, world=World(), store=store)
+        ...     saved = Saved.open(store.checkpoints()[-1], stack, fingerprint="")
+        ...     saved.progress.step, sorted(saved.slots("words.direction"))
+        (2, ['exp_avg', 'exp_avg_sq', 'weight'])
+    """
 
     def __init__(self, folder: Path, progress: Progress, shards: dict[str, Any], state: Any) -> None:
         self.folder, self.progress = folder, progress

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from cocite.training.engine.backends.base import Backend, Work
 from cocite.training.engine.batches import Piece
-from cocite.training.engine.task import ContrastiveTask, Examples
+from cocite.training.engine.task import ContrastiveTask, Examples, PenalizedVectors
 from cocite.training.engine.world import World
 
 
@@ -47,11 +47,17 @@ def contrastive_step(
         seed(0)
         return backend.backward(_direct(task, batches[0], pieces, epoch), last=True)
     mine = shares[world.rank]
-    rows = []
+    # The loss is a mean over the step's examples; a piece's penalty counts once for each of its examples.
+    size = sum(map(len, pieces))
+    weights = [len(piece.examples) / size if piece.counted else 0.0 for piece in mine]
+    rows: list[Tensor] = []
+    penalty = torch.zeros((), device=world.device)
     for number, (batch, piece) in enumerate(zip(batches, mine, strict=True)):
         seed(number)
-        embedded = backend.forward(_embedding(task, batch))
+        penalties: list[Tensor] = []
+        embedded = backend.forward(_embedding(task, batch, penalties))
         rows.append(embedded if piece.counted else embedded[:0])
+        penalty = penalty + weights[number] * penalties[0]
     vectors = world.concatenate(torch.cat(rows)).requires_grad_()
     with torch.enable_grad():
         loss = task.contrast(vectors, pieces, epoch).mean()
@@ -64,34 +70,57 @@ def contrastive_step(
         slope = gradient[before : before + len(part)]
         before += len(part)
         # The backend averages over ranks; the gradient at the weights is the sum of what all pieces carry.
-        backend.backward(_carry(task, batch, slope * world.size), last=number + 1 == len(batches))
-    return loss.detach()
+        carried = _carry(task, batch, slope * world.size, weights[number] * world.size)
+        backend.backward(carried, last=number + 1 == len(batches))
+    return loss.detach() + world.sum(penalty)
+
+
+def _embedded(task: ContrastiveTask[Any], model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
+    """The vectors of a piece and its penalty; half precision is widened, for the loss sets many vectors against one
+    another."""
+    embedded = task.embed(model, batch)
+    if isinstance(embedded, PenalizedVectors):
+        return wide(embedded.vectors), wide(embedded.penalty)
+    return wide(embedded), torch.zeros((), device=embedded.device)
 
 
 def _direct(task: ContrastiveTask[Any], batch: Any, pieces: Sequence[Examples], epoch: int) -> Work:
     """The mean loss of a step that is one piece."""
 
     def work(model: nn.Module) -> Tensor:
-        vectors = wide(task.embed(model, batch))
+        vectors, penalty = _embedded(task, model, batch)
         with torch.autocast(vectors.device.type, enabled=False):  # as where the vectors are gathered first
-            return task.contrast(vectors, pieces, epoch).mean()
+            return task.contrast(vectors, pieces, epoch).mean() + penalty
 
     return work
 
 
-def _embedding(task: ContrastiveTask[Any], batch: Any) -> Work:
-    """The vectors of a piece; half precision is widened, for the loss sets many of them against one another."""
-    return lambda model: wide(task.embed(model, batch))
-
-
-def _carry(task: ContrastiveTask[Any], batch: Any, slope: Tensor) -> Work:
-    """A scalar whose gradient is that of the loss, as far as it goes through this piece."""
+def _embedding(task: ContrastiveTask[Any], batch: Any, penalties: list[Tensor]) -> Work:
+    """The vectors of a piece, whose penalty is added to a list."""
 
     def work(model: nn.Module) -> Tensor:
-        vectors = wide(task.embed(model, batch))
+        vectors, penalty = _embedded(task, model, batch)
+        penalties.append(penalty)
+        return vectors
+
+    return work
+
+
+def _carry(task: ContrastiveTask[Any], batch: Any, slope: Tensor, weight: float) -> Work:
+    """A scalar whose gradient is that of the loss, as far as it goes through this piece.
+
+    Args:
+        task: embeds the piece.
+        batch: the piece.
+        slope: (r, d) gradient of the loss at the piece's vectors; no rows for a stand-in.
+        weight: of the piece's penalty.
+    """
+
+    def work(model: nn.Module) -> Tensor:
+        vectors, penalty = _embedded(task, model, batch)
         if not len(slope):  # a stand-in: touches all weights, moves none
-            return vectors.sum() * 0
-        return (vectors * slope).sum()
+            return (vectors.sum() + penalty) * 0
+        return (vectors * slope).sum() + weight * penalty
 
     return work
 

@@ -10,13 +10,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cocite.errors import CociteError
@@ -28,55 +28,34 @@ from cocite.training.engine.checkpoints import Progress, Saved
 from cocite.training.engine.contrastive import contrastive_step, wide
 from cocite.training.engine.loader import pinned, prepared, to_device
 from cocite.training.engine.meter import Meter
+from cocite.training.engine.result import TrainResult
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store
-from cocite.training.engine.task import ContrastiveTask, Task
+from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, PreparedTask, TrainTask
 from cocite.training.engine.world import World
 
 Log = Callable[[dict[str, float], int], None]
-"""Told, on rank 0, some metrics and the optimizer steps taken."""
+"""Receives, on rank 0, metrics and the number of optimizer steps taken."""
 Advance = Callable[[int], None]
-"""Told, on rank 0, how many steps were done since it was last told."""
+"""Receives, on rank 0, the number of steps taken since its last call."""
 
 
-def silent(*_: object) -> None:
-    """Tells nobody."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a training went.
-
-    Attributes:
-        steps: optimizer steps taken.
-        best_step: the step whose weights the model is left with.
-        best: dev metrics of those weights.
-        last: dev metrics of the last step's.
-        seconds: how long it took, evaluation and resumed parts included.
-        tokens: tokens of the examples trained on.
-        reason: why it ended.
-    """
-
-    steps: int
-    best_step: int
-    best: dict[str, float]
-    last: dict[str, float]
-    seconds: float
-    tokens: int
-    reason: Literal["done", "minutes", "patience"]
+def ignore_progress(*_: object) -> None:
+    """Does nothing: the default of what receives metrics and progress."""
 
 
 def train(
-    task: Task[Any],
+    task: TrainTask[Any],
     settings: TrainingSettings,
     *,
     world: World,
     store: Store | None = None,
     fingerprint: str = "",
-    log: Log = silent,
-    advance: Advance = silent,
-) -> Outcome:
+    log: Log = ignore_progress,
+    advance: Advance = ignore_progress,
+    stage: Callable[[str], None] = ignore_progress,
+) -> TrainResult:
     """Train a model; every rank calls it, with the same task and settings.
 
     The mean loss over the examples of a step is minimised, however they are shared out. The dev metric is measured
@@ -90,16 +69,30 @@ def train(
         world: who trains.
         store: where checkpoints are kept; with one in it, training goes on from there. None: nowhere.
         fingerprint: what this training is of; a checkpoint of another is refused.
-        log: told the dev metrics under their names, and every ``log_every`` steps the means since the last time:
+        log: receives the dev metrics under their names, and every ``log_every`` steps the means since the last time:
             ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch`` (with fraction).
-        advance: told of each step.
+        advance: called after each step.
+        stage: receives, on rank 0, a description of what a :class:`~.task.PreparedTask` prepares.
 
     Raises:
         ConfigError: the settings ask for what the model, the backend or this world cannot do.
         InputError: there are no examples, or the checkpoint is of another training.
         IntegrityError: the checkpoint is damaged.
         CociteError: loss, gradient or dev metric is no longer a number, or a checkpoint cannot be written.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"epochs": 2, "batch": 128}})
+        >>> task, curve = build(recipe, starter_corpus()), {}
+        >>> log = lambda metrics, step: curve.update({step: metrics})
+        >>> result = train(task, recipe.training, world=World(), log=log)
+        >>> result.reason, result.best["R@20"] == curve[result.best_step]["R@20"]
+        ('done', True)
     """
+    if isinstance(task, PreparedTask):
+        task.prepare(world, stage if world.first else ignore_progress)
     return _Training(task, settings, world, store, fingerprint, log, advance).run()
 
 
@@ -113,7 +106,7 @@ class _Training:
 
     def __init__(
         self,
-        task: Task[Any],
+        task: TrainTask[Any],
         settings: TrainingSettings,
         world: World,
         store: Store | None,
@@ -123,13 +116,13 @@ class _Training:
     ) -> None:
         self.task, self.settings, self.world = task, settings, world
         self.store, self.fingerprint = store, fingerprint
-        self.log, self.advance = (log, advance) if world.first else (silent, silent)
+        self.log, self.advance = (log, advance) if world.first else (ignore_progress, ignore_progress)
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}  # this rank's part of the best weights
         self.saved_step = 0
         self.meter = Meter(world, settings)
 
-    def run(self) -> Outcome:
+    def run(self) -> TrainResult:
         """From the latest checkpoint, or from the beginning, to the end."""
         self._begin()
         self.began = time.monotonic() - self.progress.seconds
@@ -150,7 +143,7 @@ class _Training:
         # A rank that ends its process while another still talks to it brings that one down.
         self.world.barrier()
         p = self.progress
-        return Outcome(p.step, p.best_step, p.best, p.last, self._clock(), p.tokens, reason)
+        return TrainResult(p.step, p.best_step, p.best, p.last, p.start, self._clock(), p.tokens, reason)
 
     def _clock(self) -> float:
         """Seconds that the training has taken so far, resumed parts together."""
@@ -171,11 +164,17 @@ class _Training:
                 self.saved_step = self.progress.step
                 lengths = saved.state("epoch").get("lengths")
                 self.best = {n: saved.best(n) for n, owner in self.owner.items() if owner == self.world.rank}
-            self.backend = make_backend(model, self.settings, self.world)
+            groups = self.task.parameter_groups() if isinstance(self.task, GroupedTask) else ()
+            self.backend = make_backend(model, self.settings, self.world, groups)
             if saved is not None:
                 self.backend.restore(saved.slots, self.progress.step)
         if lengths is not None:
-            self.plan = EpochPlan(lengths.numpy(), self.settings, self.progress.epoch)
+            self.plan = self._plan(lengths.numpy())
+
+    def _plan(self, lengths: NDArray[np.int64]) -> EpochPlan:
+        """The steps of the present epoch."""
+        ordered = isinstance(self.task, OrderedTask) and self.task.is_ordered
+        return EpochPlan(lengths, self.settings, self.progress.epoch, ordered=ordered)
 
     def _why_over(self) -> Literal["done", "minutes", "patience"] | None:
         """Why no further step is taken; None: there is one."""
@@ -200,7 +199,7 @@ class _Training:
                 with self.meter.paused(), self.backend.whole() as model:
                     self.task.refresh(model, self.world, p.step)
             if p.position == 0:
-                self.plan = EpochPlan(self.task.lengths(p.epoch), self.settings, p.epoch)
+                self.plan = self._plan(self.task.lengths(p.epoch))
                 p.total = p.total or self.settings.steps or self.settings.epochs * self.plan.steps
             # Batches are prepared ahead only as far as nothing is mined anew.
             ahead = min(self.plan.steps - p.position, p.total - p.step)
@@ -250,7 +249,9 @@ class _Training:
             loss = self._accumulate(batches, mine, len(examples))
         value = float(loss)
         self._check(value, "loss")
-        rate = self.settings.optimizer.learning_rate * rate_factor(self.settings.schedule, p.step, p.total)
+        schedule = self.settings.schedule
+        share = rate_factor(schedule, p.step, p.total) * schedule.plateau**p.plateaus
+        rate = self.settings.optimizer.learning_rate * share
         norm = self.backend.step(rate)
         self._check(norm, "gradient")
         p.tokens += (tokens := int(self.plan.lengths[examples].sum()))
@@ -322,12 +323,14 @@ class _Training:
                     hint="check that the dev split has examples",
                 )
             p.last, p.evaluated = metrics, p.step
+            if p.step == 0:
+                p.start = metrics
             if p.best_step < 0 or value > p.best[self.task.metric]:
                 p.best, p.best_step, p.stale = metrics, p.step, 0
                 own = checkpoints.own_slots(self.backend, self.owner, self.world.rank, moments=False)
                 self.best = {name: slots["weight"] for name, slots in own.items()}
             else:
-                p.stale += 1
+                p.stale, p.plateaus = p.stale + 1, p.plateaus + 1
         self.log(metrics, p.step)
 
     def _save(self) -> None:

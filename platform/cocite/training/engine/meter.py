@@ -14,7 +14,16 @@ from cocite.training.engine.world import World
 
 
 class Meter:
-    """Adds up what happens between two readings; time spent on evaluation and checkpoints does not count."""
+    """Adds up what happens between two readings; time spent on evaluation and checkpoints does not count.
+
+    Example:
+        >>> meter = Meter(World(), TrainingSettings())
+        >>> meter.add(loss=2.0, rate=0.1, norm=1.0, tokens=64, flops=1e6)
+        >>> meter.add(loss=4.0, rate=0.1, norm=3.0, tokens=64, flops=1e6)
+        >>> reading = meter.read()
+        >>> reading["loss"], reading["gradient_norm"]
+        (3.0, 2.0)
+    """
 
     def __init__(self, world: World, settings: TrainingSettings) -> None:
         self.world, self.precision = world, settings.precision

@@ -30,7 +30,12 @@ from cocite.config import Settings
 
 
 class ScheduleSettings(Settings):
-    """The learning rate over the optimizer steps."""
+    """The learning rate over the optimizer steps.
+
+    Example:
+        >>> ScheduleSettings(shape="cosine", warmup=100, final=0.1).plateau
+        1.0
+    """
 
     shape: Literal["constant", "linear", "cosine", "inverse-square-root"] = "linear"
     """After the warm-up: stays; falls on a line to ``final``; on half a cosine to ``final``; or as 1 / sqrt(step)."""
@@ -38,22 +43,35 @@ class ScheduleSettings(Settings):
     """Steps of linear rise from 0: a number of steps, or (below 1) a share of all steps."""
     final: Share = 0.0
     """Where ``linear`` and ``cosine`` end, as a share of the peak."""
+    plateau: PositiveShare = 1.0
+    """The rate is multiplied by this after each evaluation whose dev metric is no better than the best before it."""
 
 
 class OptimizerSettings(Settings):
-    """AdamW."""
+    """AdamW; where a model's tables have sparse gradients, Adam on the rows that a step's batch used.
+
+    Example:
+        >>> OptimizerSettings.parse({"learning_rate": 0})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: learning_rate: input should be greater than 0, got 0
+    """
 
     learning_rate: LearningRate = 1e-4
     betas: tuple[ProperShare, ProperShare] = (0.9, 0.999)
     epsilon: PositiveShare = 1e-8
     weight_decay: Penalty = 0.01
-    """Decoupled; biases and one-dimensional weights (norms) are exempt."""
+    """Decoupled; biases, one-dimensional weights (norms) and tables with sparse gradients are exempt."""
     clip: GradientNorm = 1.0
     """Largest norm of the whole gradient; 0: never clipped."""
 
 
 class WorkerSettings(Settings):
-    """Who trains."""
+    """Who trains.
+
+    Example:
+        >>> WorkerSettings.parse({"count": [2, 8], "gpus": 1}).count
+        (2, 8)
+    """
 
     count: SmallCount | tuple[PositiveSmallCount, PositiveSmallCount] = 1
     """Workers under Ray Train; a pair is the range of an elastic run."""
@@ -76,7 +94,15 @@ class WorkerSettings(Settings):
 
 
 class TrainingSettings(Settings):
-    """One training of a neural model."""
+    """One training of a neural model.
+
+    Example:
+        >>> TrainingSettings.parse({"batch": 256, "schedule": {"warmup": 0.05}}).optimizer.learning_rate
+        0.0001
+        >>> TrainingSettings.parse({"offload": True})
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: offload needs backend: deepspeed
+    """
 
     epochs: Epochs = 1
     """Passes over the examples."""

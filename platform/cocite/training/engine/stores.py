@@ -23,6 +23,19 @@ class Store(Protocol):
     """Keeps checkpoints. All ranks call each method together.
 
     The newest checkpoint is all that a training needs to go on: it holds the best weights so far too.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.training.engine.loop import train
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 4, "checkpoint_every": 2}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store: Store = FolderStore(Path(folder), World(), metric="R@20")
+        ...     result = train(build(recipe, starter_corpus()), recipe.training, world=World(), store=store)
+        ...     [path.name for path in store.checkpoints()]
+        ['step-00000004']
     """
 
     def latest(self) -> AbstractContextManager[Path | None]:
@@ -51,6 +64,14 @@ class FolderStore:
     """A folder that all ranks see: ``step-00000120`` and so on, each there whole or not at all.
 
     Kept are the best by a dev metric, and always the last; what else there is is removed after each save.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = FolderStore(Path(folder), World(), metric="R@20")
+        ...     with store.latest() as newest:
+        ...         print(newest)
+        None
     """
 
     def __init__(self, folder: Path, world: World, *, metric: str, keep: int = 2) -> None:

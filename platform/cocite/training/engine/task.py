@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.training.engine.optimizers import ParameterGroup
 from cocite.training.engine.world import World
 
 B = TypeVar("B")
@@ -19,12 +20,22 @@ Examples = NDArray[np.int64]
 """Numbers of some examples of an epoch, in 0 ... n - 1."""
 
 
-class Task(Protocol[B]):
-    """A training: examples, batches, loss, dev metric.
+class TrainTask(Protocol[B]):
+    """What a neural model brings to its training: examples, batches, loss, dev metric.
 
     An epoch's examples are numbered. Whatever an example draws (negatives, sentences) is a function of the seed, the
     epoch, its number and what was last mined, never of the batch, the worker or the thread that asks for it: so the
     same training comes out of one process and of many.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.training.engine.loop import train
+        >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 3}})
+        >>> task: TrainTask = build(recipe, starter_corpus())
+        >>> train(task, recipe.training, world=World()).steps
+        3
     """
 
     @property
@@ -79,6 +90,24 @@ class Task(Protocol[B]):
         ...
 
 
+class PenalizedVectors(NamedTuple):
+    """What :meth:`ContrastiveTask.embed` returns where its loss has a part that does not go through the vectors.
+
+    Attributes:
+        vectors: (r, d).
+        penalty: scalar that is added to the loss of each example of the piece, such as a regularisation of the word
+            vectors that the piece used.
+
+    Example:
+        >>> import torch
+        >>> PenalizedVectors(torch.ones(4, 2), torch.tensor(0.5)).penalty.item()
+        0.5
+    """
+
+    vectors: Tensor
+    penalty: Tensor
+
+
 @runtime_checkable
 class ContrastiveTask(Protocol[C]):
     """A task whose loss sets all examples of a step against one another (in-batch negatives).
@@ -86,9 +115,16 @@ class ContrastiveTask(Protocol[C]):
     The loop embeds the step in pieces that fit into memory, gathers the vectors of all workers, takes the gradient of
     the loss at the vectors, and then runs each piece again to carry that gradient into the weights (cached gradients,
     Gao et al. 2021): the batch is as large as one likes. A step that is one piece on one process is run once.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> isinstance(build(NNSelectRecipe.parse({"model": {"dimension": 4}}), starter_corpus()), ContrastiveTask)
+        True
     """
 
-    def embed(self, model: nn.Module, batch: C) -> Tensor:
+    def embed(self, model: nn.Module, batch: C) -> Tensor | PenalizedVectors:
         """(r, d) vectors of a piece's queries and candidates; r and their order follow from the examples alone."""
         ...
 
@@ -100,4 +136,64 @@ class ContrastiveTask(Protocol[C]):
             pieces: the examples of each piece, in that order.
             epoch: the epoch they belong to.
         """
+        ...
+
+
+@runtime_checkable
+class OrderedTask(Protocol):
+    """A task that has drawn the order of its examples itself: steps are cut from 0 ... n - 1 as they stand.
+
+    Without it the engine shuffles the examples and groups those of like length.
+
+    Example:
+        >>> class InOrder:
+        ...     is_ordered = True
+        >>> isinstance(InOrder(), OrderedTask)
+        True
+    """
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the examples' numbers are their order."""
+        ...
+
+
+@runtime_checkable
+class PreparedTask(Protocol):
+    """A task that needs something computed before the first step, by all processes together.
+
+    Checkpoints do not hold it: a resumed training computes it again.
+
+    Example:
+        >>> class Warm:
+        ...     def prepare(self, world, stage):
+        ...         stage("warming up")
+        >>> isinstance(Warm(), PreparedTask)
+        True
+    """
+
+    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
+        """Compute it. Every rank is called once, before the latest checkpoint is read.
+
+        Args:
+            world: the processes that train together.
+            stage: receives a description of what begins.
+        """
+        ...
+
+
+@runtime_checkable
+class GroupedTask(Protocol):
+    """A task whose parameters are not all stepped alike.
+
+    Example:
+        >>> class Sparse:
+        ...     def parameter_groups(self):
+        ...         return [ParameterGroup(frozenset({"words.weight"}), sparse=True)]
+        >>> isinstance(Sparse(), GroupedTask)
+        True
+    """
+
+    def parameter_groups(self) -> Sequence[ParameterGroup]:
+        """The parameters that are stepped otherwise than the settings of the optimizer say."""
         ...

@@ -38,6 +38,13 @@ class World:
         rank: its number.
         size: how many there are.
         device: where its tensors live.
+
+    Example:
+        >>> world = World.join()  # alone, unless torchrun or Ray started this process
+        >>> world.first, world.concatenate(torch.ones(2, 3)).shape
+        (True, torch.Size([2, 3]))
+        >>> World(rank=1, size=3).share(10)
+        slice(3, 6, None)
     """
 
     rank: int = 0

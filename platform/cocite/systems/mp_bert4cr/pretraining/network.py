@@ -1,4 +1,4 @@
-"""The model of hierarchical pretraining: an encoder reads documents with sentences hidden, a decoder tells them.
+"""The model of hierarchical pretraining: an encoder of documents with hidden sentences, which a decoder predicts.
 
 HIBERT (Zhang, Wei, Zhou 2019, section 3.2).
 """
@@ -18,9 +18,9 @@ from transformers import AutoTokenizer
 from cocite.artifacts import publish
 from cocite.config import Settings
 from cocite.manifests import read_json
-from cocite.nn.packed_attention import rows_of, sorted_by_length
+from cocite.nn.packed_attention import pack_by_length, row_indices
 from cocite.nn.weight_files import load_weights, weights_of, write_settings
-from cocite.systems.mp_bert4cr.hierarchical import HierarchicalEncoder, HierarchicalSettings
+from cocite.systems.mp_bert4cr.hierarchical_transformer import HierarchicalEncoder, HierarchicalSettings
 from cocite.systems.mp_bert4cr.pretraining.decoder import SentenceDecoder
 from cocite.text.documents import Documents
 from cocite.verification import open_verified
@@ -31,13 +31,20 @@ CONFIG, WEIGHTS = "hierarchical.json", "model.safetensors"
 
 @dataclass(frozen=True)
 class HiddenSentences:
-    """Documents with sentences hidden, and what these were.
+    """Documents with hidden sentences, and the tokens that were hidden.
 
     Attributes:
-        documents: as the encoder sees them.
+        documents: the encoder's input.
         hidden: (M,) numbers of the hidden sentences, ascending.
-        answers: (A,) int64 tokens of what they were, one behind the other, each with its end token.
-        bounds: (M + 1,) where each begins in ``answers``.
+        answers: (A,) int64 tokens of the hidden sentences, one after the other, each with its end token.
+        bounds: (M + 1,) where each hidden sentence begins in ``answers``.
+
+    Example:
+        >>> documents = Documents(torch.tensor([4, 4, 2, 7, 2]), torch.tensor([0, 3, 5]), torch.tensor([0, 2]))
+        >>> batch = HiddenSentences(  # the first sentence reads [MASK] [MASK], and was 5 6
+        ...     documents, torch.tensor([0]), answers=torch.tensor([5, 6, 2]), bounds=torch.tensor([0, 3]))
+        >>> batch.bounds.diff()
+        tensor([3])
     """
 
     documents: Documents
@@ -47,13 +54,22 @@ class HiddenSentences:
 
 
 class HierarchicalPretrainer(nn.Module):
-    """Tells hidden sentences.
+    """Predicts hidden sentences.
 
     Args:
         settings: shape of the encoder.
         decoder_layers: layers of the decoder.
-        vocabulary: tokens that there are.
+        vocabulary: number of tokens that there are.
         begin: the token before a sentence's first.
+
+    Example:
+        >>> settings = HierarchicalSettings(sentence_layers=1, document_layers=1, hidden=8, heads=2, inner=16)
+        >>> model = HierarchicalPretrainer(settings, decoder_layers=1, vocabulary=10, begin=3)
+        >>> documents = Documents(torch.tensor([4, 4, 2, 7, 2]), torch.tensor([0, 3, 5]), torch.tensor([0, 2]))
+        >>> losses, correct = model(HiddenSentences(
+        ...     documents, torch.tensor([0]), answers=torch.tensor([5, 6, 2]), bounds=torch.tensor([0, 3])))
+        >>> losses.shape  # one loss a hidden token
+        torch.Size([3])
     """
 
     def __init__(
@@ -65,29 +81,34 @@ class HierarchicalPretrainer(nn.Module):
         self.decoder = SentenceDecoder(settings, decoder_layers)
 
     def forward(self, batch: HiddenSentences) -> tuple[Tensor, Tensor]:
-        """(A,) cross-entropy of each hidden token, given those before it; (A,) bool, whether it is the likeliest.
+        """(A,) cross-entropy of each hidden token, given those before it; (A,) bool, whether it is the most probable.
 
-        The second is told where no gradient is asked for.
+        The latter is computed where gradients are disabled, and all false elsewhere.
         """
-        told = self.encoder(batch.documents).sentences[batch.hidden]
-        packed, order = sorted_by_length(batch.bounds.diff())
-        rows = rows_of(batch.bounds[:-1][order], packed)
+        context = self.encoder(batch.documents).sentences[batch.hidden]
+        packed, order = pack_by_length(batch.bounds.diff())
+        rows = row_indices(batch.bounds[:-1][order], packed)
         tokens = batch.answers[rows]
         before = tokens.roll(1)
         before[packed.offsets[:-1]] = self.begin
-        states = self.decoder(self.encoder.words(before), told[order], packed)
-        losses, right = self.encoder.words(tokens, states)
-        place = torch.empty_like(rows)
-        place[rows] = torch.arange(len(rows), device=rows.device)
-        return losses[place], right[place]
+        states = self.decoder(self.encoder.words(before), context[order], packed)
+        losses, correct = self.encoder.words(tokens, states)
+        back = torch.empty_like(rows)
+        back[rows] = torch.arange(len(rows), device=rows.device)
+        return losses[back], correct[back]
 
     def gradient_checkpointing_enable(self) -> None:
-        """Compute the encoder's states again in the backward pass instead of keeping them."""
+        """Compute the encoder's states again in the backward pass instead of storing them."""
         self.encoder.gradient_checkpointing_enable()
 
 
 class PretrainedConfig(Settings):
-    """``hierarchical.json`` of an artifact."""
+    """``hierarchical.json`` of an artifact.
+
+    Example:
+        >>> PretrainedConfig.parse({"model": {"hidden": 192, "heads": 4}}).model.hidden
+        192
+    """
 
     model: HierarchicalSettings
 
@@ -95,7 +116,7 @@ class PretrainedConfig(Settings):
 def save_pretrained(
     folder: Path, model: HierarchicalPretrainer, tokenizer: Any, meta: Mapping[str, Any]
 ) -> None:
-    """Write an artifact of the encoder; one that exists is replaced. The decoder has done its work."""
+    """Write an artifact of the encoder; an existing one is replaced. The decoder is not needed any more."""
     with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
         write_settings(temporary / CONFIG, PretrainedConfig(model=model.encoder.settings))
         tokenizer.save_pretrained(temporary)

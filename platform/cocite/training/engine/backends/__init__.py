@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import nn
 
 from cocite.errors import ConfigError
 from cocite.training.engine.backends.base import Backend
 from cocite.training.engine.backends.torch_backend import TorchBackend
+from cocite.training.engine.optimizers import ParameterGroup
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
 __all__ = ["Backend", "make_backend"]
 
 
-def make_backend(model: nn.Module, settings: TrainingSettings, world: World) -> Backend:
+def make_backend(
+    model: nn.Module, settings: TrainingSettings, world: World, groups: Sequence[ParameterGroup] = ()
+) -> Backend:
     """The backend that the settings name.
 
+    Args:
+        model: what is trained.
+        settings: backend, optimizer, precision.
+        world: the processes that train together.
+        groups: parameters that are not stepped as the rest.
+
     Raises:
-        ConfigError: it cannot do what the settings ask for, or with so many processes.
+        ConfigError: it cannot do what the settings or the parameters ask for, or with so many processes.
     """
     if settings.backend == "plain" and world.size > 1:
         raise ConfigError(
@@ -26,7 +37,13 @@ def make_backend(model: nn.Module, settings: TrainingSettings, world: World) -> 
             hint="set it to ddp or deepspeed",
         )
     if settings.backend == "deepspeed":
+        if groups:
+            raise ConfigError(
+                "deepspeed steps all weights alike, and this model has tables of its own optimizer or rate",
+                where="training.backend",
+                hint="set it to ddp",
+            )
         from cocite.training.engine.backends.deepspeed_backend import DeepSpeedBackend
 
         return DeepSpeedBackend(model, settings, world)
-    return TorchBackend(model, settings, world)
+    return TorchBackend(model, settings, world, groups)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from cocite.errors import ConfigError
-from cocite.training.engine.settings import OptimizerSettings, TrainingSettings
+from cocite.training.engine.settings import TrainingSettings
 
 Work = Callable[[nn.Module], Tensor]
 """A computation with the trained module, called by the backend where it can gather weights and synchronise."""
@@ -24,6 +24,15 @@ class Backend(Protocol):
     """One process's part in training a model, together with the others'.
 
     Gradients are those of the mean over ranks of what each rank's :meth:`backward` calls return in sum.
+
+    Example:
+        >>> from cocite.training.engine.backends.torch_backend import TorchBackend
+        >>> from cocite.training.engine.world import World
+        >>> backend: Backend = TorchBackend(nn.Linear(2, 1), TrainingSettings(), World())
+        >>> float(backend.backward(lambda model: model(torch.ones(3, 2)).square().sum() * 0, last=True))
+        0.0
+        >>> backend.step(rate=0.1)  # the norm of the gradient
+        0.0
     """
 
     def forward(self, work: Work) -> Tensor:
@@ -88,31 +97,6 @@ class Backend(Protocol):
         ...
 
 
-def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> list[dict[str, object]]:
-    """The trained parameters, those that decay and those that do not (biases and norms: one dimension or none)."""
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not trained:
-        raise ConfigError("the model has no trainable weights", where="training", hint="unfreeze some")
-    decaying = [parameter for parameter in trained if parameter.ndim > 1]
-    exempt = [parameter for parameter in trained if parameter.ndim <= 1]
-    groups: list[dict[str, object]] = [
-        {"params": decaying, "weight_decay": settings.weight_decay},
-        {"params": exempt, "weight_decay": 0.0},
-    ]
-    return [group for group in groups if group["params"]]
-
-
-def adamw(model: nn.Module, settings: OptimizerSettings) -> torch.optim.AdamW:
-    """AdamW over a model's parameters, in its fused form."""
-    return torch.optim.AdamW(
-        parameter_groups(model, settings),
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.epsilon,
-        fused=True,
-    )
-
-
 def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """What a model keeps (and would save) beside its parameters."""
     saved = model.state_dict().keys()
@@ -120,7 +104,7 @@ def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def left_out(loss: Tensor, parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
-    """The trained parameters that a loss does not depend on."""
+    """The trained parameters among some that a loss does not depend on."""
     reached: set[int] = set()
     seen: set[object] = set()
     stack = [loss.grad_fn]

@@ -19,7 +19,6 @@ from cocite.training.engine.backends.base import (
     MOMENTS,
     Slots,
     Work,
-    adamw,
     autocast,
     buffers_of,
     left_out,
@@ -27,6 +26,7 @@ from cocite.training.engine.backends.base import (
     touching,
 )
 from cocite.training.engine.backends.torch_backend import Running
+from cocite.training.engine.optimizers import make_optimizers
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World, start_group
 
@@ -43,6 +43,13 @@ class DeepSpeedBackend:
 
     DeepSpeed trains a copy and never touches the model it was given: that one takes the gathered weights whenever all
     of them are wanted on each rank, for evaluation and at the end, and waits on the CPU in between.
+
+    Example:
+        >>> from cocite.training.engine.backends import make_backend
+        >>> settings = TrainingSettings(backend="deepspeed", zero=1)
+        >>> make_backend(nn.Linear(2, 2), settings, World(), groups=["a table"])
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: training.backend: deepspeed steps all weights alike, ...
     """
 
     def __init__(self, model: nn.Module, settings: TrainingSettings, world: World) -> None:
@@ -63,8 +70,9 @@ class DeepSpeedBackend:
                 if isinstance(module, nn.LayerNorm):
                     module.register_forward_pre_hook(_in_own_precision)
         with redirect_stdout(StringIO()):  # some of its optimizers print how much memory they take
+            [optimizer] = make_optimizers(running, settings.optimizer)
             self.engine = deepspeed.initialize(
-                model=running, optimizer=adamw(running, settings.optimizer), config=self._config(running)
+                model=running, optimizer=optimizer, config=self._config(running)
             )[0]
         self.inner: nn.Module = self.engine.module.model
         masters = dict(model.named_parameters())

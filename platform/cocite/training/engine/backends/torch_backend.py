@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,11 +16,17 @@ from cocite.training.engine.backends.base import (
     MOMENTS,
     Slots,
     Work,
-    adamw,
     autocast,
     buffers_of,
     prepare,
     touching,
+)
+from cocite.training.engine.optimizers import (
+    RATE_SHARE,
+    ParameterGroup,
+    clip_gradients,
+    make_optimizers,
+    sparse_names,
 )
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
@@ -30,6 +37,10 @@ class Running(nn.Module):
 
     Wrappers such as DistributedDataParallel take one forward pass to be one step: with this around the model, a loss
     may call the model, or parts of it, as often as it likes.
+
+    Example:
+        >>> Running(nn.Linear(2, 3))(lambda model: model(torch.ones(4, 2)).shape)
+        torch.Size([4, 3])
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -42,15 +53,46 @@ class Running(nn.Module):
 
 
 class TorchBackend:
-    """fp32 weights; bf16 is autocast. More than one process: DistributedDataParallel."""
+    """fp32 weights; bf16 is autocast. More than one process: DistributedDataParallel.
 
-    def __init__(self, model: nn.Module, settings: TrainingSettings, world: World) -> None:
+    DistributedDataParallel exchanges dense gradients. Those of tables with sparse gradients stay on their rank until
+    the step, which gathers their rows from all ranks: as many as the batches used, not as many as the table has.
+
+    Example:
+        >>> model = nn.Linear(2, 1)
+        >>> backend = TorchBackend(model, TrainingSettings(), World())
+        >>> before = model.weight.detach().clone()
+        >>> loss = backend.backward(lambda running: running(torch.ones(3, 2)).square().sum(), last=True)
+        >>> backend.step(rate=0.1) > 0, bool((model.weight != before).all())
+        (True, True)
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        settings: TrainingSettings,
+        world: World,
+        groups: Sequence[ParameterGroup] = (),
+    ) -> None:
         self.settings, self.world = settings, world
         self.model = prepare(model.to(world.device), settings).train()
-        self.optimizer = adamw(self.model, settings.optimizer)
+        self.optimizers = make_optimizers(self.model, settings.optimizer, groups)
+        self.optimizer_of = {
+            parameter: optimizer
+            for optimizer in self.optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        }
         self.clip = settings.optimizer.clip or torch.inf
+        sparse = sparse_names(groups)
+        named = list(self.model.named_parameters())
+        self.dense = [parameter for name, parameter in named if name not in sparse]
+        self.tables = [parameter for name, parameter in named if name in sparse and parameter.requires_grad]
         self.running: nn.Module = Running(self.model)
         if world.size > 1:
+            DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(  # type: ignore[no-untyped-call]
+                self.running, [f"model.{name}" for name in sparse]
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # newer versions of torch rename the option
                 self.running = DistributedDataParallel(self.running, broadcast_buffers=False)
@@ -66,7 +108,7 @@ class TorchBackend:
 
         def whole_work(model: nn.Module) -> Tensor:
             loss = work(model)
-            return touching(loss, model.parameters()) if exchange or not loss.requires_grad else loss
+            return touching(loss, self.dense) if exchange or not loss.requires_grad else loss
 
         ddp = self.running
         alone = ddp.no_sync() if isinstance(ddp, DistributedDataParallel) and not last else nullcontext()
@@ -78,19 +120,34 @@ class TorchBackend:
 
     def step(self, rate: float) -> float:
         """See :class:`Backend`."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-            for parameter in group["params"]:
-                if (
-                    parameter.grad is None
-                ):  # every parameter is stepped, as under ZeRO: one step count for all
-                    parameter.grad = torch.zeros_like(parameter)
-        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
-        norm = float(nn.utils.clip_grad_norm_(parameters, self.clip))
+        self._gather_rows()
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate * group[RATE_SHARE]
+        for parameter in self.dense:
+            # Every parameter is stepped, as under ZeRO: one step count for all.
+            if parameter.requires_grad and parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        norm = clip_gradients(self.optimizer_of, self.clip)
         if math.isfinite(norm):
-            self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+            for optimizer in self.optimizers:
+                optimizer.step()
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
         return norm
+
+    def _gather_rows(self) -> None:
+        """Give each table on every rank the mean of all ranks' sparse gradients; an empty one where no rank has any."""
+        for table in self.tables:
+            if table.grad is None:
+                none = torch.zeros(1, 0, dtype=torch.int64, device=table.device)
+                table.grad = _sparse(none, table.new_zeros(0, *table.shape[1:]), table.shape)
+            gradient = table.grad.coalesce()
+            if self.world.size > 1:
+                rows = self.world.concatenate(gradient.indices().T).T
+                values = self.world.concatenate(gradient.values()) / self.world.size
+                gradient = _sparse(rows, values, table.shape).coalesce()
+            table.grad = gradient
 
     @contextmanager
     def whole(self) -> Iterator[nn.Module]:
@@ -106,7 +163,7 @@ class TorchBackend:
     def slots(self, *, moments: bool) -> Iterator[tuple[str, Slots]]:
         """See :class:`Backend`."""
         for name, parameter in self.model.named_parameters():
-            state = self.optimizer.state.get(parameter, {}) if moments else {}
+            state = self._state(parameter) if moments else {}
             yield name, {"weight": parameter.detach()} | {key: state[key] for key in MOMENTS if key in state}
 
     def buffers(self) -> Iterator[tuple[str, Tensor]]:
@@ -120,12 +177,25 @@ class TorchBackend:
             with torch.no_grad():
                 parameter.copy_(slots["weight"])
             if all(key in slots for key in MOMENTS):
-                self.optimizer.state[parameter] = {
-                    "step": torch.tensor(float(step), device=parameter.device),
+                self._state(parameter).update(
+                    step=torch.tensor(float(step), device=parameter.device),
                     **{key: slots[key].to(parameter.device, copy=True) for key in MOMENTS},
-                }
+                )
+        for table in self.tables:
+            if state := self._state(table):
+                state["step"] = step  # SparseAdam counts in Python
+
+    def _state(self, parameter: nn.Parameter) -> dict[str, Any]:
+        """What the optimizer of a parameter keeps of it: empty before its first step, and where it is not trained."""
+        optimizer = self.optimizer_of.get(parameter)
+        return {} if optimizer is None else optimizer.state[parameter]
 
     def close(self) -> None:
         """See :class:`Backend`."""
         self.model.eval()
         self.model._compiled_call_impl = None
+
+
+def _sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
+    """A tensor whose rows (1, n) have the values (n, ...), and the others 0."""
+    return torch.sparse_coo_tensor(rows, values, shape, check_invariants=False)

@@ -1,0 +1,128 @@
+"""The weights of words in documents: Lucene's BM25 formula, and all weights of an index at once by the bm25s library.
+
+The weight of a word t that occurs f times in a document of length l, where n of N documents hold it, is
+``idf * f / (f + k1 * (1 - b + b * l / mean length))`` with ``idf = log(1 + (N - n + 0.5) / (n + 0.5))`` (Robertson and
+Zaragoza, 2009, section 3; the constant factor k1 + 1 is left out, as Lucene does). It does not depend on the query, so
+the library computes the weights of all words in all documents as one sparse matrix. The formula is written out here for
+documents that no build of the library covers: appended ones, single candidates, and evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+BLOCK = 100_000
+"""Documents weighed at a time."""
+
+
+def lucene_idf(holding: NDArray[np.integer[Any]], documents: int) -> NDArray[np.float64]:
+    """Lucene's inverse document frequency, which is never negative.
+
+    Args:
+        holding: (V,) how many documents hold each word.
+        documents: N.
+
+    Example:
+        >>> lucene_idf(np.array([1, 4]), 4).round(3)
+        array([1.204, 0.105])
+    """
+    return np.asarray(np.log1p((documents - holding + 0.5) / (holding + 0.5)), np.float64)
+
+
+@dataclass(frozen=True)
+class TermWeighting:
+    """BM25's formula with the statistics of a collection.
+
+    Attributes:
+        idf: (V,) inverse document frequencies.
+        mean_length: mean number of words of a document.
+        k1: how soon further occurrences of a word stop counting.
+        b: how far long documents are normalised.
+
+    Example:
+        >>> weighting = TermWeighting(lucene_idf(np.array([1, 4]), 4), mean_length=5.0, k1=1.2, b=0.75)
+        >>> weighting.weights(np.array([0, 0]), np.array([1, 2]), np.array([5, 5])).round(3)
+        array([0.547, 0.752])
+    """
+
+    idf: NDArray[np.float64]
+    mean_length: float
+    k1: float
+    b: float
+
+    def weights(self, words: NDArray[Any], times: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
+        """(n,) the weight of each occurring word.
+
+        Args:
+            words: (n,) columns of the vocabulary.
+            times: (n,) how often the document holds the word.
+            lengths: (n,) number of words of the document.
+        """
+        saturation = self.k1 * (1 - self.b + self.b * lengths / self.mean_length)
+        weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
+        return weight
+
+    def weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
+        """(m, V) float32 weights of documents given by their word counts (m, V)."""
+        lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
+        data = np.empty(counts.nnz, np.float32)
+        # In blocks: the float64 intermediates of a large corpus at once would be the most memory of all.
+        for first in range(0, counts.shape[0], BLOCK):
+            ends = counts.indptr[first : first + BLOCK + 1]
+            entries = slice(int(ends[0]), int(ends[-1]))
+            repeated = np.repeat(lengths[first : first + BLOCK], np.diff(ends))
+            data[entries] = self.weights(counts.indices[entries], counts.data[entries], repeated)
+        return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def library_weights(counts: sp.csr_matrix, vocabulary: dict[str, int], k1: float, b: float) -> sp.csr_matrix:
+    """(V, N) the weights that bm25s computes for the words of documents, from their word counts (N, V).
+
+    Example:
+        >>> counts = sp.csr_matrix(np.array([[1, 0], [2, 1]], np.int32))
+        >>> library_weights(counts, {"chart": 0, "parser": 1}, 1.2, 0.75).toarray().round(3)
+        array([[0.104, 0.1  ],
+               [0.   , 0.262]], dtype=float32)
+    """
+    shape = (len(vocabulary), counts.shape[0])
+    if not counts.nnz:
+        return sp.csr_matrix(shape, dtype=np.float32)  # The library divides by the mean length, 0 here.
+    import bm25s  # It takes a third of a second to import, and only building an index needs it.
+
+    # SciPy makes the matrix by counting, in a third of the memory that the library's own sort takes.
+    engine = bm25s.BM25(method="lucene", k1=k1, b=b, dtype="float32", csc_backend="scipy")
+    engine.index(_Documents(counts, vocabulary), create_empty_token=False, show_progress=False)
+    # Its columns of documents, compressed by word, are rows of words.
+    parts = (engine.scores["data"], engine.scores["indices"], engine.scores["indptr"])
+    return sp.csr_matrix(parts, shape=shape, copy=False)
+
+
+class _Documents:
+    """Documents as bm25s reads them, from their word counts: ``ids``, ``vocab`` and lists of word numbers.
+
+    The library iterates over them several times. The lists are made anew each time, a block at once: kept, they would
+    take some forty bytes a word.
+    """
+
+    def __init__(self, counts: sp.csr_matrix, vocabulary: dict[str, int]) -> None:
+        self.ids, self.vocab, self.counts = self, vocabulary, counts
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for first in range(0, len(self), 4096):
+            ends = self.counts.indptr[first : first + 4097]
+            entries = slice(int(ends[0]), int(ends[-1]))
+            times = self.counts.data[entries]
+            words = np.repeat(self.counts.indices[entries], times).tolist()
+            cuts = np.concatenate([[0], np.cumsum(times, dtype=np.int64)])[ends - ends[0]].tolist()
+            for begin, end in pairwise(cuts):
+                yield words[begin:end]

@@ -1,0 +1,94 @@
+"""What an index holds of a corpus: the texts of papers and contexts, and the papers' vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.store import Corpus
+from cocite.protocols import Encoder, require_finite
+from cocite.text.gaps import strip_marks
+
+FIELDS = ("text", "title", "abstract")
+"""Fields of a paper with a BM25 index of their own; ``text`` is title and abstract."""
+
+ENCODE = 4096
+"""Papers encoded at a time."""
+
+Advance = Callable[[int], None]
+"""Receives how many texts or vectors were made since its last call."""
+
+
+def ignore_progress(count: int) -> None:
+    """The :data:`Advance` of a caller who shows no progress."""
+
+
+def paper_texts(corpus: Corpus, name: str, start: int = 0) -> Iterator[str]:
+    """The text of one of :data:`FIELDS` of every paper from row ``start``, in order; empty where a paper has none.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> next(paper_texts(starter_corpus(), "title", start=1))
+        'Bibliographic Coupling Between Scientific Papers'
+    """
+    if name == "text":
+        titles, abstracts = paper_texts(corpus, "title", start), paper_texts(corpus, "abstract", start)
+        return (f"{title} {abstract}" for title, abstract in zip(titles, abstracts, strict=True))
+    column = corpus.papers.table.column(name).slice(start)
+    return (text or "" for chunk in column.chunks for text in chunk.to_pylist())
+
+
+def context_texts(
+    corpus: Corpus, positions: NDArray[np.int64], form: Callable[[str], str] = strip_marks
+) -> Iterator[str]:
+    """The texts of some citation contexts, in the order of the corpus.
+
+    Args:
+        corpus: the store.
+        positions: of the contexts in ``corpus.contexts``.
+        form: makes of each context what is indexed; by default all of it but citation marks.
+    """
+    chosen = np.zeros(len(corpus.contexts), bool)
+    chosen[positions] = True
+    texts = chain.from_iterable(corpus.contexts.batches("text"))
+    return (form(text) for text, wanted in zip(texts, chosen, strict=True) if wanted)
+
+
+def encode(
+    corpus: Corpus, encoder: Encoder, *, start: int = 0, advance: Advance | None = None
+) -> NDArray[np.float32]:
+    """(n, d) vectors of every paper from row ``start``; ``advance`` receives the number of papers encoded.
+
+    Raises:
+        IntegrityError: a component of a vector is not finite.
+    """
+    result = np.empty((len(corpus) - start, encoder.dimension), np.float32)
+    for first in range(start, len(corpus), ENCODE):
+        rows = np.arange(first, min(first + ENCODE, len(corpus)), dtype=np.int32)
+        vectors = encoder.encode_papers(corpus, rows)
+        require_finite(vectors, encoder.name, "vectors of papers")
+        result[rows - start] = vectors
+        if advance:
+            advance(len(rows))
+    return result
+
+
+def with_progress(texts: Iterator[str], advance: Advance, every: int = 1000) -> Iterator[str]:
+    """The same texts; calls ``advance`` after ``every`` of them, and for the rest at the end.
+
+    Example:
+        >>> counts = []
+        >>> "".join(with_progress(iter("abcde"), counts.append, every=2)), counts
+        ('abcde', [2, 2, 1])
+    """
+    count = 0
+    for text in texts:
+        yield text
+        count += 1
+        if count == every:
+            advance(count)
+            count = 0
+    advance(count)

@@ -1,0 +1,318 @@
+"""The build plan: of which documents each part of an index is made, whatever is done to the index.
+
+An index is built, narrowed to a shorter history, given another encoder's vectors, grown, or rid of papers. These
+operations differ in where each part comes from: the papers' BM25 fields, the contexts with the anchor texts, and the
+vectors of each encoder.
+
+| operation | papers | contexts, anchor texts | vectors |
+| --- | --- | --- | --- |
+| :meth:`BuildPlan.new` | build | build | build, or reuse those of another version |
+| :meth:`BuildPlan.with_history` | reuse | select | reuse |
+| :meth:`BuildPlan.with_vectors` | reuse | reuse | build one encoder's, reuse the others' |
+| :meth:`BuildPlan.with_papers` | extend | extend | extend |
+
+A plan is executed in memory by :meth:`BuildPlan.make`, and into the folder of a version, one part at a time, by
+:mod:`cocite.retrieval.index.version_writer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.protocols import Encoder
+from cocite.retrieval.engines.anchor_texts import AnchorTexts, cited_by_context
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25_fields import Bm25Fields, Bm25Settings
+from cocite.retrieval.engines.vectors import VectorIndex
+from cocite.retrieval.index.documents import (
+    FIELDS,
+    Advance,
+    context_texts,
+    encode,
+    ignore_progress,
+    paper_texts,
+    with_progress,
+)
+from cocite.retrieval.index.parts import IndexParts
+from cocite.text.gaps import around_gap
+
+
+class Source(StrEnum):
+    """Where the documents of a part come from.
+
+    Example:
+        >>> [source.value for source in Source]
+        ['build', 'reuse', 'select', 'extend']
+    """
+
+    BUILD = "build"
+    """The corpus: all documents are read, and their statistics are exact."""
+    REUSE = "reuse"
+    """The base index: its part serves unchanged."""
+    SELECT = "select"
+    """The base index: some of its part's documents, with exact statistics of their own; no text is read again."""
+    EXTEND = "extend"
+    """The base index and the corpus: new documents stand behind those of the base's part, whose statistics stay."""
+
+
+@dataclass(frozen=True)
+class VectorSource:
+    """Where the vectors of one encoder come from.
+
+    Attributes:
+        source: build, reuse or extend.
+        encoder: makes the new vectors; None where none are made.
+        kind: how built vectors are searched: ``auto`` or one of :data:`cocite.retrieval.engines.vectors.KINDS`.
+        folder: of equal vectors that another version holds; None where those of the base are reused.
+
+    Example:
+        >>> VectorSource(Source.REUSE).encoder is None
+        True
+    """
+
+    source: Source
+    encoder: Encoder | None = None
+    kind: str = "auto"
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """What an index is made of: the value that every way of making one executes.
+
+    Attributes:
+        corpus: the papers of the new index.
+        history: what it knows.
+        alive: (N,) False for removed papers.
+        papers: where the documents of the papers' BM25 fields come from.
+        contexts: where those of the contexts and the anchor texts come from.
+        vectors: where the vectors of each encoder come from, by its name.
+        encoder_ids: the id of each encoder.
+        base: the index that parts are taken from; None for a new one.
+        bm25: k1 and b of fields that are built.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> parts = BuildPlan.new(corpus, History.all(corpus)).make()
+        >>> plan = BuildPlan.with_history(parts, History.until(corpus, 2005))
+        >>> plan.papers.value, plan.contexts.value
+        ('reuse', 'select')
+        >>> earlier = plan.make()
+        >>> earlier.papers["text"] is parts.papers["text"], int(earlier.history.cites.degrees.sum())
+        (True, 127)
+    """
+
+    corpus: Corpus
+    history: History
+    alive: NDArray[np.bool_]
+    papers: Source
+    contexts: Source
+    vectors: Mapping[str, VectorSource] = field(default_factory=dict)
+    encoder_ids: Mapping[str, str] = field(default_factory=dict)
+    base: IndexParts | None = None
+    bm25: Bm25Fields = field(default_factory=Bm25Fields)
+
+    # -- planning -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def new(
+        cls,
+        corpus: Corpus,
+        history: History,
+        encoders: Sequence[Encoder] = (),
+        *,
+        bm25: Bm25Fields | None = None,
+        vector_kind: str = "auto",
+        stored_vectors: Mapping[str, Path] | None = None,
+    ) -> BuildPlan:
+        """Index a corpus from its texts.
+
+        Args:
+            corpus: the papers.
+            history: what is known.
+            encoders: each makes its vectors.
+            bm25: k1 and b of the papers' fields.
+            vector_kind: how the vectors are searched.
+            stored_vectors: folders of vectors that need not be made again, by the encoder's name.
+        """
+        stored = stored_vectors or {}
+        vectors = {
+            encoder.name: VectorSource(Source.REUSE, folder=stored[encoder.name])
+            if encoder.name in stored
+            else VectorSource(Source.BUILD, encoder, vector_kind)
+            for encoder in encoders
+        }
+        return cls(
+            corpus=corpus,
+            history=history,
+            alive=np.ones(len(corpus), bool),
+            papers=Source.BUILD,
+            contexts=Source.BUILD,
+            vectors=vectors,
+            encoder_ids={encoder.name: encoder.id for encoder in encoders},
+            bm25=bm25 or Bm25Fields(),
+        )
+
+    @classmethod
+    def with_history(
+        cls, base: IndexParts, history: History, alive: NDArray[np.bool_] | None = None
+    ) -> BuildPlan:
+        """The same papers under a history that is a part of the base's.
+
+        Args:
+            base: an index of the same corpus.
+            history: what is known.
+            alive: (N,) the papers that are not removed; those of the base by default.
+
+        Raises:
+            ValueError: the history holds papers whose contexts the base does not know.
+        """
+        if (history.citing & ~base.history.citing).any():
+            raise ValueError("the history holds papers that this index does not know the contexts of")
+        return cls(
+            corpus=base.corpus,
+            history=history,
+            alive=base.alive if alive is None else alive,
+            papers=Source.REUSE,
+            contexts=Source.SELECT,
+            vectors={name: VectorSource(Source.REUSE) for name in base.vectors},
+            encoder_ids=base.encoder_ids,
+            base=base,
+        )
+
+    @classmethod
+    def with_vectors(cls, base: IndexParts, encoder: Encoder, kind: str = "auto") -> BuildPlan:
+        """The same index with one more encoder's vectors, which replace those of another encoder of its name."""
+        reused = {name: VectorSource(Source.REUSE) for name in base.vectors}
+        return cls(
+            corpus=base.corpus,
+            history=base.history,
+            alive=base.alive,
+            papers=Source.REUSE,
+            contexts=Source.REUSE,
+            vectors={**reused, encoder.name: VectorSource(Source.BUILD, encoder, kind)},
+            encoder_ids={**base.encoder_ids, encoder.name: encoder.id},
+            base=base,
+        )
+
+    @classmethod
+    def with_papers(
+        cls, base: IndexParts, corpus: Corpus, history: History, encoders: Mapping[str, Encoder]
+    ) -> BuildPlan:
+        """A corpus that is the base's with more papers behind.
+
+        Args:
+            base: an index of the first papers.
+            corpus: all papers.
+            history: what is known; of the first papers, what the base knows.
+            encoders: those that made the base's vectors, by name.
+        """
+        return cls(
+            corpus=corpus,
+            history=history,
+            alive=np.concatenate([base.alive, np.ones(len(corpus) - len(base.corpus), bool)]),
+            papers=Source.EXTEND,
+            contexts=Source.EXTEND,
+            vectors={name: VectorSource(Source.EXTEND, encoder) for name, encoder in encoders.items()},
+            encoder_ids=base.encoder_ids,
+            base=base,
+        )
+
+    # -- executing ------------------------------------------------------------------------------------------
+
+    def make(self, advance: Advance = ignore_progress) -> IndexParts:
+        """Execute the plan in memory; ``advance`` receives the number of texts and vectors made."""
+        papers = {name: self.make_field(name, advance) for name in self.fields}
+        contexts = self.make_contexts(advance)
+        return IndexParts(
+            corpus=self.corpus,
+            history=self.history,
+            alive=self.alive,
+            papers=papers,
+            contexts=contexts,
+            anchors=self.make_anchors(contexts),
+            vectors={name: self.make_vectors(name, advance) for name in self.vectors},
+            encoder_ids=self.encoder_ids,
+        )
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The papers' fields that are indexed."""
+        return FIELDS if self.base is None else tuple(self.base.papers)
+
+    def make_field(self, name: str, advance: Advance) -> Bm25Index:
+        """BM25 over one field of the papers."""
+        start = len(self._base.corpus) if self.papers is Source.EXTEND else 0
+        texts = with_progress(paper_texts(self.corpus, name, start), advance)
+        present = None if self.base is None else self.base.papers[name]
+        return self._make_bm25(self.papers, present, texts, getattr(self.bm25, name))
+
+    def make_contexts(self, advance: Advance) -> Bm25Index:
+        """BM25 over the known contexts."""
+        texts = with_progress(context_texts(self.corpus, self._new_contexts), advance)
+        present = None if self.base is None else self.base.contexts
+        return self._make_bm25(self.contexts, present, texts)
+
+    def make_anchors(self, contexts: Bm25Index) -> AnchorTexts:
+        """The anchor texts, from the contexts' index that :meth:`make_contexts` gave."""
+        if self.contexts is Source.REUSE:
+            return self._base.anchors
+        texts = context_texts(self.corpus, self._new_contexts, around_gap)
+        windows = self._make_bm25(
+            self.contexts, None if self.base is None else self.base.anchors.windows, texts
+        )
+        # Old contexts keep their statistics where the base is extended, and so do the groups made of them.
+        like = self._base.anchors if self.contexts is Source.EXTEND else None
+        return AnchorTexts.of(contexts, windows, cited_by_context(self.history), len(self.corpus), like=like)
+
+    def make_vectors(self, name: str, advance: Advance) -> VectorIndex:
+        """The vectors of one encoder."""
+        source = self.vectors[name]
+        if source.encoder is None:
+            return self._base.vectors[name] if source.folder is None else VectorIndex.load(source.folder)
+        if source.source is Source.EXTEND:
+            start = len(self._base.corpus)
+            new = encode(self.corpus, source.encoder, start=start, advance=advance)
+            return self._base.vectors[name].append(new)
+        return VectorIndex.build(encode(self.corpus, source.encoder, advance=advance), source.kind)
+
+    def _make_bm25(
+        self,
+        source: Source,
+        present: Bm25Index | None,
+        texts: Iterator[str],
+        settings: Bm25Settings | None = None,
+    ) -> Bm25Index:
+        """A BM25 index from the base's ``present`` one, from the corpus' new ``texts``, or from both."""
+        if present is None or source is Source.BUILD:
+            settings = settings or Bm25Settings()
+            return Bm25Index.build(texts, k1=settings.k1, b=settings.b)
+        if source is Source.EXTEND:
+            return present.append(texts)
+        if source is Source.SELECT:
+            return present.select(np.searchsorted(self._base.history.contexts, self.history.contexts))
+        return present
+
+    @property
+    def _base(self) -> IndexParts:
+        if self.base is None:
+            raise ValueError("a plan of a new index has no base to take parts from")
+        return self.base
+
+    @property
+    def _new_contexts(self) -> NDArray[np.int64]:
+        """Positions of the known contexts whose texts are read.
+
+        Contexts are in order of their paper and old papers get no new ones: the new ones stand behind the old.
+        """
+        known = self.history.contexts
+        return known[len(self._base.contexts) :] if self.contexts is Source.EXTEND else known

@@ -1,0 +1,125 @@
+"""Writing a version of an index: a build plan executed into a folder, one part at a time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cocite.artifacts import publish
+from cocite.destinations import check_folder_destination
+from cocite.errors import InputError
+from cocite.retrieval.engines.vectors import VectorIndex
+from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.plan import BuildPlan, Source
+from cocite.retrieval.index.versions import VersionedFolder
+
+KIND = "index"
+"""The artifact's kind in its manifest."""
+
+
+@contextmanager
+def new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
+    """A folder to fill; when the body ends it is sealed, becomes the current version, and old versions are deleted.
+
+    Args:
+        root: the index folder.
+        meta: description for the manifest; the body may add to it.
+        keep: how many versions stay.
+
+    Raises:
+        BusyError: another process writes a version.
+    """
+    versions = VersionedFolder(root)
+    with versions.writing() as name:
+        with publish(versions.folder(name), kind=KIND, meta=meta) as folder:
+            yield folder
+        versions.publish(name)
+        versions.delete_old(keep)
+
+
+def write_parts(
+    plan: BuildPlan, folder: Path, *, stored: Path | None = None, advance: Advance = ignore_progress
+) -> dict[str, Any]:
+    """Execute a plan into a version's folder, whose ``corpus`` is there already.
+
+    Parts are made one at a time, saved and let go: the largest of them bounds the memory. Parts that the plan reuses
+    are linked.
+
+    Args:
+        plan: what to make.
+        folder: of the new version.
+        stored: the folder of the plan's base, where it has one.
+        advance: receives the number of texts and vectors made or linked since its last call.
+
+    Returns:
+        The description of the parts for the manifest.
+    """
+    for name in plan.fields:
+        entry = f"bm25-{name}"
+        if stored is not None and plan.papers is Source.REUSE:
+            link_folder(stored / entry, folder / entry)
+        else:
+            plan.make_field(name, advance).save(folder / entry)
+    contexts = plan.make_contexts(advance)
+    contexts.save(folder / "contexts-bm25")
+    plan.make_anchors(contexts).save(folder / "anchors")
+    count = len(contexts)
+    del contexts  # before vectors are made, which take as much memory
+    kinds = {name: _write_vectors(plan, name, folder, stored, advance) for name in plan.vectors}
+    np.save(folder / "history.npy", plan.history.citing)
+    np.save(folder / "alive.npy", plan.alive)
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "corpus": plan.corpus.version,
+        "papers": len(plan.corpus),
+        "alive": int(plan.alive.sum()),
+        "contexts": count,
+        "vectors": kinds,
+    }
+
+
+def _write_vectors(plan: BuildPlan, name: str, folder: Path, stored: Path | None, advance: Advance) -> str:
+    """Link or make the vectors of one encoder; returns their kind."""
+    source, destination = plan.vectors[name], folder / "vectors" / name
+    present = source.folder or (stored / "vectors" / name if stored is not None else None)
+    if present is not None and source.source is Source.REUSE:
+        link_folder(present, destination)
+        advance(len(plan.corpus))
+        return VectorIndex.load(destination).kind
+    vectors = plan.make_vectors(name, advance)
+    vectors.save(destination)
+    return vectors.kind
+
+
+def link_folder(source: Path, destination: Path) -> None:
+    """The same folder at another path: hard links where the file system can, copies where it cannot."""
+
+    def link(source_file: str, destination_file: str) -> None:
+        try:
+            os.link(source_file, destination_file)
+        except OSError:
+            shutil.copy2(source_file, destination_file)
+
+    shutil.copytree(source, destination, copy_function=link)
+
+
+def check_index_folder(root: Path) -> None:
+    """Refuse a folder that holds something else than an index.
+
+    Raises:
+        InputError: it does.
+    """
+    check_folder_destination(root)
+    if root.exists() and not (root / "CURRENT").exists():
+        entries = {path.name for path in root.iterdir()} if root.is_dir() else {""}
+        if entries - {"versions", "locks"}:
+            raise InputError(
+                "holds something that is not an index", where=str(root), hint="choose another folder"
+            )

@@ -1,0 +1,215 @@
+"""What both objectives of HAtten share: examples, mining, dev metrics, export (Gu et al. 2022, sections 4.3 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from cocite.corpus.csr import CSR
+from cocite.protocols import NO_ROW
+from cocite.sampling.draws import uniform
+from cocite.sampling.neighbours import nearest
+from cocite.systems.hatten.encoder import embed, save_hatten
+from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, Sample
+from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, mine
+from cocite.systems.hatten.network import Documents, Hatten
+from cocite.systems.hatten.recipe import HattenRecipe
+from cocite.text.paragraph_reader import ParagraphReader
+from cocite.text.paragraphs import SPECIAL
+from cocite.training.engine.flops import layer_flops
+from cocite.training.engine.task import Examples
+from cocite.training.engine.world import World
+from cocite.training.gaps import Gaps
+from cocite.training.measure import ranking_metrics
+from cocite.training.periods import Periods
+
+
+class HattenTask:
+    """A :class:`~cocite.training.engine.task.TrainTask` without its loss; an example is a few contexts of one citing paper.
+
+    Args:
+        recipe: settings.
+        periods: the known history, and the dev papers.
+        reader: numbers the words.
+        vectors: (W, d) initial word vectors.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build as build_corpus
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.hatten.task import build
+        >>> recipe = HattenRecipe.parse({"words": {"source": "random"}, "period": {"train_until": 2010}})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
+        ...     task = build(recipe, corpus, Path(folder))
+        >>> sample = task.sample(np.array([0]), epoch=0)
+        >>> np.unique(task.gaps.citing[sample.contexts]).size  # all contexts of an example are of one paper
+        1
+    """
+
+    metric = "R@100"
+
+    def __init__(
+        self, recipe: HattenRecipe, periods: Periods, reader: ParagraphReader, vectors: NDArray[np.float32]
+    ) -> None:
+        torch.manual_seed(recipe.training.seed)
+        self.recipe, self.reader = recipe, reader
+        corpus = periods.history.corpus
+        self.gaps = Gaps.known(periods.history)
+        self.dev = Gaps.sample(corpus, periods.dev, recipe.dev_contexts)
+        positions = np.concatenate([self.gaps.positions, self.dev.positions])
+        self.texts = CorpusParagraphs(corpus, positions, reader, recipe.model)
+        self.forbidden = ForbiddenNegatives(periods.history)
+        self.mined: MinedPapers | None = None
+        self.model = Hatten(reader.size, recipe.model)
+        self.model.set_words(torch.from_numpy(vectors), word_weights(reader))
+        self.model.words.weight.requires_grad_(recipe.words.trained)
+        self._bundles: tuple[int, CSR] = (-1, CSR.build([], [], 0))
+
+    # -- examples ---------------------------------------------------------------------------------------------
+
+    def bundles(self, epoch: int) -> CSR:
+        """For each example of an epoch, the numbers of its contexts."""
+        if self._bundles[0] != epoch:
+            size = self.recipe.objective.contexts
+            self._bundles = (epoch, self.gaps.bundles(size, seed=self.recipe.training.seed, epoch=epoch))
+        return self._bundles[1]
+
+    def lengths(self, epoch: int) -> NDArray[np.int64]:
+        """(n,) words of each example: its contexts, citing paper, cited papers, and as many more as are drawn.
+
+        The drawn papers are counted with the mean length of a paper.
+        """
+        bundles, texts, settings = self.bundles(epoch), self.texts, self.recipe.objective
+        papers = texts.lengths(texts.parts_of_papers(np.arange(texts.papers)))
+        citing = self.gaps.citing
+        queries = texts.lengths(texts.parts_of_queries(citing, np.arange(len(citing)))) - papers[citing]
+        owner, cited = self.gaps.cited.pairs()
+        queries = queries + np.bincount(owner, papers[cited], minlength=len(queries)).astype(np.int64)
+        queries += int((settings.mined + settings.random) * papers.mean())
+        example, contexts = bundles.pairs()
+        total = np.bincount(example, queries[contexts], minlength=len(bundles))
+        return total.astype(np.int64) + papers[citing[bundles.indices[bundles.indptr[:-1]]]]
+
+    def sample(self, examples: Examples, epoch: int) -> Sample:
+        """Queries and papers of some examples: a function of seed, epoch, their numbers, and what was last mined."""
+        settings = self.recipe.objective
+        owner, bundled = self.bundles(epoch).gather(examples)
+        contexts = bundled.astype(np.int64)
+        numbers = uniform(self.recipe.training.seed, epoch, contexts, 1 + settings.mined + settings.random)
+        pair, cited = self.gaps.cited.gather(contexts)
+        mined = np.full((len(contexts), settings.mined), NO_ROW, np.int32)
+        relevant = np.zeros(mined.shape, bool)
+        if self.mined is not None and settings.mined:
+            mined, relevant = self.mined.draw(contexts, numbers[:, 1 : 1 + settings.mined])
+        random = (numbers[:, 1 + settings.mined :] * self.texts.papers).astype(np.int32)
+        papers = np.unique(np.concatenate([cited, mined.ravel(), random.ravel()]))
+        read = numbers[:, 0] >= settings.context_dropout
+        return Sample(contexts, read, owner, pair, cited, mined, relevant, random, papers[papers != NO_ROW])
+
+    def collate(self, examples: Examples, epoch: int) -> Batch:
+        """The documents of some examples."""
+        sample = self.sample(examples, epoch)
+        contexts = np.where(sample.read, sample.contexts, NO_CONTEXT)
+        queries = self.texts.parts_of_queries(self.gaps.citing[sample.contexts], contexts)
+        papers = self.texts.parts_of_papers(sample.papers)
+        attend = epoch >= self.recipe.objective.bag_epochs
+        return Batch(self.texts.documents(queries, papers), sample, attend)
+
+    # -- dev metrics ------------------------------------------------------------------------------------------
+
+    def vectors(
+        self, model: nn.Module, world: World, citing: NDArray[np.int32], contexts: NDArray[np.int64] | None
+    ) -> NDArray[np.float32]:
+        """(n, d) vectors of queries, or of papers where no contexts are given; each rank computes its share."""
+        share = np.arange(len(citing))[world.share(len(citing))]
+        nothing = np.zeros((0, 3), np.int64)
+
+        def documents(numbers: NDArray[np.int64]) -> Documents:
+            if contexts is None:
+                return self.texts.documents(nothing, self.texts.parts_of_papers(citing[numbers]))
+            parts = self.texts.parts_of_queries(citing[numbers], contexts[numbers])
+            return self.texts.documents(parts, nothing)
+
+        vectors = embed(model, documents, share, self.recipe.model.dimension, world.device)
+        return world.concatenate(torch.from_numpy(vectors).to(world.device)).cpu().numpy()
+
+    def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
+        """MRR and recall of the dev contexts, among all papers but the citing one."""
+        papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
+        contexts = len(self.gaps) + np.arange(len(self.dev))
+        queries = self.vectors(model, world, self.dev.citing, contexts)
+        with torch.autocast(world.device.type, enabled=False):
+            ranking = nearest(queries, papers, 1000, exclude=self.dev.citing)
+        numbers = np.arange(len(queries), dtype=np.int32)
+        metrics = {"MRR": ranking_metrics(ranking, numbers, self.dev.cited)["MRR"]}
+        for depth in (10, 100, 1000):
+            metrics[f"R@{depth}"] = ranking_metrics(ranking.top(depth), numbers, self.dev.cited)["recall"]
+        return metrics
+
+    # -- mining -----------------------------------------------------------------------------------------------
+
+    def refresh(self, model: nn.Module, world: World, step: int) -> None:  # noqa: ARG002
+        """Mine each context's papers with the current weights, if examples draw mined papers."""
+        settings = self.recipe.objective
+        if not settings.mined:
+            return
+        papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
+        share = np.arange(len(self.gaps))[world.share(len(self.gaps))]
+        citing = self.gaps.citing[share]
+        queries = self.vectors(model, World(device=world.device), citing, share)
+        with torch.autocast(world.device.type, enabled=False):
+            rows = mine(queries, citing, papers, self.forbidden, settings.depth)
+        rows = world.concatenate(torch.from_numpy(rows).to(world.device)).cpu().numpy()
+        self.mined = MinedPapers(rows, self.relevant(rows))
+
+    def relevant(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(E, K) which of the mined papers count as positives; none, unless a subclass decides otherwise."""
+        return np.zeros(rows.shape, bool)
+
+    def state(self) -> Mapping[str, Tensor]:
+        """The mined papers, for a checkpoint."""
+        if self.mined is None:
+            return {}
+        return {"rows": torch.from_numpy(self.mined.rows), "relevant": torch.from_numpy(self.mined.relevant)}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Restore the mined papers from :meth:`state`."""
+        self.mined = MinedPapers(state["rows"].numpy(), state["relevant"].numpy()) if state else None
+
+    # -- cost and export --------------------------------------------------------------------------------------
+
+    def flops(self, batch: Batch) -> float:
+        """Floating-point operations of both levels, and of the pooling that ends each."""
+        model = self.recipe.model
+        width = {"hidden": model.dimension, "inner": model.feed_forward}
+        forward = 0.0
+        for lengths in (batch.documents.lengths, (batch.documents.parts > 0).sum(1)):
+            tokens, squares = float(lengths.sum()), float(lengths.double().square().sum())
+            pooled = 4 * model.heads * model.dimension * tokens + 4 * model.dimension**2 * len(lengths)
+            forward += layer_flops(tokens, squares, **width) + pooled
+        return 3 * forward * (model.attention and (batch.attend or not model.bag))
+
+    def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        """Write the encoder as an artifact."""
+        save_hatten(folder, self.model, self.reader, meta)
+
+
+def word_weights(reader: ParagraphReader) -> Tensor:
+    """(W,) inverse document frequencies of a reader's words, 1 on average; marks and unknown words have 1."""
+    counts = reader.vocabulary.counts
+    idf = reader.vocabulary.inverse_document_frequency(int(counts.max(initial=1)))
+    weights = np.ones(reader.size, np.float32)
+    weights[SPECIAL : SPECIAL + len(idf)] = idf / max(float(idf.mean()), 1e-6) if len(idf) else idf
+    return torch.from_numpy(weights)
+
+
+def to_device(array: NDArray[Any], device: torch.device) -> Tensor:
+    """An array as a tensor on a device."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device)

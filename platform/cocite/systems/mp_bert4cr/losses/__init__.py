@@ -1,1 +1,0 @@
-"""The losses of MP-BERT4CR."""

@@ -1,0 +1,216 @@
+"""Fine-tuning MP-BERT4CR as in the paper: each citation is compared with negatives of its own (section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from cocite.protocols import NO_ROW, Ranking
+from cocite.sampling.draws import Draws
+from cocite.sampling.neighbours import nearest
+from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
+from cocite.systems.mp_bert4cr.encoder import MpBert4crConfig, embed, save_mp_bert4cr
+from cocite.systems.mp_bert4cr.examples import Batch, CitationExamples
+from cocite.systems.mp_bert4cr.losses import euclidean_triplet, mpt_src, mpt_src_tgt, mpt_tgt
+from cocite.systems.mp_bert4cr.network import MpBert4cr
+from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
+from cocite.text.documents import Documents
+from cocite.text.sentence_texts import SentenceTexts
+from cocite.training.engine.flops import layer_flops
+from cocite.training.engine.task import Examples
+from cocite.training.engine.world import World
+from cocite.training.gaps import Gaps
+from cocite.training.periods import Periods
+
+LOSSES: dict[str, Callable[..., Tensor]] = {
+    "triplet": euclidean_triplet,
+    "mpt-tgt": mpt_tgt,
+    "mpt-src": mpt_src,
+    "mpt-src-tgt": mpt_src_tgt,
+}
+DEPTH = 10
+"""Papers recommended, as in the paper's tables."""
+
+
+class MpBert4crTask:
+    """A :class:`~cocite.training.engine.task.TrainTask` with the paper's objective; an example is a citation in a context.
+
+    Args:
+        recipe: settings.
+        periods: the known history, and the dev papers.
+        texts: of the corpus.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build as build_corpus
+        >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.mp_bert4cr.sentence_texts import prepare
+        >>> from cocite.systems.mp_bert4cr.task import build
+        >>> shape = {"sentence_layers": 1, "document_layers": 1, "hidden": 8, "heads": 2, "inner": 16}
+        >>> texts = {"vocabulary": 400, "period": {"train_until": 2010}}
+        >>> recipe = MpBert4crRecipe.parse({"texts": texts, "model": shape})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     task = build(recipe, corpus, Path(folder))
+        >>> task.loss(task.model, task.collate(np.arange(4), 0)).shape
+        torch.Size([4])
+    """
+
+    metric = "R@10"
+
+    def __init__(self, recipe: MpBert4crRecipe, periods: Periods, texts: SentenceTexts) -> None:
+        torch.manual_seed(recipe.training.seed)
+        self.recipe, self.texts = recipe, texts
+        self.examples = CitationExamples(recipe, periods, texts)
+        self.dev = Gaps.sample(periods.history.corpus, periods.dev, recipe.dev_contexts)
+        read = recipe.contexts
+        dev_context = read.model_copy(update={"body": min(read.body, recipe.dev_body), "fixed": True})
+        self.dev_documents = DynamicContext(dev_context, texts)
+        self.model = MpBert4cr(recipe.model, len(texts.tokenizer))
+        objective = recipe.objective
+        self.objective = LOSSES[objective.loss]
+        if objective.loss == "triplet":
+            self.objective = partial(euclidean_triplet, margin=objective.margin)
+        self._lengths: NDArray[np.int64] | None = None
+
+    # -- examples and loss ------------------------------------------------------------------------------------
+
+    def lengths(self, epoch: int) -> NDArray[np.int64]:  # noqa: ARG002  (the same in every epoch)
+        """(n,) expected tokens of each example."""
+        if self._lengths is None:
+            self._lengths = self.examples.lengths()
+        return self._lengths
+
+    def collate(self, examples: Examples, epoch: int) -> Batch:
+        """The documents of some examples, each distinct paper once."""
+        return self.examples.batch(examples, epoch)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """(b,) the loss of each example, with its own negatives."""
+        sample, device = batch.sample, batch.papers.ids.device
+        vectors = model(batch.manuscripts, batch.papers, layers=batch.layers)
+        with torch.autocast(device.type, enabled=False):
+            manuscripts, papers = vectors[: len(sample.contexts)], vectors[len(sample.contexts) :]
+            positives, positive_mask = gather(papers, sample.papers, sample.positives)
+            negatives, negative_mask = gather(papers, sample.papers, sample.negatives)
+            targets, _ = gather(papers, sample.papers, sample.targets)
+            return self.objective(manuscripts, targets, positives, positive_mask, negatives, negative_mask)
+
+    # -- dev metrics ------------------------------------------------------------------------------------------
+
+    def vectors(
+        self,
+        encode: Callable[[Documents], Tensor],
+        documents: Callable[[NDArray[np.int64]], Documents],
+        count: int,
+        world: World,
+    ) -> NDArray[np.float32]:
+        """(count, d) unit vectors of documents 0 ... count - 1; each rank computes its share."""
+        share = np.arange(count)[world.share(count)]
+        vectors = embed(encode, documents, share, self.recipe.model.hidden, world.device)
+        return world.concatenate(torch.from_numpy(vectors).to(world.device)).cpu().numpy()
+
+    def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
+        """R@10 and MAP@10 of the dev contexts among all papers but the citing one; R@10 of those that cite several."""
+        read, dev = self.dev_documents, self.dev
+        papers = self.vectors(
+            lambda documents: model(None, documents),
+            lambda rows: read.papers(rows, Draws(0, 0, rows)),
+            len(self.texts),
+            world,
+        )
+        queries = self.vectors(
+            lambda documents: model(documents, None),
+            lambda rows: read.contexts(dev.positions[rows], Draws(0, 0, dev.positions[rows])),
+            len(dev),
+            world,
+        )
+        with torch.autocast(world.device.type, enabled=False):
+            ranking = nearest(queries, papers, DEPTH, exclude=dev.citing)
+        return recommendation_metrics(ranking, dev)
+
+    # -- the rest of the protocol -----------------------------------------------------------------------------
+
+    def refresh(self, model: nn.Module, world: World, step: int) -> None:
+        """Do nothing: this task mines nothing."""
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Nothing: :meth:`refresh` makes nothing that a checkpoint would need."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Do nothing, as :meth:`state` has nothing."""
+
+    def flops(self, batch: Batch) -> float:
+        """Floating-point operations of the layers of both levels of both encoders."""
+        if not batch.layers:
+            return 0.0
+        s = self.recipe.model
+        return 3 * sum(
+            layers
+            * layer_flops(
+                float(lengths.sum()), float(lengths.double().square().sum()), hidden=s.hidden, inner=s.inner
+            )
+            for documents in (batch.manuscripts, batch.papers)
+            for layers, lengths in (
+                (s.sentence_layers, documents.lengths),
+                (s.document_layers, documents.document_lengths),
+            )
+        )
+
+    def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        """Write both encoders as an artifact."""
+        recipe = self.recipe
+        config = MpBert4crConfig(
+            model=recipe.model,
+            contexts=recipe.contexts,
+            sentence_tokens=recipe.texts.sentence_tokens,
+            title=recipe.texts.title,
+        )
+        save_mp_bert4cr(folder, self.model, self.texts.tokenizer, config, meta)
+
+
+def gather(vectors: Tensor, rows: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[Tensor, Tensor]:
+    """The vectors of wanted papers, and where there is a paper.
+
+    Args:
+        vectors: (c, d) vectors of the papers ``rows``.
+        rows: (c,) papers, ascending.
+        wanted: (...) papers among these, or ``NO_ROW``.
+
+    Returns:
+        (..., d) vectors, arbitrary for ``NO_ROW``; and (...) bool, whether there is a paper.
+    """
+    present = wanted != NO_ROW
+    index = np.searchsorted(rows, np.where(present, wanted, rows[0]))
+    gathered = vectors[torch.from_numpy(index).to(vectors.device)]
+    return gathered, torch.from_numpy(present).to(vectors.device)
+
+
+def recommendation_metrics(ranking: Ranking, queries: Gaps) -> dict[str, float]:
+    """R@10 and MAP@10 of contexts, as in MP-BERT4CR's Table 3; and R@10 of those that cite two papers or more.
+
+    Args:
+        ranking: (Q, 10) papers, best first.
+        queries: Q contexts and what they cite.
+    """
+    numbers = np.arange(len(ranking))
+    hits = queries.cited.contains(numbers[:, None], ranking.rows) & (ranking.rows != NO_ROW)
+    count = queries.cited.degrees
+    recall = hits.sum(1) / count
+    precision = hits.cumsum(1) / np.arange(1, hits.shape[1] + 1)
+    average = (precision * hits).sum(1) / np.minimum(count, DEPTH)
+    several = count > 1
+    return {
+        f"R@{DEPTH}": float(recall.mean()),
+        f"MAP@{DEPTH}": float(average.mean()),
+        f"R@{DEPTH} of several": float(recall[several].mean()) if several.any() else 0.0,
+    }

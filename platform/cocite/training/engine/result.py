@@ -1,0 +1,47 @@
+"""How a training went, and which of its weights were kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """How a training went.
+
+    Attributes:
+        steps: optimizer steps taken.
+        best_step: the step whose weights the model is left with.
+        best: dev metrics of those weights.
+        last: dev metrics of the last step's weights.
+        start: dev metrics of the weights before the first step.
+        seconds: how long it took, evaluation and resumed parts included.
+        tokens: tokens of the examples trained on.
+        reason: why it ended.
+
+    Example:
+        >>> result = TrainResult(200, 100, {"R@20": 0.42}, {"R@20": 0.40}, {"R@20": 0.10}, 9.5, 80_000, "patience")
+        >>> result.kept("R@20")
+        'step 100 was best (R@20 0.420; the start had 0.100): its weights are kept'
+    """
+
+    steps: int
+    best_step: int
+    best: dict[str, float]
+    last: dict[str, float]
+    start: dict[str, float]
+    seconds: float
+    tokens: int
+    reason: Literal["done", "minutes", "patience"]
+
+    def kept(self, metric: str) -> str:
+        """The sentence that says which weights were kept: those of the best of all evaluations by ``metric``."""
+        best = self.best[metric]
+        if self.best_step == 0:
+            return (
+                f"no step was better than the start ({metric} {best:.3f}): the weights of the start are kept"
+            )
+        # A checkpoint of an earlier version does not hold the metrics of the start.
+        start = f"; the start had {self.start[metric]:.3f}" if metric in self.start else ""
+        return f"step {self.best_step} was best ({metric} {best:.3f}{start}): its weights are kept"

@@ -1,0 +1,148 @@
+"""Remote checkpoints: the engine's own format and rules, over any file system."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from fsspec.implementations.local import LocalFileSystem
+from helpers.bag_task import BagTask, settings
+from helpers.many_processes import together
+from pyarrow import fs
+
+from cocite.errors import CociteError, IntegrityError
+from cocite.manifests import MANIFEST
+from cocite.training.engine import loop
+from cocite.training.engine.stores import FolderStore
+from cocite.training.engine.world import World
+from cocite_jobs.storage.checkpoints import RemoteStore
+from cocite_jobs.storage.location import Location
+
+
+def far(folder: Path) -> Location:
+    """A local folder that a store takes for a remote one."""
+    folder.mkdir(exist_ok=True)
+    return Location("far://bucket/run", "run", fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()))
+
+
+class Stop(Exception):
+    pass
+
+
+def train(
+    store: RemoteStore | FolderStore, world: World, stop: int | None = None
+) -> tuple[BagTask, list[int]]:
+    short = settings(evaluate_every=3, checkpoint_every=2, keep=1)
+    task, steps = BagTask(short), list[int]()
+
+    def log(metrics: dict[str, float], step: int) -> None:
+        if "loss" in metrics:
+            steps.append(step)
+            if step == stop:
+                raise Stop(f"step {step}")
+
+    loop.train(task, short, world=world, store=store, fingerprint="f", log=log)
+    return task, steps
+
+
+def weights(task: BagTask) -> torch.Tensor:
+    return torch.cat([value.flatten() for value in task.model.parameters()])
+
+
+def test_it_keeps_what_a_folder_keeps_and_resumes_as_from_a_folder(tmp_path: Path) -> None:
+    world = World()
+    near = FolderStore(tmp_path / "near", world, metric="fit", keep=1)
+    store = RemoteStore(far(tmp_path / "far"), world, metric="fit", keep=1)
+    whole, _ = train(near, world)
+    with pytest.raises(Stop, match="step 9"):
+        train(store, world, stop=9)
+    assert store.checkpoints()[-1] == "step-00000008"
+    resumed, steps = train(store, world)
+    assert steps[0] == 9
+    assert torch.equal(weights(resumed), weights(whole))
+    assert store.checkpoints() == [path.name for path in near.checkpoints()]
+    for name in store.checkpoints():
+        here, there = tmp_path / "near" / name, tmp_path / "far" / "run" / name
+        assert {path.name for path in here.iterdir()} == {path.name for path in there.iterdir()}
+        metas = [json.loads((folder / MANIFEST).read_text())["meta"] for folder in (here, there)]
+        assert metas[0] == metas[1]
+
+
+def test_an_upload_that_broke_off_is_no_checkpoint_and_is_cleared_away(tmp_path: Path) -> None:
+    store = RemoteStore(far(tmp_path / "far"), World(), metric="fit", keep=1)
+    with pytest.raises(Stop, match="step 5"):
+        train(store, World(), stop=5)
+    assert store.checkpoints() == ["step-00000002", "step-00000004"][-len(store.checkpoints()) :]
+    broken = tmp_path / "far" / "run" / "step-00000006"
+    broken.mkdir()
+    (broken / "shard-00000.safetensors").write_bytes(b"half")
+    _, steps = train(store, World())
+    assert steps[0] == 5
+    names = sorted(path.name for path in (tmp_path / "far" / "run").iterdir())
+    assert names == store.checkpoints()
+
+
+def test_damage_is_named_with_the_checkpoint_that_is_whole(tmp_path: Path) -> None:
+    store = RemoteStore(far(tmp_path / "far"), World(), metric="fit", keep=5)
+    train(store, World())
+    *_, before, last = store.checkpoints()
+    shard = tmp_path / "far" / "run" / last / "shard-00000.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-1] + b"x")
+    with (
+        pytest.raises(
+            IntegrityError, match=f"remove {last} to resume from {before}, which is whole"
+        ) as caught,
+        store.latest(),
+    ):
+        pass
+    assert f"far://bucket/run/{last}/shard-00000.safetensors: damaged" in str(caught.value)
+
+
+class Full(LocalFileSystem):
+    """A disk that is full whenever a test says so."""
+
+    cachable = False
+    full = False
+
+    def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        if self.full and "w" in mode:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().open(path, mode, **options)
+
+
+def test_a_full_disk_is_an_error_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+    disk = Full(auto_mkdir=True)
+    location = Location("far://bucket/run", str(tmp_path / "run"), fs.PyFileSystem(fs.FSSpecHandler(disk)))
+    store = RemoteStore(location, World(), metric="fit", keep=2)
+    with pytest.raises(Stop, match="step 3"):
+        train(store, World(), stop=3)
+    disk.full = True
+    with pytest.raises(CociteError, match=r"^far://bucket/run/step-00000004: .*No space left on device"):
+        train(store, World())
+    assert store.checkpoints() == ["step-00000002"]
+    disk.full = False
+    assert train(store, World())[1][0] == 3
+
+
+def several(world: World, folder: str) -> dict[str, object]:
+    store = RemoteStore(far(Path(folder)), world, metric="fit", keep=2)
+    changes = settings(evaluate_every=3, checkpoint_every=2, backend="ddp")
+    task = BagTask(changes)
+    outcome = loop.train(task, changes, world=world, store=store, fingerprint="f")
+    return {"steps": outcome.steps, "weights": weights(task).tolist()}
+
+
+@pytest.mark.integration
+def test_two_ranks_upload_their_parts_and_one_goes_on_with_them(tmp_path: Path) -> None:
+    found = together(several, str(tmp_path / "far"))
+    store = RemoteStore(far(tmp_path / "far"), World(), metric="fit", keep=2)
+    last = tmp_path / "far" / "run" / store.checkpoints()[-1]
+    assert {"shard-00000.safetensors", "shard-00001.safetensors"} < {path.name for path in last.iterdir()}
+    task, steps = train(store, World())
+    assert steps == []  # it was finished
+    np.testing.assert_allclose(weights(task).tolist(), found[0]["weights"], rtol=1e-6)

@@ -1,0 +1,39 @@
+"""What tests of trainings share: the kind ``bag``, a small corpus, and an undisturbed training to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers import bag_recipe
+from helpers.bag_runs import STEPS, train_bag, weights_of
+from helpers.synthetic import SyntheticCorpora
+
+from cocite.corpus.store import Corpus
+
+
+@pytest.fixture(scope="module")
+def bag_kind() -> Iterator[None]:
+    """Makes ``bag`` a kind of recipe, for the tests of one module."""
+    bag_recipe.register()
+    yield
+    bag_recipe.KINDS.pop("bag")
+
+
+@pytest.fixture(scope="session")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    """60 papers. Do not write into its folder."""
+    return synthetic(60, seed=11)
+
+
+@pytest.fixture(scope="module")
+def reference(
+    bag_kind: None, corpus: Corpus, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[int, float], Any]:
+    """Losses and weights of an uninterrupted training in this process."""
+    folder = tmp_path_factory.mktemp("reference")
+    _, losses = train_bag(corpus, folder, on="process")
+    assert sorted(losses) == list(range(1, STEPS + 1))
+    assert losses[STEPS] < losses[1] / 3
+    return losses, weights_of(folder)

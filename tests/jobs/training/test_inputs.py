@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.synthetic import SyntheticCorpora
+
+from cocite.artifacts import verify
+from cocite.corpus.store import Corpus
+from cocite.manifests import MANIFEST, read_manifest
+from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
+from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
+from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.registry import KINDS
+
+
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=6)
+
+
+NEEDS = {kind: row.inputs for kind, row in KINDS.items() if row.inputs is not None}
+SENTENCES = {"vocabulary": 400, "body": 4, "period": {"train_until": 2015}}
+RECIPES = {
+    "cross-encoder": CrossEncoderRecipe.parse(
+        {
+            "kind": "cross-encoder",
+            "candidates": {"retriever": "bm25", "queries": 20, "period": {"train_until": 2015}},
+        }
+    ),
+    "masked-lm": MaskedLanguageModelRecipe.parse(
+        {"kind": "masked-lm", "texts": {"vocabulary": 400, "body": 0, "period": {"train_until": 2015}}}
+    ),
+    "mp-bert4cr-pretraining": HierarchicalPretrainingRecipe.parse(
+        {"kind": "mp-bert4cr-pretraining", "texts": SENTENCES}
+    ),
+    "mp-bert4cr": MpBert4crRecipe.parse({"kind": "mp-bert4cr", "texts": SENTENCES}),
+}
+
+
+def test_every_kind_with_inputs_has_a_recipe_here() -> None:
+    assert set(RECIPES) == set(NEEDS)
+
+
+@pytest.mark.parametrize("kind", NEEDS)
+def test_an_input_is_made_once_and_again_when_it_was_made_of_others(
+    corpus: Corpus, tmp_path: Path, kind: str
+) -> None:
+    stages: list[str] = []
+    progress = ProgressFunctions(stage=lambda name, _: stages.append(name))
+    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
+    assert stages
+    folder = tmp_path / NEEDS[kind].artifact
+    digest = verify(folder).digest
+    assert not prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
+    (folder / MANIFEST).write_text(f'{{"format": 1, "kind": "{kind}", "meta": {{}}, "files": {{}}}}')
+    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
+    assert read_manifest(folder).digest == digest
+
+
+def test_an_input_is_put_into_a_remote_model_folder(corpus: Corpus, tmp_path: Path) -> None:
+    from pyarrow import fs
+
+    location = Location(
+        "mock://model", str(tmp_path / "remote"), fs.SubTreeFileSystem("/", fs.LocalFileSystem())
+    )
+    assert prepare_inputs(RECIPES["cross-encoder"], corpus, location, ProgressFunctions())
+    assert verify(tmp_path / "remote" / "candidates").kind == "candidates"
+    assert not prepare_inputs(RECIPES["cross-encoder"], corpus, location, ProgressFunctions())
+
+
+def test_other_kinds_need_nothing(corpus: Corpus, tmp_path: Path) -> None:
+    assert not prepare_inputs(load_recipe("fusion"), corpus, Location.of(tmp_path), ProgressFunctions())
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,108 @@
+"""Events from the training loop to a callback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite.training.engine.settings import TrainingSettings
+from cocite_jobs.training import progress as progress_module
+from cocite_jobs.training.progress import (
+    Event,
+    ProgressFunctions,
+    ProgressReceiver,
+    ProgressSender,
+    ignore_progress,
+)
+
+
+def receiver_and_calls() -> tuple[ProgressReceiver, list[tuple[Any, ...]]]:
+    calls: list[tuple[Any, ...]] = []
+    progress = ProgressFunctions(
+        log=lambda metrics, step: calls.append(("log", metrics, step)),
+        stage=lambda name, total: calls.append(("stage", name, total)),
+        advance=lambda count: calls.append(("advance", count)),
+    )
+    return ProgressReceiver(progress, "kind"), calls
+
+
+def test_steps_that_a_replaced_worker_repeats_are_passed_on_once() -> None:
+    receiver, calls = receiver_and_calls()
+    events: list[Event] = [
+        ("log", {"loss": 3.0}, 1), ("log", {"loss": 2.0}, 2), ("log", {"fit": 0.1}, 2), ("at", 4, 2),
+        ("log", {"loss": 2.0}, 2), ("log", {"loss": 1.0}, 3), ("at", 4, 1), ("at", 4, 4),
+    ]  # fmt: skip
+    for event in events:
+        receiver.receive(event)
+    assert [entry for entry in calls if entry[0] == "log"] == [
+        ("log", {"loss": 3.0}, 1),
+        ("log", {"loss": 2.0}, 2),
+        ("log", {"fit": 0.1}, 2),
+        ("log", {"loss": 1.0}, 3),
+    ]
+    assert [entry for entry in calls if entry[0] != "log"] == [
+        ("stage", "kind", 4),
+        ("advance", 2),
+        ("advance", 2),
+    ]
+
+
+def test_the_length_of_a_training_follows_from_its_first_log() -> None:
+    events: list[Event] = []
+    sender = ProgressSender(events.append, TrainingSettings(epochs=3))
+    sender.resume(10, [({"loss": 2.0}, 9)])
+    for step in range(11, 13):
+        sender.log({"loss": 1.0, "epoch": step / 8}, step)
+    sender.advance(2)
+    assert events[0] == ("stage", "going on from step 10", 0)
+    assert events[1] == ("log", {"loss": 2.0}, 9)
+    assert [step for _, step in sender.entries] == [9, 11, 12]
+    assert events[-1] == ("at", 24, 12)
+
+
+def test_positions_are_sent_seldom_and_the_last_always(monkeypatch: Any) -> None:
+    monkeypatch.setattr(progress_module, "POSITION_INTERVAL_S", 1e9)
+    events: list[Event] = []
+    sender = ProgressSender(events.append, TrainingSettings(steps=50))
+    for _ in range(50):
+        sender.advance(1)
+    assert [step for _, _, step in events][-1] == 50
+    assert len(events) <= 2
+
+
+def test_a_stage_is_passed_on() -> None:
+    receiver, calls = receiver_and_calls()
+    ProgressSender(receiver.receive, TrainingSettings()).stage("preparing")
+    assert calls == [("stage", "preparing", 0)]
+
+
+def test_functions_that_are_left_out_do_nothing() -> None:
+    metrics: list[int] = []
+    progress = ProgressFunctions(log=lambda _, step: metrics.append(step))
+    progress.stage("training", 3)
+    progress.advance(3)
+    progress.log({"loss": 1.0}, 3)
+    assert metrics == [3]
+    assert ignore_progress(1, "two") is None  # type: ignore[func-returns-value]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["log", "advance"]), min_size=1, max_size=30), min_size=1, max_size=4)
+)
+def test_every_step_is_counted_and_logged_once_however_often_workers_resume(lives: list[list[str]]) -> None:
+    """Each list is the life of a worker, which begins again at the first step."""
+    receiver, calls = receiver_and_calls()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress_module, "POSITION_INTERVAL_S", 0)
+        for life in lives:
+            sender = ProgressSender(receiver.receive, TrainingSettings(steps=30))
+            for step, call in enumerate(life, 1):
+                sender.advance(1)
+                if call == "log":
+                    sender.log({"loss": float(step)}, step)
+    logged = [call[2] for call in calls if call[0] == "log"]
+    assert logged == sorted(set(logged))
+    assert sum(call[1] for call in calls if call[0] == "advance") == max(map(len, lives))

@@ -1,0 +1,41 @@
+"""The precision that is measured to be the fastest."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from cocite.nn import precision
+from cocite.nn.precision import WORTH, inference_dtype
+
+
+@pytest.fixture(autouse=True)
+def _measured_anew() -> None:
+    precision._speed_up.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [(WORTH + 0.1, torch.bfloat16), (WORTH - 0.1, torch.float32), (0.2, torch.float32)],
+)
+def test_bf16_must_be_clearly_faster(
+    factor: float, expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = {torch.float32: factor, torch.bfloat16: 1.0}
+    monkeypatch.setattr(precision, "_seconds", seconds.__getitem__)
+    assert inference_dtype("cpu") == expected
+
+
+def test_each_number_of_threads_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+    monkeypatch.setattr(precision, "_seconds", lambda dtype: measured.append(dtype) or 1.0)
+    threads = iter([1, 1, 2])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: next(threads))
+    for _ in range(3):
+        inference_dtype(torch.device("cpu"))
+    assert measured == [torch.float32, torch.bfloat16] * 2
+
+
+def test_the_measurement_takes_a_time() -> None:
+    assert precision._seconds(torch.float32) > 0
+    precision._speed_up.cache_clear()

@@ -1,0 +1,44 @@
+"""An index in memory that takes what it can from an index folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.same_answers import assert_same_answers
+from helpers.topic_corpus import HashEncoder, make_records, queries_of
+
+from cocite.corpus.builder import build
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.snapshot import IndexSnapshot
+
+
+def test_what_is_saved_is_not_made_again(corpus: Corpus, root: Path, encoder: HashEncoder) -> None:
+    saved = IndexSnapshot.create(corpus, root, encoders=[encoder])
+    history = History.until(corpus, 2006)
+    encoder.encoded = 0
+    other = HashEncoder("other-1", name="other")
+    index = index_of(corpus, history, [encoder, other], saved=saved)
+    assert (encoder.encoded, other.encoded) == (0, 80)
+    assert set(index.vectors) == {"hash", "other"}
+    fresh = index_of(corpus, history, [encoder])
+    assert_same_answers(
+        index, fresh, queries_of(corpus, range(len(corpus.contexts) - 20, len(corpus.contexts)))
+    )
+    np.testing.assert_array_equal(index.vectors["hash"].raw, fresh.vectors["hash"].raw)
+    assert index_of(corpus, history, [HashEncoder("hash-2")], saved=saved).encoder_ids == {"hash": "hash-2"}
+
+
+def test_an_index_that_does_not_fit_is_refused(corpus: Corpus, root: Path, tmp_path: Path) -> None:
+    saved = IndexSnapshot.create(corpus, root, known_until=2005)
+    with pytest.raises(InputError, match="knows less"):
+        index_of(corpus, History.until(corpus, 2006), saved=saved)
+    other = build(make_records(20), tmp_path / "other")
+    with pytest.raises(InputError, match="index of corpus"):
+        index_of(other, History.all(other), saved=saved)
+    with pytest.raises(InputError, match="papers were removed"):
+        index_of(corpus, History.until(corpus, 2005), saved=IndexSnapshot.remove(root, ["p3"]))

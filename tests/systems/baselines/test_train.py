@@ -1,0 +1,113 @@
+"""The trained baselines on a synthetic corpus whose contexts tell of what they cite."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cocite.corpus.store import Corpus
+from cocite.errors import ConfigError, InputError
+from cocite.evaluation import experiment, tasks
+from cocite.evaluation.metrics import means
+from cocite.protocols import NO_ROW, Query, Retriever
+from cocite.systems.baselines.dacr import DacrSettings
+from cocite.systems.baselines.doc2vec import Doc2VecSettings
+from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
+from cocite.systems.baselines.texts import CitingTexts
+from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
+from cocite.systems.baselines.word2vec import Word2VecSettings
+
+SMALL = BaselineSettings(
+    w2v=Word2VecSettings(dimension=16, epochs=10),
+    d2v=Doc2VecSettings(dimension=16, epochs=10),
+    hd2v=HyperDoc2VecSettings(epochs=8, batch=64, noise=50, learning_rate=0.03),
+    dacr=DacrSettings(epochs=4, batch=64, noise=50, heads=2, words=20, learning_rate=0.03),
+)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory):
+    return tmp_path_factory.mktemp("baselines")
+
+
+@pytest.fixture(scope="module")
+def opened(texts: CitingTexts, cache) -> dict[str, Retriever]:
+    made = TrainedBaselines(texts.history, cache, SMALL)
+    return {name: made.open(name) for name in NAMES}
+
+
+def recall(corpus: Corpus, retriever: Retriever, k: int = 20) -> float:
+    task = tasks.local(corpus, "dev")
+    return means(experiment.run(task, retriever.search, k=k).hits, [f"R@{k}"])[f"R@{k}"]
+
+
+@pytest.mark.parametrize(("name", "times"), [("w2v", 3), ("d2v", 1.5), ("hd2v", 3), ("dacr", 3)])
+def test_it_finds_more_than_chance(citing_corpus, opened, name, times) -> None:
+    chance = 20 / len(citing_corpus)
+    assert recall(citing_corpus, opened[name]) > times * chance
+
+
+def test_papers_never_cited_have_a_vector_from_their_words_alone(texts, opened) -> None:
+    cited = np.zeros(len(texts.history.corpus), bool)
+    cited[texts.cited.indices] = True
+    assert not cited.all()
+    np.testing.assert_array_equal(opened["w2v"].known, cited)
+    for name in ("d2v", "hd2v", "dacr"):
+        assert opened[name].known.all()
+    text = texts.history.corpus.contexts.take("text", [0])[0]
+    found = opened["w2v"].search([Query("q", context=text)], len(cited)).rows[0]
+    assert set(found.tolist()) <= {NO_ROW, *np.flatnonzero(cited).tolist()}
+
+
+@pytest.mark.parametrize("name", list(NAMES))
+def test_own_and_excluded_papers_are_not_found(citing_corpus, opened, name) -> None:
+    text = citing_corpus.contexts.take("text", [0])[0]
+    best = int(opened[name].search([Query("a", context=text)], 1).rows[0, 0])
+    queries = [
+        Query("b", context=text, paper=best),
+        Query("c", context=text, exclude=(best,)),
+        Query("d", context="unheardof words"),
+    ]
+    found = opened[name].search(queries, 5)
+    assert not (found.rows[:2] == best).any()
+    assert (found.rows[2] == NO_ROW).all()
+    assert (np.diff(found.scores[:2]) <= 0).all()
+
+
+def test_a_second_call_trains_nothing_and_finds_the_same(texts, cache, opened, monkeypatch) -> None:
+    monkeypatch.setattr(TrainedBaselines, "_train", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(CitingTexts, "of", lambda *_: pytest.fail("read again"))
+    again = TrainedBaselines(texts.history, cache, SMALL)
+    text = texts.history.corpus.contexts.take("text", [3])[0]
+    for name in NAMES:
+        mine, theirs = (
+            one.search([Query("q", context=text)], 10) for one in (again.open(name), opened[name])
+        )
+        np.testing.assert_array_equal(mine.rows, theirs.rows)
+        np.testing.assert_array_equal(mine.scores, theirs.scores)
+
+
+def test_the_seed_alone_decides(texts, tmp_path, opened) -> None:
+    same = TrainedBaselines(texts.history, tmp_path / "same", SMALL)
+    other = TrainedBaselines(texts.history, tmp_path / "other", SMALL.model_copy(update={"seed": 1}))
+    for name in NAMES:
+        np.testing.assert_array_equal(same.open(name).papers, opened[name].papers)
+    assert (other.open("w2v").papers != opened["w2v"].papers).any()
+
+
+def test_a_damaged_one_is_trained_again(texts, tmp_path, opened) -> None:
+    made = TrainedBaselines(texts.history, tmp_path, SMALL)
+    made.open("w2v")
+    [folder] = tmp_path.glob("w2v-*")
+    (folder / "model.safetensors").write_bytes(b"broken")
+    np.testing.assert_array_equal(made.open("w2v").papers, opened["w2v"].papers)
+
+
+def test_an_unknown_name_is_refused(texts, tmp_path) -> None:
+    with pytest.raises(InputError, match="did you mean 'w2v'"):
+        TrainedBaselines(texts.history, tmp_path, SMALL).open("w2vec")
+
+
+def test_heads_divide_the_dimension() -> None:
+    with pytest.raises(ConfigError, match=r"dacr.heads \(4\) does not divide"):
+        BaselineSettings.parse({"d2v": {"dimension": 18}, "dacr": {"heads": 4}})

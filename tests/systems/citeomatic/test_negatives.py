@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.synthetic import SyntheticCorpora
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.errors import InputError
+from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
+from cocite.systems.citeomatic.negatives import (
+    CiteomaticNegatives,
+    NegativeSettings,
+    grouped_percentile,
+    title_and_abstract,
+)
+from cocite.text.fields import FieldEncoder, FieldSettings
+
+
+@pytest.fixture(scope="module")
+def history(synthetic: SyntheticCorpora) -> History:
+    corpus = synthetic(500, seed=3)
+    years = np.sort(np.asarray(corpus.years))
+    return History.until(corpus, int(years[int(0.7 * len(years))]))
+
+
+@pytest.fixture(scope="module")
+def words(history: History) -> tuple[CSR, int]:
+    """Words of title and abstract, and the size of the vocabulary."""
+    fields = FieldEncoder.build(history, FieldSettings())
+    return title_and_abstract(fields.papers(history.corpus)), len(fields.vocabularies["words"])
+
+
+def vectors(count: int, seed: int = 0) -> np.ndarray:
+    values = np.random.default_rng(seed).normal(size=(count, 8)).astype(np.float32)
+    return values / np.linalg.norm(values, axis=1, keepdims=True)
+
+
+def sampler(history: History, words: tuple[CSR, int], **settings: object) -> CiteomaticNegatives:
+    made = CiteomaticNegatives(history, *words, NegativeSettings.parse(settings))
+    made.refresh(vectors(len(history.corpus)))
+    return made
+
+
+# -- triplets -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("no_later", [True, False])
+def test_negatives_are_never_forbidden_and_are_of_the_kind_they_claim(
+    history: History, words: tuple[CSR, int], no_later: bool
+) -> None:
+    # A high percentile, so that neighbours pass the filter in a corpus this small.
+    made = sampler(history, words, no_later=no_later, percentile=90.0)
+    drawn = made.triplets(np.random.default_rng(0), 3000)
+    cites = [set(history.cites[row].tolist()) for row in range(len(history.corpus))]
+    years = history.corpus.years
+    assert set(drawn.kind.tolist()) == {RANDOM, NEIGHBOUR, CITED_BY_CITED}
+    for query, positive, negative, kind in zip(
+        drawn.query, drawn.positive, drawn.negative, drawn.kind, strict=True
+    ):
+        assert history.citing[query]
+        assert positive in cites[query]
+        assert negative not in cites[query]
+        assert negative != query
+        if no_later:
+            assert years[negative] <= years[query]
+        if kind == RANDOM:
+            assert history.citing[negative]
+        elif kind == NEIGHBOUR:
+            assert negative in made.neighbours[query]
+        else:
+            assert any(negative in cites[cited] for cited in cites[query])
+
+
+def test_every_query_takes_its_turn(history: History, words: tuple[CSR, int]) -> None:
+    made = sampler(history, words)
+    assert made.settings.per_query == 6
+    drawn = made.triplets(np.random.default_rng(0), 6 * len(made.queries))
+    assert np.bincount(drawn.query, minlength=len(history.corpus))[made.queries].max() == 6
+    assert len(np.unique(drawn.query)) == len(made.queries)
+
+
+def test_the_seed_decides(history: History, words: tuple[CSR, int]) -> None:
+    made = sampler(history, words)
+    one, two, three = (made.triplets(np.random.default_rng(seed), 600) for seed in (5, 5, 6))
+    assert np.array_equal(one.negative, two.negative)
+    assert np.array_equal(one.positive, two.positive)
+    assert not np.array_equal(one.negative[:300], three.negative[:300])
+
+
+def test_limits_on_citations_choose_the_queries(history: History, words: tuple[CSR, int]) -> None:
+    made = sampler(history, words, min_citations=3, max_citations=5)
+    degrees = history.cites.degrees
+    assert made.queries.tolist() == np.flatnonzero((degrees >= 3) & (degrees <= 5)).tolist()
+    with pytest.raises(InputError, match="no paper with enough citations"):
+        sampler(history, words, min_citations=10_000, max_citations=10_000)
+
+
+# -- neighbours -----------------------------------------------------------------------------------------------
+
+
+def test_neighbours_are_less_alike_than_the_percentile_of_the_citations(
+    history: History, words: tuple[CSR, int]
+) -> None:
+    """Appendix C, steps 1 to 5, one query after the other."""
+    made = sampler(history, words, percentile=40.0, neighbours=10)
+    bags, space = words[0], vectors(len(history.corpus))
+    years = np.asarray(history.corpus.years)
+    known = np.flatnonzero(history.citing)
+
+    def alike(a: int, b: int) -> np.float32:
+        left, right = set(bags[a].tolist()), set(bags[b].tolist())
+        return np.float32(len(left & right) / max(len(left | right), 1))
+
+    kept = 0
+    for query in made.queries[::7]:
+        cited = history.cites[query]
+        threshold = np.percentile([alike(query, c) for c in cited], 40.0)
+        assert made.threshold[query] == pytest.approx(threshold, abs=1e-6)
+        others = known[known != query]
+        near = others[np.argsort(-(space[others] @ space[query]), kind="stable")][:10]
+        expected = {
+            int(d)
+            for d in near
+            if d not in cited and years[d] <= years[query] and alike(query, d) < made.threshold[query]
+        }
+        assert set(made.neighbours[query].tolist()) == expected
+        kept += len(expected)
+    assert kept > 0
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=7), min_size=1, max_size=5),
+    st.floats(0, 100),
+)
+def test_percentiles_of_groups(runs: list[list[float]], percentile: float) -> None:
+    values = np.array([v for run in runs for v in run], np.float32)
+    found = grouped_percentile(values, np.array([len(run) for run in runs], np.int32), percentile)
+    assert found == pytest.approx([np.percentile(run, percentile) for run in runs], abs=1e-6)

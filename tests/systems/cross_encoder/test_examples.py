@@ -1,0 +1,126 @@
+"""Groups of candidates: what may be in them, and that they are functions of seed, epoch and query."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cocite.corpus.csr import CSR
+from cocite.errors import ConfigError
+from cocite.protocols import NO_ROW
+from cocite.systems.cross_encoder.examples import CandidateGroups, GroupSettings
+
+
+def candidates(queries: int = 40, depth: int = 30, papers: int = 200) -> tuple[NDArray[np.int32], CSR]:
+    """Candidates without repetition, and one to three cited papers a query, of which about half are among them."""
+    rng = np.random.default_rng(5)
+    rows = np.stack([rng.permutation(papers)[:depth] for _ in range(queries)]).astype(np.int32)
+    rows[3, 20:] = NO_ROW
+    owner, cited = [], []
+    for i in range(queries):
+        for _ in range(1 + i % 3):
+            owner.append(i)
+            cited.append(int(rng.choice(rows[i, :20])) if rng.random() < 0.5 else int(rng.integers(papers)))
+    return rows, CSR.build(owner, cited, queries)
+
+
+def sampled(negatives: int = 6, **settings: object) -> GroupSettings:
+    return GroupSettings.parse({"negatives": negatives, **settings})
+
+
+def test_a_group_is_a_cited_paper_and_candidates_that_are_not_cited() -> None:
+    rows, cited = candidates()
+    groups = CandidateGroups(rows, cited, sampled(), seed=1)
+    assert len(groups) == len(rows)
+    found, relevant = groups.epoch(0)
+    assert found.shape == relevant.shape == (len(rows), 7)
+    assert relevant[:, 0].all()
+    assert not relevant[:, 1:].any()
+    for query, group in zip(groups.queries, found, strict=True):
+        assert group[0] in cited[query]
+        negatives = group[1:]
+        assert len(set(negatives.tolist())) == 6
+        assert set(negatives.tolist()) <= set(rows[query].tolist()) - {NO_ROW}
+        assert not set(negatives.tolist()) & set(cited[query].tolist())
+
+
+def test_every_cited_paper_and_every_candidate_is_drawn_in_some_epoch() -> None:
+    rows, cited = candidates()
+    groups = CandidateGroups(rows, cited, sampled(), seed=1)
+    seen: list[set[int]] = [set() for _ in rows]
+    positives: list[set[int]] = [set() for _ in rows]
+    for epoch in range(60):
+        found, _ = groups.epoch(epoch)
+        for query, group in zip(groups.queries.tolist(), found.tolist(), strict=True):
+            positives[query].add(group[0])
+            seen[query].update(group[1:])
+    for query in range(len(rows)):
+        assert positives[query] == set(cited[query].tolist())
+        assert seen[query] == set(rows[query].tolist()) - {NO_ROW} - positives[query]
+
+
+def test_without_the_missed_only_what_was_found_is_a_positive() -> None:
+    rows, cited = candidates()
+    groups = CandidateGroups(rows, cited, sampled(missed=False), seed=1)
+    assert 0 < len(groups) < len(rows)
+    for epoch in range(20):
+        found, _ = groups.epoch(epoch)
+        assert (found[:, :1] == rows[groups.queries]).any(axis=1).all()
+        assert cited.contains(groups.queries, found[:, 0]).all()
+
+
+def test_a_share_of_the_negatives_is_near() -> None:
+    rows, cited = candidates()
+    groups = CandidateGroups(rows, cited, sampled(8, near=10, near_share=0.75), seed=1)
+    found, _ = groups.epoch(0)
+    for query, group in zip(groups.queries.tolist(), found, strict=True):
+        near = np.isin(group[1:], rows[query, :10])
+        assert near.sum() == 6, query
+
+
+def test_where_candidates_are_few_the_group_is_padded() -> None:
+    rows, cited = candidates()
+    groups = CandidateGroups(rows, cited, sampled(25, near=5, near_share=0.2), seed=1)
+    found, _ = groups.epoch(0)
+    short = found[groups.queries.tolist().index(3)]
+    others = set(rows[3].tolist()) - {NO_ROW} - set(cited[3].tolist())
+    assert set(short[1:].tolist()) == others | {NO_ROW}
+    assert (short[1:] == NO_ROW).sum() == 25 - len(others)
+    wide = CandidateGroups(rows, cited, sampled(50), seed=1).epoch(0)[0]
+    assert wide.shape[1] == 51
+    assert ((wide != NO_ROW).sum(axis=1) <= 31).all()
+
+
+def test_an_epoch_is_a_function_of_seed_and_number() -> None:
+    rows, cited = candidates()
+    one, two = (CandidateGroups(rows, cited, sampled(), seed=1) for _ in range(2))
+    later = one.epoch(1)[0]
+    assert np.array_equal(one.epoch(0)[0], two.epoch(0)[0])
+    assert np.array_equal(later, two.epoch(1)[0])
+    assert not np.array_equal(later, two.epoch(0)[0])
+    assert not np.array_equal(CandidateGroups(rows, cited, sampled(), seed=2).epoch(0)[0], one.epoch(0)[0])
+
+
+def test_a_draw_does_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, cited = candidates()
+    whole = CandidateGroups(rows, cited, sampled(), seed=1).epoch(0)[0]
+    monkeypatch.setattr("cocite.systems.cross_encoder.examples.BLOCK", 7 * rows.shape[1])
+    assert np.array_equal(CandidateGroups(rows, cited, sampled(), seed=1).epoch(0)[0], whole)
+
+
+def test_the_top_candidates_are_taken_in_their_order() -> None:
+    rows, cited = candidates()
+    settings = GroupSettings.parse({"candidates": "top", "top": 10})
+    groups = CandidateGroups(rows, cited, settings, seed=1)
+    found, relevant = groups.epoch(0)
+    assert np.array_equal(found, rows[groups.queries, :10])
+    assert relevant.any(axis=1).all()
+    assert np.array_equal(relevant, cited.contains(groups.queries[:, None], found))
+    unbalanced = CandidateGroups(rows, cited, settings, seed=1, unanswered=True)
+    assert len(unbalanced) == len(rows) > len(groups)
+
+
+def test_settings_that_cannot_be_met_are_refused() -> None:
+    with pytest.raises(ConfigError, match="near holds fewer candidates"):
+        sampled(30, near=10, near_share=0.5)

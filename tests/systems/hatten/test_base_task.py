@@ -1,0 +1,137 @@
+"""HAtten's training: examples, mining and short runs of the loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from helpers.small_hatten import TRIPLETS, hatten_task
+
+from cocite.corpus.store import Corpus
+from cocite.systems.hatten.base_task import HattenTask
+from cocite.systems.hatten.encoder import load_hatten_encoder
+from cocite.text.queries import context_queries
+from cocite.training.engine.loop import train
+from cocite.training.engine.stores import FolderStore
+from cocite.training.engine.world import World
+
+
+def test_an_example_is_some_contexts_of_one_paper_of_the_training_period(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    task = hatten_task(corpus, tmp_path)
+    assert corpus.years[task.gaps.citing].max() <= 2015 < corpus.years[task.dev.citing].min()
+    lengths = task.lengths(0)
+    for epoch in (0, 1):
+        bundles = task.bundles(epoch)
+        assert len(bundles) == len(lengths) == len(task.lengths(epoch))
+        assert sorted(bundles.indices.tolist()) == list(range(len(task.gaps)))
+        assert bundles.degrees.max() == 3
+        owner, contexts = bundles.pairs()
+        citing = task.gaps.citing[contexts]
+        assert all(len(set(citing[owner == i].tolist())) == 1 for i in range(len(bundles)))
+    assert not np.array_equal(task.bundles(0).indices, task.bundles(1).indices)
+
+
+def test_lengths_are_the_words_of_an_example(corpus: Corpus, tmp_path: Path) -> None:
+    task = hatten_task(corpus, tmp_path, objective={"random": 0})
+    lengths = task.lengths(0)
+    for example in (0, 7, len(lengths) - 1):
+        documents = task.collate(np.array([example]), 0).documents
+        assert len(documents.tokens) <= lengths[example]  # papers that two contexts cite are packed once
+    whole = task.collate(np.arange(60), 0).documents
+    assert len(whole.tokens) < 0.8 * lengths[:60].sum()  # what examples share is packed once
+
+
+def test_draws_do_not_depend_on_the_batch(corpus: Corpus, tmp_path: Path) -> None:
+    task = hatten_task(corpus, tmp_path, objective={"mined": 2, "context_dropout": 0.3})
+    task.refresh(task.model.eval(), World(), 0)
+    together = task.sample(np.array([4, 9, 2]), 1)
+    alone = task.sample(np.array([9]), 1)
+    mine = together.owner == 1
+    assert np.array_equal(together.mined[mine], alone.mined)
+    assert np.array_equal(together.random[mine], alone.random)
+    assert np.array_equal(together.read[mine], alone.read)
+    assert not np.array_equal(task.sample(np.array([9]), 2).random, alone.random)
+
+
+def test_training_raises_the_dev_metric_and_the_model_is_exported(corpus: Corpus, tmp_path: Path) -> None:
+    task = hatten_task(corpus, tmp_path, training={"epochs": 4})
+    outcome = train(task, task.recipe.training, world=World())
+    before = hatten_task(corpus, tmp_path).evaluate(task.model.train(False), World())
+    assert outcome.best == pytest.approx(before)
+    untrained = hatten_task(corpus, tmp_path)
+    assert outcome.best["R@100"] > untrained.evaluate(untrained.model.eval(), World())["R@100"] + 0.1
+    task.export(tmp_path / "model" / "hatten", {"dev": outcome.best})
+    encoder = load_hatten_encoder(tmp_path / "model", dtype=torch.float32)
+    papers = encoder.encode_papers(corpus, np.arange(len(corpus), dtype=np.int32))
+    queries = context_queries(corpus, task.dev.positions)
+    scores = encoder.encode_queries(queries) @ papers.T
+    scores[np.arange(len(queries)), task.dev.citing] = -1
+    best = np.argsort(-scores, axis=1)[:, :10]
+    hits = task.dev.cited.contains(np.arange(len(queries))[:, None], best).sum(1) / task.dev.cited.degrees
+    assert hits.mean() == pytest.approx(outcome.best["R@10"], abs=0.02)
+
+
+@pytest.mark.parametrize("objective", [TRIPLETS, {"mined": 1, "depth": 20}], ids=["paper", "in_batch"])
+def test_a_resumed_training_ends_as_one_never_interrupted(
+    corpus: Corpus, tmp_path: Path, objective: dict[str, Any]
+) -> None:
+    training = {"steps": 9, "refresh_every": 6, "checkpoint_every": 4, "evaluate_every": 9}
+    whole = hatten_task(corpus, tmp_path, objective=objective, training=training)
+    train(whole, whole.recipe.training, world=World())
+
+    class Stop(Exception):
+        pass
+
+    def stop(metrics: dict[str, float], step: int) -> None:
+        if step == 5:
+            raise Stop
+
+    store = FolderStore(tmp_path / "checkpoints", World(), metric=HattenTask.metric)
+    first = hatten_task(corpus, tmp_path, objective=objective, training={**training, "log_every": 1})
+    with pytest.raises(Stop):
+        train(first, first.recipe.training, world=World(), store=store, log=stop)
+    second = hatten_task(corpus, tmp_path, objective=objective, training=training)
+    train(second, second.recipe.training, world=World(), store=store)
+    assert first.mined is not None
+    for name, value in whole.model.state_dict().items():
+        assert torch.allclose(second.model.state_dict()[name], value, atol=1e-6), name
+
+
+def test_flops_are_those_that_torch_counts(corpus: Corpus, tmp_path: Path) -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    task = hatten_task(corpus, tmp_path, model={"bag": False, "dimension": 32, "feed_forward": 128})
+    batch = task.collate(np.arange(40), 0)
+    with FlopCounterMode(display=False) as counter:
+        task.model(batch.documents).sum().backward()
+    assert 0.8 * counter.get_total_flops() < task.flops(batch) <= counter.get_total_flops()  # no padding
+    bag = hatten_task(corpus, tmp_path, model={"attention": False})
+    assert bag.flops(bag.collate(np.arange(4), 0)) == 0
+
+
+def test_attention_can_begin_some_epochs_later(corpus: Corpus, tmp_path: Path) -> None:
+    still = {"optimizer": {"learning_rate": 5e-3, "weight_decay": 0.0}}
+    task = hatten_task(corpus, tmp_path, objective={"bag_epochs": 1}, training={"epochs": 1, **still})
+    before = {name: value.clone() for name, value in task.model.state_dict().items()}
+    assert task.flops(task.collate(np.arange(3), 0)) == 0 < task.flops(task.collate(np.arange(3), 1))
+    train(task, task.recipe.training, world=World())
+    after = task.model.state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {"words.weight", "word_weight.weight", "place_weight", "type_weight"}
+    task = hatten_task(
+        corpus, tmp_path, objective={"bag_epochs": 1}, training={"epochs": 2, "evaluate_every": 1000}
+    )
+    train(task, task.recipe.training, world=World())
+    assert task.model.gate != 0
+
+
+def test_fixed_word_vectors_stay(corpus: Corpus, tmp_path: Path) -> None:
+    task = hatten_task(corpus, tmp_path, words={"trained": False}, training={"steps": 3})
+    before = task.model.words.weight.detach().clone()
+    train(task, task.recipe.training, world=World())
+    assert torch.equal(task.model.words.weight, before)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.protocols import NO_ROW
+from cocite.sampling.draws import uniform
+from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, mine, most_overlapping
+from cocite.text.fields import FieldEncoder, FieldSettings
+
+
+def units(rng: np.random.Generator, count: int) -> np.ndarray:
+    vectors = rng.normal(size=(count, 6)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def citing(history: History) -> np.ndarray:
+    """Papers of the history with links, some of them twice."""
+    rows = np.flatnonzero(history.cites.degrees > 0).astype(np.int32)
+    return np.sort(np.concatenate([rows, rows[::3]]))
+
+
+def wrong(history: History, citing: int, rows: np.ndarray) -> set[int]:
+    """What among some rows is no negative of a citing paper, found one by one."""
+    years = history.corpus.years
+    return {
+        row
+        for row in rows.tolist()
+        if row == citing or row in history.cites[citing].tolist() or years[row] > years[citing]
+    }
+
+
+def test_what_is_mined_is_never_forbidden_and_otherwise_the_nearest(
+    history: History, citing: np.ndarray
+) -> None:
+    rng = np.random.default_rng(0)
+    papers, queries = units(rng, len(history.corpus)), units(rng, len(citing))
+    rows = mine(queries, citing, papers, ForbiddenNegatives(history), 20)
+    similar = queries @ papers.T
+    everything = np.arange(len(papers))
+    for i in range(0, len(citing), 17):
+        allowed = np.setdiff1d(everything, list(wrong(history, citing[i], everything)))
+        best = allowed[np.argsort(-similar[i, allowed], kind="stable")][:20]
+        assert rows[i, : len(best)].tolist() == best.tolist()
+        assert (rows[i, len(best) :] == NO_ROW).all()
+
+
+def test_forbidden_papers_are_the_same_pairwise_and_as_a_table(history: History, citing: np.ndarray) -> None:
+    forbidden = ForbiddenNegatives(history)
+    rows = np.random.default_rng(1).permutation(len(history.corpus))[:100].astype(np.int32)
+    table = forbidden.table(citing, rows)
+    assert np.array_equal(table, forbidden.at(citing[:, None], rows[None]))
+    for i in (0, 50, len(citing) - 1):
+        assert set(rows[table[i]].tolist()) == wrong(history, citing[i], rows)
+    assert forbidden.at(citing[:1], np.array([NO_ROW])).all()
+
+
+def test_mined_papers_are_drawn_from_those_that_there_are() -> None:
+    rows = np.array([[4, 9, NO_ROW], [NO_ROW] * 3, [1, 2, 3]], np.int32)
+    relevant = np.array([[False, True, False], [False] * 3, [True, False, False]])
+    numbers = uniform(0, 0, np.arange(3), 60)
+    drawn, marked = MinedPapers(rows, relevant).draw(np.array([2, 0, 1]), numbers)
+    assert [set(row) for row in drawn.tolist()] == [{1, 2, 3}, {4, 9}, {NO_ROW}]
+    assert np.array_equal(marked, np.isin(drawn, [1]) | (drawn == 9))
+
+
+def test_what_overlaps_most_is_that_of_jaccard(history: History) -> None:
+    fields = FieldEncoder.build(history, FieldSettings())
+    bags = fields.papers(history.corpus)["abstract"]
+    rng = np.random.default_rng(4)
+    rows = np.stack([rng.permutation(len(bags))[:10] for _ in range(30)]).astype(np.int32)
+    rows[3, 6:] = NO_ROW
+    rows[5] = NO_ROW
+    chosen = rng.integers(0, len(bags), 30)
+    queries = CSR.build(*bags.gather(chosen), 30)
+    found = most_overlapping(rows, queries, bags, len(fields.vocabularies["words"]), 0.3)
+    for i in range(30):
+        words = set(bags[chosen[i]].tolist())
+        index = [
+            len(words & set(bags[row].tolist())) / max(len(words | set(bags[row].tolist())), 1)
+            if row >= 0
+            else -1.0
+            for row in rows[i]
+        ]
+        best = sorted(index, reverse=True)[: max(int(0.3 * (rows[i] >= 0).sum()), 1)]
+        assert sorted(np.array(index)[found[i]], reverse=True) == pytest.approx(
+            [b for b in best if b > 0], abs=1e-6
+        )
+        assert (rows[i][found[i]] != NO_ROW).all()

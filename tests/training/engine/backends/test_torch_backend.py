@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from cocite.training.engine.backends.torch_backend import TorchBackend
+from cocite.training.engine.optimizers import ParameterGroup
+from cocite.training.engine.settings import TrainingSettings
+from cocite.training.engine.world import World
+
+SETTINGS = TrainingSettings.parse({"optimizer": {"learning_rate": 0.1, "weight_decay": 0.0, "clip": 0.0}})
+TABLE = (ParameterGroup(frozenset({"table.weight"}), rate_share=0.5, sparse=True),)
+
+
+class Model(nn.Module):
+    def __init__(self, sparse: bool) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.table = nn.Embedding(5, 2, sparse=sparse)
+        self.layer = nn.Linear(2, 1)
+
+
+def loss_of(rows: list[int]) -> object:
+    def work(model: nn.Module) -> Tensor:
+        value: Tensor = model.layer(model.table(torch.tensor(rows))).square().sum()  # type: ignore[operator]
+        return value
+
+    return work
+
+
+def test_a_table_with_sparse_gradients_is_stepped_where_the_batch_was() -> None:
+    """The same Adam as torch's dense one on the rows of the batch; the other rows stay."""
+    model, twin = Model(True), Model(False)
+    before = model.table.weight.detach().clone()
+    backend = TorchBackend(model, SETTINGS, World(), TABLE)
+    adam = torch.optim.Adam(twin.table.parameters(), lr=0.05)
+    layer = torch.optim.AdamW(twin.layer.parameters(), lr=0.1, weight_decay=0.0)
+    for _ in range(3):
+        backend.backward(loss_of([1, 3, 3]), last=True)  # type: ignore[arg-type]
+        backend.step(0.1)
+        adam.zero_grad()
+        layer.zero_grad()
+        loss_of([1, 3, 3])(twin).backward()  # type: ignore[operator]
+        adam.step()
+        layer.step()
+    torch.testing.assert_close(model.table.weight[[1, 3]], twin.table.weight[[1, 3]])
+    torch.testing.assert_close(model.layer.weight, twin.layer.weight)
+    assert torch.equal(model.table.weight[[0, 2, 4]], before[[0, 2, 4]])
+
+
+def test_a_step_without_the_table_counts_for_it_all_the_same() -> None:
+    model = Model(True)
+    backend = TorchBackend(model, SETTINGS, World(), TABLE)
+    backend.backward(loss_of([1]), last=True)  # type: ignore[arg-type]
+    backend.step(0.1)
+    before = model.table.weight.detach().clone()
+    backend.backward(lambda running: running.layer.bias.square().sum(), last=True)  # type: ignore[union-attr, operator]
+    backend.step(0.1)
+    assert torch.equal(model.table.weight, before)
+    assert backend.optimizer_of[model.table.weight].state[model.table.weight]["step"] == 2
+
+
+def test_slots_put_back_go_on_as_if_nothing_had_happened() -> None:
+    model, other = Model(True), Model(True)
+    one = TorchBackend(model, SETTINGS, World(), TABLE)
+    for _ in range(2):
+        one.backward(loss_of([1, 2]), last=True)  # type: ignore[arg-type]
+        one.step(0.1)
+    slots = {
+        name: {key: value.clone() for key, value in found.items()} for name, found in one.slots(moments=True)
+    }
+    two = TorchBackend(other, SETTINGS, World(), TABLE)
+    two.restore(slots.__getitem__, 2)
+    for backend in (one, two):
+        backend.backward(loss_of([2, 4]), last=True)  # type: ignore[arg-type]
+        backend.step(0.1)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name]), name
