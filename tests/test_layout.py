@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from helpers.sources import PACKAGES, ROOT, SOURCES, name_of
 
-FOLDERS = {"cocite": "", "cocite_jobs": "jobs", "cocite_tuning": "tuning", "cocite_serve": "serve"}
+FOLDERS = {
+    "cocite": "",
+    "cocite_mlflow": "mlflow_client",
+    "cocite_jobs": "jobs",
+    "cocite_tuning": "tuning",
+    "cocite_serve": "serve",
+}
 MODULES = [path for path in SOURCES if path.stem not in ("__init__", "__main__")]
 
 

@@ -72,7 +72,7 @@ def serve(
     }
     parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 
-    from cocite_serve.run import LOOPBACK, start
+    from cocite_serve.endpoint import LOOPBACK, start
 
     ended = threading.Event()
 
@@ -89,7 +89,7 @@ def serve(
         signal.signal(number, end)
     try:
         with spinner("Starting the endpoint"):
-            endpoint = start(parsed, address=address, quiet=not verbose, tell=print_note)
+            endpoint = start(parsed, address=address, quiet=not verbose, notify=print_note)
     except KeyboardInterrupt:
         if ended_by == signal.SIGTERM:
             err.print("Ended before it was up.")

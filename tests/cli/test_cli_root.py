@@ -17,7 +17,7 @@ from cocite.errors import BusyError, InputError, IntegrityError
 
 HEAVY = {
     "torch", "numpy", "scipy", "pyarrow", "transformers", "pydantic", "yaml", "typer", "rich", "faiss", "bm25s",
-    "lightgbm", "ray", "mlflow", "fastapi", "cocite_jobs", "cocite_serve", "cocite_tuning",
+    "lightgbm", "ray", "mlflow", "fastapi", "cocite_jobs", "cocite_mlflow", "cocite_serve", "cocite_tuning",
 }  # fmt: skip
 
 

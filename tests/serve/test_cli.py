@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from helpers.command_line import call
 
-from cocite_serve import run
+from cocite_serve import endpoint as endpoint_module
 from cocite_serve.settings import ServeSettings
 
 
@@ -54,7 +54,7 @@ def test_it_serves_until_a_signal_and_ends_the_endpoint(
         asked.update(options, settings=settings)
         return endpoint
 
-    monkeypatch.setattr(run, "start", start)
+    monkeypatch.setattr(endpoint_module, "start", start)
     line = (
         "serve",
         "--index",
@@ -94,7 +94,7 @@ def test_a_signal_while_it_starts_ends_it(
         os.kill(os.getpid(), number)
         raise AssertionError("the signal comes before")
 
-    monkeypatch.setattr(run, "start", start)
+    monkeypatch.setattr(endpoint_module, "start", start)
     found, out, err = call(capsys, "serve", "--index", tmp_path)
     assert (found, out) == (code, "")
     assert said in err

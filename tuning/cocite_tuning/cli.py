@@ -86,7 +86,7 @@ def run(
 
     Each trial is on disk when it ends: --resume continues a sweep that was stopped, killed or lost with its machine.
     """
-    from cocite_jobs.tracking import Tracking
+    from cocite_mlflow.connection import TrackingSettings
     from cocite_tuning.run.driver import SweepOptions, run_sweep
     from cocite_tuning.run.plan import plan_sweep
     from cocite_tuning.sweep.sweep import load_sweep
@@ -100,7 +100,7 @@ def run(
     if check:
         _print_plan(plan, as_json)
         return
-    options = SweepOptions(start, address, wait, verbose, max_latency_ms, Tracking(enabled=track))
+    options = SweepOptions(start, address, wait, verbose, max_latency_ms, TrackingSettings(enabled=track))
     exit_on_sigterm()
     with StagedProgress() as bar:
         swept = run_sweep(plan, options, _callback(bar, quiet=as_json))

@@ -75,21 +75,23 @@ def cocitation(
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
-    from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import save
-    from cocite_jobs.tables.cocitation import Model, cocitation_tables, named
-    from cocite_jobs.tables.cocitation_variants import variants
+    from cocite_jobs.evaluation.report_files import write_report
+    from cocite_jobs.tables.cocitation import cocitation_tables
+    from cocite_jobs.tables.cocitation_systems import ModelFolder, parse_baselines
+    from cocite_jobs.tables.cocitation_variants import train_variants
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)
-    models = [Model.parse(text) for text in model or []]
-    wanted = named(baselines)
+    models = [ModelFolder.parse(text) for text in model or []]
+    wanted = parse_baselines(baselines)
     if train:
         if not models:
             raise InputError("names no folder to train into", where="--train", hint="give --model FOLDER")
         home, *others = models
-        made = variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bar=progress_bar)
+        made = train_variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bars=progress_bar)
         models = [*made, *others]
     params = {
         "split": split,
@@ -100,8 +102,8 @@ def cocitation(
         "baselines": baselines,
     }
     tags = {"corpus": opened.version, "models": ", ".join(str(part.folder) for part in models)}
-    where = mlflow.Tracking(folder=tracking, enabled=track)
-    with mlflow.run(
+    where = TrackingSettings(folder=tracking, enabled=track)
+    with start_run(
         f"cocitation-{split}", experiment="tables", params=params, tags=tags, tracking=where
     ) as run:
         report = cocitation_tables(
@@ -116,9 +118,9 @@ def cocitation(
             saved=index,
             cache=cache,
             to=to,
-            bar=progress_bar,
+            bars=progress_bar,
         )
         if to is not None:
-            save(report, to)
+            write_report(report, to)
         log_report(run, report)
     print_report(report, as_json, markdown)

@@ -6,12 +6,15 @@ import shlex
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cocite.cli.console import err, out, spinner
 from cocite.cli.signals import exit_on_sigterm
+
+if TYPE_CHECKING:
+    from cocite_jobs.demo import DemoQuery
 
 app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
 
@@ -56,7 +59,7 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
     from cocite_jobs import demo as steps
 
     began = time.monotonic()
-    folders = steps.Folders.under(to)
+    folders = steps.DemoFolders.under(to)
     source = folders.corpus
     if corpus is None:
         _run_command("corpus", "starter", "--to", folders.corpus)
@@ -86,8 +89,8 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
     with ExitStack() as stack:
         with spinner("Starting the endpoint"):
             url = stack.enter_context(steps.endpoint(folders, port))
-        asked = steps.manuscript(store)
-        answer = steps.ask(url, asked["request"])
+        asked = steps.demo_query(store)
+        answer = steps.recommend(url, asked.request)
         _print_answer(asked, answer)
         err.print(f"All of it took {time.monotonic() - began:.0f} s.")
         out.print(f"The page: {url}   the API: {url}/docs")
@@ -130,10 +133,10 @@ def _run_command(*arguments: object) -> None:
     root.main(args=[str(argument) for argument in arguments], prog_name="cocite", standalone_mode=False)
 
 
-def _print_answer(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _print_answer(asked: DemoQuery, answer: dict[str, Any]) -> None:
     from rich.table import Table
 
-    citing = asked["paper"]
+    citing = asked.paper
     out.rule(style="dim")
     grid = Table(
         title=f"What should “{citing.title}” ({citing.year or 'year unknown'}) cite?",
@@ -146,7 +149,7 @@ def _print_answer(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     for paper in answer["papers"]:
         words = [word["word"] for word in (paper.get("evidence") or {}).get("shared_words", [])][:5]
         grid.add_row(
-            "✓" if paper["id"] in asked["cites"] else "",
+            "✓" if paper["id"] in asked.cites else "",
             paper["title"],
             str(paper["year"] or ""),
             ", ".join(words),

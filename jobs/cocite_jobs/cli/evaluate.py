@@ -66,7 +66,7 @@ def run(
     from cocite.destinations import check_file_destination
     from cocite.evaluation import tasks
     from cocite.evaluation.metrics import LOCAL
-    from cocite_jobs.evaluate import evaluate_run
+    from cocite_jobs.evaluation.run_file import evaluate_run
 
     check_file_destination(markdown, run, qrels, against)
     built = tasks.build(Corpus.open(corpus), task, split) if corpus is not None else None
@@ -118,8 +118,9 @@ def pipeline(
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.pipeline.components import exclusion_notes
-    from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import evaluate_pipeline
+    from cocite_jobs.evaluation.pipeline import evaluate_pipeline
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
@@ -133,9 +134,9 @@ def pipeline(
         "stages": stages or "all",
     }
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     tags = {"corpus": opened.version, "model": str(model), "runs": str(to)}
-    with mlflow.run(
+    with start_run(
         f"{task}-{split}", experiment="evaluate", params=params, tags=tags, tracking=where
     ) as logged:
         report = evaluate_pipeline(
@@ -153,7 +154,7 @@ def pipeline(
             candidates=candidates,
             saved=index,
             to=to,
-            bar=progress_bar,
+            bars=progress_bar,
         )
         log_report(logged, report)
     print_warnings(*exclusion_notes(model))
@@ -176,15 +177,16 @@ def tables(
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
     from cocite.destinations import check_file_destination, check_folder_destination
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables.citeomatic import citeomatic_tables
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
     check_folder_destination(model)
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
-    with mlflow.run(
+    with start_run(
         f"citeomatic-{split}",
         experiment="tables",
         params=params,
@@ -198,7 +200,7 @@ def tables(
             split=split,
             sample=sample,
             seed=seed,
-            bar=progress_bar,
+            bars=progress_bar,
         )
         log_report(logged, report)
     print_report(report, as_json, markdown)
@@ -229,12 +231,13 @@ def reranking(
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables.reranking import reranking_tables
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     params = {
         "tables": only or "all",
         "task": task,
@@ -245,7 +248,7 @@ def reranking(
         "oracle_depth": oracle_depth,
     }
     tags = {"corpus": opened.version, "model": str(model)}
-    with mlflow.run(
+    with start_run(
         f"reranking-{task}-{split}", experiment="tables", params=params, tags=tags, tracking=where
     ) as logged:
         report = reranking_tables(
@@ -259,7 +262,7 @@ def reranking(
             depths=_numbers(depths, "--depths"),
             oracle_depth=oracle_depth,
             saved=index,
-            bar=progress_bar,
+            bars=progress_bar,
         )
         log_report(logged, report)
     print_report(report, as_json, markdown)

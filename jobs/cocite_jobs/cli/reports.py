@@ -26,12 +26,12 @@ def log_report(run: Any, report: Report) -> None:
     """Log the tables' numbers and the report to a run of MLflow; TREC runs are too large, and stay where they are."""
     import tempfile
 
-    from cocite_jobs.evaluate import save
+    from cocite_jobs.evaluation.report_files import write_report
 
-    run.log(report.metrics())
+    run.log_metrics(report.metrics())
     with tempfile.TemporaryDirectory() as folder:
-        save(report, Path(folder))
-        run.artifact(folder, folder="report")
+        write_report(report, Path(folder))
+        run.log_artifact(folder, folder="report")
 
 
 def print_report(report: Report, as_json: bool, markdown: Path | None, *, brief: bool = False) -> None:

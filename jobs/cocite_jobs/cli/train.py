@@ -70,13 +70,15 @@ def train(
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
-    from cocite_jobs import tracking
     from cocite_jobs.storage.cache import fetch_local
     from cocite_jobs.training.progress import ProgressFunctions
     from cocite_jobs.training.recipes import load_recipe
     from cocite_jobs.training.registry import KINDS
     from cocite_jobs.training.train import open_session
     from cocite_jobs.training.types import LaunchOptions
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.registration import register_model
+    from cocite_mlflow.runs import start_run
 
     start = start_mode(resume, fresh, command="train")
     name, alias = _parse_registration(register, track)
@@ -92,9 +94,9 @@ def train(
     exit_on_sigterm()
     with ExitStack() as stack:
         training = stack.enter_context(open_session(settings, store, to, manner))
-        kept = tracking.Tracking(enabled=track and training.is_first)
+        kept = TrackingSettings(enabled=track and training.is_first)
         run = stack.enter_context(
-            tracking.run(
+            start_run(
                 kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow_run
             )
         )
@@ -103,7 +105,7 @@ def train(
 
         def log(metrics: dict[str, float], step: int) -> None:
             history.append(metrics | ({"step": step} if neural else {}))
-            run.log(metrics, step)
+            run.log_metrics(metrics, step)
             if not as_json:
                 values = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
                 print_note(f"{'step' if neural else 'epoch'} {step}: {values}")
@@ -111,13 +113,13 @@ def train(
         result = training.train(ProgressFunctions(log, bar.stage, bar.advance))
         if not training.is_first:
             return
-        run.log({f"best.{name}": value for name, value in result.metrics.items()}, None)
+        run.log_metrics({f"best.{name}": value for name, value in result.metrics.items()}, None)
         if name:
             bar.stage("registering the model", 0)
-            version = tracking.register(fetch_local(to), name, alias, run=run)
+            version = register_model(fetch_local(to), name, alias, run=run)
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
-            run.artifact(result.folder if neural else result.folder / "manifest.json")
+            run.log_artifact(result.folder if neural else result.folder / "manifest.json")
     notes = read_manifest(result.folder).meta.get("notes", [])
     for note in notes:
         print_note(note)

@@ -13,7 +13,7 @@ from helpers.toy_study import TOY, Toy
 
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, NotFoundError
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.driver import FinishedSweep, SweepOptions, run_sweep
 from cocite_tuning.run.plan import plan_sweep
@@ -108,14 +108,14 @@ def test_a_sweep_of_nothing_but_failures_says_why(small: Corpus, empty: Path) ->
     with pytest.raises(
         CociteError, match="no trial finished .* the last one failed: toy: x is not to its liking"
     ):
-        run_sweep(plan, SweepOptions(tracking=Tracking(enabled=False)))
+        run_sweep(plan, SweepOptions(tracking=TrackingSettings(enabled=False)))
 
 
 def test_the_best_trial_is_the_best_within_the_latency(small: Corpus, empty: Path) -> None:
     def plan() -> Any:
         return plan_sweep(Sweep.parse(SWEEP), str(small.path), empty)
 
-    untracked = Tracking(enabled=False)
+    untracked = TrackingSettings(enabled=False)
     finished = run_sweep(plan(), SweepOptions(max_latency_ms=3, tracking=untracked))
     allowed = [trial for trial in finished.trials.trials if trial.metrics["latency_ms"] <= 3]
     assert finished.best.metrics["height"] == max(trial.metrics["height"] for trial in allowed)
