@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
-from helpers.synthetic import SyntheticCorpora
 
 FP32 = ["workers.count=0", "training.precision=fp32", "training.log_every=1", "training.evaluate_every=0"]
 SETTINGS = {
