@@ -17,7 +17,7 @@ import torch
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.training.engine import loop
-from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
+from cocite.training.engine.memory import keep_freed_memory, return_freed_memory
 from cocite.training.engine.result import TrainResult
 from cocite.training.engine.stores import Store, Write
 from cocite.training.engine.world import World
@@ -61,7 +61,7 @@ def run_worker(
         ) from error
     finally:
         if world.device.type == "cpu":
-            hand_back_memory()  # the process may train another model after this one
+            return_freed_memory()  # the process may train another model after this one
 
 
 def _run(

@@ -1,7 +1,7 @@
-"""Candidates to train a reranker on: what the retriever it will follow finds for queries whose answers are known.
+"""Candidates to train a reranker on: what the retriever before it finds for queries whose answers are known.
 
-They are data, an artifact: the retrievers that make them stand on a higher floor
-(:mod:`cocite.pipeline.candidate_files`), so a worker trains without an index.
+They are an artifact. The retrievers that make it belong to a higher layer (:mod:`cocite.pipeline.candidate_files`), so
+a worker trains without an index.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS = ("train", "dev")
 
 
 class CandidateSettings(Settings):
-    """Whose candidates a reranker is trained on.
+    """Which queries, and which retriever's candidates, a reranker is trained on.
 
     Example:
         >>> CandidateSettings(task="global", depth=50).dev_queries
@@ -57,7 +57,7 @@ class CandidateSettings(Settings):
     earlier_only: bool = True
     """Whether a training query's candidates are no later than its year, as they are for a manuscript of today."""
     seed: Seed = 0
-    """Of the draw of queries."""
+    """Seed of the draw of queries."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class CandidateSet:
         return make(corpus, self.positions)
 
     def take(self, chosen: NDArray[np.integer[Any]]) -> CandidateSet:
-        """Some of the queries."""
+        """The candidates of some of the queries."""
         owner, cited = self.cited.gather(chosen)
         return CandidateSet(
             self.task, self.positions[chosen], self.rows[chosen], CSR.build(owner, cited, len(chosen))
@@ -114,7 +114,7 @@ class CandidateSet:
 def training_positions(
     corpus: Corpus, settings: CandidateSettings, papers: NDArray[np.bool_], limit: int | None
 ) -> NDArray[np.int64]:
-    """Ascending positions of the queries that some papers ask: their contexts, or they themselves.
+    """Ascending positions of the queries that come from some papers: their contexts, or the papers themselves.
 
     Args:
         corpus: the store.

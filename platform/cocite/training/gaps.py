@@ -1,4 +1,4 @@
-"""Citation contexts as queries: what the models for gaps are trained on and tuned by."""
+"""Citation contexts as queries, which local models are trained and evaluated on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Gaps:
 
     @classmethod
     def of(cls, corpus: Corpus, positions: NDArray[np.int64]) -> Gaps:
-        """Those of some contexts that cite another paper of the corpus."""
+        """The gaps of some contexts: those that cite another paper of the corpus."""
         owner, rows = corpus.context_cited.gather(positions)
         other = rows != corpus.context_citing[positions][owner]
         cited = CSR.build(owner[other], rows[other], len(positions))
@@ -49,12 +49,12 @@ class Gaps:
 
     @classmethod
     def known(cls, history: History) -> Gaps:
-        """All that a history knows."""
+        """All gaps of a history."""
         return cls.of(history.corpus, history.contexts)
 
     @classmethod
     def sample(cls, corpus: Corpus, papers: NDArray[np.int32], most: int) -> Gaps:
-        """Those of some papers; where there are more than ``most``, so many of them, drawn evenly."""
+        """The gaps of some papers, at most ``most`` of them, drawn evenly."""
         chosen = np.zeros(len(corpus), bool)
         chosen[papers] = True
         degrees = corpus.context_cited.degrees

@@ -1,4 +1,4 @@
-"""What a training may know, and what it is tuned on."""
+"""Which links a training may use, and which papers are its dev queries."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ class PeriodSettings(Settings):
 
 @dataclass(frozen=True)
 class Periods:
-    """The history that is trained on, and the (D,) rows of the dev queries.
+    """The history that is trained on, and the dev queries.
+
+    Attributes:
+        history: the links of the training papers.
+        dev: (D,) rows.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -78,12 +82,12 @@ class Periods:
 
     @classmethod
     def of(cls, corpus: Corpus, settings: PeriodSettings, *, all_dev: bool = False) -> Periods:
-        """Settle the periods; a corpus with no link to train on, or none to tune on, is an error.
+        """The periods of a corpus.
 
         Args:
             corpus: the papers.
             settings: the years.
-            all_dev: whether every dev paper is taken, for who limits their contexts instead.
+            all_dev: whether every dev paper is taken, where the number of their contexts is limited instead.
         """
         if (cold := cold_history(History.all(corpus), "of the corpus", "")) is not None:
             raise cold

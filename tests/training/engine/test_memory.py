@@ -27,7 +27,7 @@ print(told, faults(20))
 PIECES = """
 import re
 import numpy as np
-from cocite.training.engine.memory import hand_back_memory, keep_freed_memory
+from cocite.training.engine.memory import return_freed_memory, keep_freed_memory
 
 def resident():
     return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1])
@@ -38,7 +38,7 @@ ring = [pieces]
 ring.append(ring)
 del pieces, ring
 before = resident()
-print(hand_back_memory(), before - resident())
+print(return_freed_memory(), before - resident())
 """
 
 

@@ -11,7 +11,11 @@ cite. To read the package:
 3. ``nnselect_encoder`` and ``nnrank_reranker``: the networks as an encoder and a reranker; ``model_files`` writes and
    reads their artifacts. Serving imports these, and nothing below.
 4. ``losses`` and ``negatives``: what is minimised, and the papers that a query does not cite.
-5. ``nnselect_recipe`` and ``nnselect_task``, ``nnrank_recipe`` and ``nnrank_task``: settings and tasks of the two
-   trainings; ``training_settings`` holds what the two recipes share.
-6. ``cross_fitting``: NNSelect's similarities of papers that it was not trained on, from which NNRank learns.
+5. ``nnselect_recipe`` and ``nnrank_recipe``: the settings of the two trainings; ``training_settings`` holds what they
+   share.
+6. ``nnselect_task``: the task that a recipe makes, of ``nnselect_in_batch_task`` or ``nnselect_triplet_task``, which
+   share ``nnselect_base_task``.
+7. ``nnrank_task``: the same of ``nnrank_listwise_task`` or ``nnrank_triplet_task`` and ``nnrank_base_task``; with
+   ``nnrank_candidates`` (what it orders), ``citations_before`` (what a query of a year may count) and ``cross_fitting``
+   (NNSelect's similarities of papers that it was not trained on).
 """

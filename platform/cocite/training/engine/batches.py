@@ -93,7 +93,7 @@ class EpochPlan:
             workers: how many share it.
         """
         examples = self.examples(step)
-        shares = [examples[mine] for mine in _dealt(len(examples), workers)]
+        shares = [examples[mine] for mine in _positions_of_workers(len(examples), workers)]
         lengths = [self.lengths[share] for share in shares]
         count = max(len(_filled(part, self.tokens)) for part in lengths)
         return [
@@ -102,11 +102,11 @@ class EpochPlan:
         ]
 
 
-def _dealt(count: int, workers: int) -> list[NDArray[np.int64]]:
-    """Positions of each worker's things, which are sorted by size: dealt out to and fro, so that sums are near."""
+def _positions_of_workers(count: int, workers: int) -> list[NDArray[np.int64]]:
+    """Positions of each worker's examples, sorted by size: given out to and fro, so that sums are near."""
     position = np.arange(count)
-    turn, seat = position // workers, position % workers
-    owner = np.where(turn % 2, workers - 1 - seat, seat)
+    turn, column = position // workers, position % workers
+    owner = np.where(turn % 2, workers - 1 - column, column)
     return [np.flatnonzero(owner == worker) for worker in range(workers)]
 
 

@@ -129,7 +129,7 @@ def write(
             write_atomic(path, json.dumps(asdict(progress) | {"shards": world.size}, indent=1) + "\n")
             files[path.name] = _entry(path)
     except (OSError, WriteError, SafetensorError) as error:
-        problem = _told(error)
+        problem = _description(error)
     merged: dict[str, dict[str, Any]] = {}
     for rank, (theirs, trouble) in enumerate(world.collect((files, problem))):
         if trouble is not None:
@@ -144,7 +144,7 @@ def write(
         try:
             write_atomic(folder / MANIFEST, manifest_text(KIND, meta, merged))
         except (OSError, WriteError) as error:
-            trouble = _told(error)
+            trouble = _description(error)
     trouble = world.agree(trouble)
     if trouble is not None:
         raise CociteError(
@@ -168,8 +168,8 @@ def _entry(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
-def _told(error: Exception) -> str:
-    """A write error in words; safetensors wraps the system's in a text of its own."""
+def _description(error: Exception) -> str:
+    """A sentence for a write error; safetensors wraps the system's message in one of its own."""
     if isinstance(error, WriteError):
         return error.message
     if (words := FULL.get(system_error(error) or 0)) is not None:

@@ -21,7 +21,7 @@ B = TypeVar("B")
 def prepared(make: Callable[[T], B], items: Iterable[T], *, threads: int) -> Iterator[Iterator[B]]:
     """``make`` of each item, in the items' order, worked on ahead by some threads.
 
-    At most ``2 * threads + 2`` items are under way or waiting. An error in ``make`` (or in ``items``) is raised where
+    At most ``2 * threads + 2`` items are in work or waiting. An error in ``make`` (or in ``items``) is raised where
     its batch would have come. When the block is left, nothing further is begun and no thread remains.
 
     Args:

@@ -91,47 +91,47 @@ class FolderStore:
 
     @contextmanager
     def _latest(self) -> Iterator[Path | None]:
-        found: Path | None = None
-        trouble: CociteError | None = None
+        newest: Path | None = None
+        failure: CociteError | None = None
         if self.world.first:
             self._sweep()
             try:
-                found = self._newest()
+                newest = self._newest()
             except CociteError as error:
-                trouble = error
-        found, trouble = self.world.agree((found, trouble))
-        if trouble is not None:
-            raise trouble
-        yield found
+                failure = error
+        newest, failure = self.world.agree((newest, failure))
+        if failure is not None:
+            raise failure
+        yield newest
         self.world.barrier()
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:  # noqa: ARG002 - in the manifest
         """See :class:`Store`."""
         temporary = self.folder / f".step-{step:08d}.tmp"
-        self._together(lambda: self._vacate(temporary), "cannot make a folder for the checkpoint")
+        self._on_first_rank(lambda: self._vacate(temporary), "cannot make a folder for the checkpoint")
         try:
             write(temporary)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
-        self._together(lambda: self._publish(temporary, step), "cannot put the checkpoint in its place")
+        self._on_first_rank(lambda: self._publish(temporary, step), "cannot put the checkpoint in its place")
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints there are, the oldest first, undamaged or not."""
         return sorted(path for path in self.folder.glob("step-*") if path.is_dir())
 
-    def _together(self, work: Callable[[], None], message: str) -> None:
+    def _on_first_rank(self, work: Callable[[], None], message: str) -> None:
         """Let rank 0 do something that may fail; if it does, every rank raises."""
-        trouble: str | None = None
+        failure: str | None = None
         if self.world.first:
             try:
                 work()
             except OSError as error:
-                trouble = f"{message}: {error.strerror}"
-        trouble = self.world.agree(trouble)
-        if trouble is not None:
+                failure = f"{message}: {error.strerror}"
+        failure = self.world.agree(failure)
+        if failure is not None:
             raise CociteError(
-                trouble,
+                failure,
                 where=str(self.folder),
                 hint="earlier checkpoints are whole: see to the disk, then resume",
             )
@@ -175,21 +175,21 @@ class FolderStore:
             return -math.inf
 
     def _newest(self) -> Path | None:
-        """The last checkpoint, verified; of a damaged one it is told which earlier one is whole."""
-        found = self.checkpoints()
-        if not found:
+        """The last checkpoint, verified; the error of a damaged one names an earlier one that is whole."""
+        checkpoints = self.checkpoints()
+        if not checkpoints:
             return None
         try:
-            verify(found[-1], kind=KIND)
+            verify(checkpoints[-1], kind=KIND)
         except CociteError as error:
-            whole = next((path for path in reversed(found[:-1]) if _is_whole(path)), None)
+            whole = next((path for path in reversed(checkpoints[:-1]) if _is_whole(path)), None)
             advice = (
-                f"remove {found[-1].name} to resume from {whole.name}, which is whole"
+                f"remove {checkpoints[-1].name} to resume from {whole.name}, which is whole"
                 if whole
-                else f"no earlier checkpoint is whole: remove {found[-1].name} to start over"
+                else f"no earlier checkpoint is whole: remove {checkpoints[-1].name} to start over"
             )
             raise IntegrityError(error.message, where=error.where, hint=advice) from error
-        return found[-1]
+        return checkpoints[-1]
 
 
 def _is_whole(path: Path) -> bool:
