@@ -14,7 +14,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.synth import Synthetic
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 MOUNTED = 'mount -t tmpfs -o size=8m tmpfs "$0" && exec "$@"'

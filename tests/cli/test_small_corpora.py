@@ -13,8 +13,8 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.store import KIND
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 STORES = ("empty", "one", "unlinked")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 

@@ -20,8 +20,8 @@ from cocite.manifests import read_manifest
 from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import train

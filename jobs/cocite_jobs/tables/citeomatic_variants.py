@@ -70,13 +70,13 @@ class CiteomaticVariants:
         return any(bool(value) for values in self.corpus.papers.batches(field) for value in values)
 
     def _nnrank_recipe(self) -> Any:
-        from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+        from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 
         meta = read_manifest(self.model / "nnrank", kind="nnrank").meta
         return NNRankRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnrank"))
 
     def _nnselect_recipe(self) -> Any:
-        from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 
         meta = read_manifest(self.model / "nnselect", kind="nnselect").meta
         return NNSelectRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnselect"))

@@ -34,7 +34,7 @@ from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.verification import open_verified
 
 ENCODERS = {
-    "nnselect": "cocite.systems.citeomatic.nnselect_encoder:load_encoder",
+    "nnselect": "cocite.systems.citeomatic.nnselect.encoder:load_encoder",
     "hatten": "cocite.systems.hatten.encoder:load_hatten_encoder",
     "sentence": "cocite.systems.sentence_encoder.encoder:load_sentence_encoder",
     "mp-bert4cr": "cocite.systems.mp_bert4cr.encoder:load_mp_bert4cr_encoder",
@@ -182,7 +182,7 @@ def load_nnrank(model: Path, index: Index, *, always: bool = False) -> Reranker 
     """
     if not (model / "nnrank").is_dir() or ("all" in excluded_kinds(model, "nnrank") and not always):
         return None
-    from cocite.systems.citeomatic.nnrank_reranker import load_reranker
+    from cocite.systems.citeomatic.nnrank.reranker import load_reranker
 
     encoder = load_encoder(model, "nnselect")
     known = encoder is not None and index.encoder_ids.get(encoder.name) == encoder.id

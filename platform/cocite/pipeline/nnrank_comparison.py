@@ -15,10 +15,10 @@ from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import QUERY_KINDS, Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
-from cocite.systems.citeomatic.nnrank_candidates import NeighbourCandidates
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_reranker import NNRankReranker, load_reranker
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder
+from cocite.systems.citeomatic.nnrank.candidates import NeighbourCandidates
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.reranker import NNRankReranker, load_reranker
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
 from cocite.systems.learned_fusion.examples import collect_examples
 from cocite.training.candidates import CandidateSet, CandidateSettings, cited_rows, training_positions
 from cocite.training.periods import Periods

@@ -14,7 +14,7 @@ from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
 from cocite.text.pair_tokenizer import PairSettings

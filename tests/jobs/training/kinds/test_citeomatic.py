@@ -11,8 +11,8 @@ from cocite.cli import main
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citeomatic.nnrank_reranker import load_reranker
-from cocite.systems.citeomatic.nnselect_encoder import load_encoder
+from cocite.systems.citeomatic.nnrank.reranker import load_reranker
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import open_session, train

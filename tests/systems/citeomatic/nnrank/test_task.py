@@ -6,12 +6,12 @@ import pytest
 
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
-from cocite.systems.citeomatic.nnrank_listwise_task import ListwiseNNRankTask
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_task import build
-from cocite.systems.citeomatic.nnrank_triplet_task import TripletNNRankTask
-from cocite.systems.citeomatic.nnselect_encoder import save_nnselect
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnrank.listwise_task import ListwiseNNRankTask
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.task import build
+from cocite.systems.citeomatic.nnrank.triplet_task import TripletNNRankTask
+from cocite.systems.citeomatic.nnselect.encoder import save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from cocite.bounds import BatchSize, Factor, LearningRate, Penalty, PositiveSmallCount, ProperShare, Total
 from cocite.config import Settings
 from cocite.systems.citeomatic.negatives import NegativeSettings
-from cocite.systems.citeomatic.nnrank_network import NNRankModelSettings
+from cocite.systems.citeomatic.nnrank.network import NNRankModelSettings
 from cocite.systems.citeomatic.training_settings import CiteomaticRecipe, CiteomaticTrainingSettings
 from cocite.text.fields import FieldSettings
 from cocite.training.periods import PeriodSettings

@@ -7,7 +7,7 @@ from helpers.citeomatic import rank_task, select_task, train_alone, untrained_en
 from cocite.corpus.store import Corpus
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
 from cocite.training.measure import ranking_metrics
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.history import History
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import nnselect_task
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder
 from cocite.training.engine.loop import ignore_progress, train
 from cocite.training.engine.world import World

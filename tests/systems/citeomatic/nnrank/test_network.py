@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
-from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings, Pairs, shared_words
+from cocite.systems.citeomatic.nnrank.network import NNRank, NNRankModelSettings, Pairs, shared_words
 from cocite.systems.citeomatic.word_bags import TokenBags
 
 TYPES = {"words": 10, "authors": 6, "venue": 3, "keyphrases": 5}

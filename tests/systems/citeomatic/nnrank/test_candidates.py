@@ -7,9 +7,9 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
 from cocite.sampling.neighbours import nearest, with_citations
-from cocite.systems.citeomatic.cross_fitting import FoldVectors
-from cocite.systems.citeomatic.nnrank_candidates import NeighbourCandidates
-from cocite.systems.citeomatic.nnrank_recipe import NNRankCandidateSettings
+from cocite.systems.citeomatic.nnrank.candidates import NeighbourCandidates
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
+from cocite.systems.citeomatic.nnrank.recipe import NNRankCandidateSettings
 
 
 def vectors(corpus: Corpus, seed: int) -> np.ndarray:

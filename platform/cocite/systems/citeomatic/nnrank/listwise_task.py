@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
-from cocite.systems.citeomatic.nnrank_base_task import NNRankTask, PairBatch
+from cocite.systems.citeomatic.nnrank.base_task import NNRankTask, PairBatch
 from cocite.training.engine.task import Examples
 
 
@@ -64,9 +64,9 @@ class ListwiseNNRankTask(NNRankTask):
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-        >>> from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
-        >>> from cocite.systems.citeomatic.nnselect_network import NNSelect
+        >>> from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+        >>> from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
+        >>> from cocite.systems.citeomatic.nnselect.network import NNSelect
         >>> from cocite.text.fields import FieldEncoder
         >>> from cocite.training.periods import Periods
         >>> recipe = NNRankRecipe.parse({"objective": {"listed": 10, "positives": 5}})

@@ -6,10 +6,10 @@ import pytest
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citeomatic.nnselect_in_batch_task import InBatchNNSelectTask
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import build
-from cocite.systems.citeomatic.nnselect_triplet_task import TripletNNSelectTask
+from cocite.systems.citeomatic.nnselect.in_batch_task import InBatchNNSelectTask
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import build
+from cocite.systems.citeomatic.nnselect.triplet_task import TripletNNSelectTask
 
 
 @pytest.mark.parametrize(

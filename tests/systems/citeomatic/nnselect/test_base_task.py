@@ -10,9 +10,9 @@ from helpers.citeomatic import select_task
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
 from cocite.sampling.neighbours import nearest
-from cocite.systems.citeomatic.nnselect_encoder import load_encoder
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import nnselect_task
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.training.engine.world import World
 from cocite.training.measure import ranking_metrics
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_manifest
-from cocite.systems.citeomatic.cross_fitting import FoldVectors, cross_fit
-from cocite.systems.citeomatic.nnrank_listwise_task import ListwiseNNRankTask
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_triplet_task import TripletNNRankTask
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors, cross_fit
+from cocite.systems.citeomatic.nnrank.listwise_task import ListwiseNNRankTask
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.triplet_task import TripletNNRankTask
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.text.fields import FieldEncoder
 from cocite.training.periods import Periods
 

@@ -6,9 +6,9 @@ from helpers.citeomatic import SELECT, periods_of, train_alone
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.cross_fitting import FoldVectors, cross_fit
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import nnselect_task
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors, cross_fit
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder, FieldSettings
 from cocite.training.periods import Periods
 

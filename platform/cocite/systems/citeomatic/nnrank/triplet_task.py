@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from cocite.corpus.csr import CSR
 from cocite.systems.citeomatic.losses import margin_triplet_losses
 from cocite.systems.citeomatic.negatives import Triplets
-from cocite.systems.citeomatic.nnrank_base_task import NNRankTask, PairBatch
+from cocite.systems.citeomatic.nnrank.base_task import NNRankTask, PairBatch
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 
@@ -44,9 +44,9 @@ class TripletNNRankTask(NNRankTask):
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-        >>> from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
-        >>> from cocite.systems.citeomatic.nnselect_network import NNSelect
+        >>> from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+        >>> from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
+        >>> from cocite.systems.citeomatic.nnselect.network import NNSelect
         >>> from cocite.text.fields import FieldEncoder
         >>> from cocite.training.periods import Periods
         >>> recipe = NNRankRecipe.parse({"objective": {"objective": "paper", "triplets": 600, "l2": 1e-3}})

@@ -12,10 +12,10 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
 from cocite.protocols import NO_ROW, Encoder, Ranking, Reranker
-from cocite.systems.citeomatic import nnrank_reranker
-from cocite.systems.citeomatic.nnrank_reranker import NNRankReranker, load_reranker, save_nnrank
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder, save_nnselect
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnrank import reranker as nnrank_reranker
+from cocite.systems.citeomatic.nnrank.reranker import NNRankReranker, load_reranker, save_nnrank
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder, save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder
 
 

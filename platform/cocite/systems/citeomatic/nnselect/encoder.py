@@ -14,7 +14,7 @@ from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.protocols import Query
 from cocite.systems.citeomatic.model_files import load_weights, open_network, save_network
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 KIND = "nnselect"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cocite.errors import ConfigError
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.recipes import load_recipe
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cocite.systems.citeomatic.losses import margin_triplet_losses
 from cocite.systems.citeomatic.negatives import Triplets
-from cocite.systems.citeomatic.nnselect_base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect.base_task import NNSelectTask
 from cocite.systems.citeomatic.word_bags import TokenBags
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
@@ -29,8 +29,8 @@ class TripletBatch:
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.task import build
         >>> objective = {"objective": "paper", "triplets": 60}
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 8}, "objective": objective})
         >>> build(recipe, starter_corpus()).collate(np.arange(4), epoch=0).position.shape
@@ -49,9 +49,9 @@ class TripletNNSelectTask(NNSelectTask):
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect.task import build
         >>> from cocite.training.engine.loop import train
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
         >>> recipe = NNSelectRecipe.parse({
         ...     "model": {"dimension": 16}, "objective": {"objective": "paper", "triplets": 600},
         ...     "training": {"epochs": 1, "batch": 64}})

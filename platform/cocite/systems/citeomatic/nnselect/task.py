@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.nnselect_in_batch_task import InBatchNNSelectTask
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_triplet_task import TripletNNSelectTask
+from cocite.systems.citeomatic.nnselect.in_batch_task import InBatchNNSelectTask
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.triplet_task import TripletNNSelectTask
 from cocite.text.fields import FieldEncoder
 from cocite.training.periods import Periods
 

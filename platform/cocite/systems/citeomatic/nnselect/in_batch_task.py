@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from cocite.nn.softmax_losses import sampled_softmax_losses
 from cocite.protocols import NO_ROW
 from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
-from cocite.systems.citeomatic.nnselect_base_task import NNSelectTask
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.word_bags import TokenBags
 from cocite.text.fields import FieldEncoder
 from cocite.training.engine.task import Examples, PenalizedVectors
@@ -56,7 +56,7 @@ class CitationBatch:
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect.task import build
         >>> task = build(NNSelectRecipe.parse({"model": {"dimension": 8}}), starter_corpus())
         >>> batch = task.collate(np.arange(4), epoch=0)
         >>> len(batch.title.offsets) == len(batch.abstract.offsets), batch.pairs > 4
@@ -73,7 +73,7 @@ class InBatchNNSelectTask(NNSelectTask):
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect.task import build
         >>> from cocite.training.engine.loop import train
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 16}, "training": {"epochs": 2, "batch": 64}})
         >>> task = build(recipe, starter_corpus(), None)

@@ -18,8 +18,8 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.systems.citeomatic.model_files import load_weights, open_network, save_network
-from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings, Pairs, shared_words
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder
+from cocite.systems.citeomatic.nnrank.network import NNRank, NNRankModelSettings, Pairs, shared_words
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 KIND = "nnrank"

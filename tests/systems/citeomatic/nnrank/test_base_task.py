@@ -13,9 +13,9 @@ from helpers.synthetic import SyntheticCorpora
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import read_manifest
-from cocite.systems.citeomatic.cross_fitting import FoldVectors
-from cocite.systems.citeomatic.nnrank_base_task import NNRankTask
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnrank.base_task import NNRankTask
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
 from cocite.text.fields import take
 from cocite.training.engine.world import World
 

@@ -7,7 +7,7 @@ from helpers.citeomatic import sets_as_bags as bags
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
 
 TYPES, DIMENSION = 12, 5

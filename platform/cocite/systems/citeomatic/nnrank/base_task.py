@@ -14,14 +14,14 @@ from torch import Tensor, nn
 
 from cocite.errors import InputError
 from cocite.protocols import Ranking
-from cocite.systems.citeomatic.citations_before import CitationsBefore
-from cocite.systems.citeomatic.cross_fitting import FoldVectors
 from cocite.systems.citeomatic.negatives import CiteomaticNegatives, title_and_abstract
-from cocite.systems.citeomatic.nnrank_candidates import NeighbourCandidates
-from cocite.systems.citeomatic.nnrank_network import NNRank, Pairs, shared_words
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_reranker import NNRankReranker, save_nnrank
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnrank.candidates import NeighbourCandidates
+from cocite.systems.citeomatic.nnrank.citations_before import CitationsBefore
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
+from cocite.systems.citeomatic.nnrank.network import NNRank, Pairs, shared_words
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.reranker import NNRankReranker, save_nnrank
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
 from cocite.text.fields import TEXT, FieldEncoder, take
 from cocite.training.engine.optimizers import ParameterGroup
@@ -41,8 +41,8 @@ class PairBatch:
     Example:
         >>> from cocite.corpus.starter import starter_corpus
 
-        >>> from cocite.systems.citeomatic.nnrank_task import nnrank_task
-        >>> from cocite.systems.citeomatic.nnselect_network import NNSelect
+        >>> from cocite.systems.citeomatic.nnrank.task import nnrank_task
+        >>> from cocite.systems.citeomatic.nnselect.network import NNSelect
         >>> recipe = NNRankRecipe.parse({"candidates": {"neighbours": 5}})
         >>> periods = Periods.of(starter_corpus(), recipe.period)
         >>> fields = FieldEncoder.build(periods.history, recipe.fields)
@@ -76,8 +76,8 @@ class NNRankTask:
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnrank_task import nnrank_task
-        >>> from cocite.systems.citeomatic.nnselect_network import NNSelect
+        >>> from cocite.systems.citeomatic.nnrank.task import nnrank_task
+        >>> from cocite.systems.citeomatic.nnselect.network import NNSelect
         >>> recipe = NNRankRecipe.parse({"candidates": {"neighbours": 5}, "objective": {"table_rate": 0.001}})
         >>> periods = Periods.of(starter_corpus(), recipe.period)
         >>> fields = FieldEncoder.build(periods.history, recipe.fields)

@@ -8,8 +8,8 @@ from helpers.citeomatic import queries_of
 
 from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder, Query
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder, save_nnselect
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder, save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder
 
 

@@ -15,9 +15,9 @@ from cocite.corpus.csr import CSR
 from cocite.nn.pretrained_vectors import read_vectors
 from cocite.sampling.neighbours import nearest
 from cocite.systems.citeomatic.negatives import CiteomaticNegatives, title_and_abstract
-from cocite.systems.citeomatic.nnselect_encoder import save_nnselect
-from cocite.systems.citeomatic.nnselect_network import NNSelect
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.encoder import save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
 from cocite.text.fields import TEXT, FieldEncoder
 from cocite.training.engine.optimizers import ParameterGroup
@@ -43,7 +43,7 @@ class NNSelectTask:
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
+        >>> from cocite.systems.citeomatic.nnselect.task import build
         >>> task = build(NNSelectRecipe.parse({"model": {"dimension": 8}}), starter_corpus())
         >>> task.vectors().shape
         (423, 8)

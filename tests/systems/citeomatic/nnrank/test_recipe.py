@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cocite.errors import ConfigError
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite_jobs.training.recipes import load_recipe
 
 

@@ -5,7 +5,7 @@ from helpers.citeomatic import periods_of
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.citations_before import CitationsBefore
+from cocite.systems.citeomatic.nnrank.citations_before import CitationsBefore
 
 
 def test_citations_before_a_year(training_corpus: Corpus) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW, Ranking
 from cocite.sampling.neighbours import nearest, with_citations
-from cocite.systems.citeomatic.cross_fitting import FoldVectors
-from cocite.systems.citeomatic.nnrank_recipe import NNRankCandidateSettings
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
+from cocite.systems.citeomatic.nnrank.recipe import NNRankCandidateSettings
 
 
 @dataclass(frozen=True)
