@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from cocite.errors import InputError
 from cocite.evaluation.significance import Comparison
 from cocite.manifests import MANIFEST
-from cocite.pipeline.components import COMPONENTS
+from cocite.pipeline.components import component_names
 from cocite_mlflow.runs import MlflowRun
 from cocite_tuning.report.page import write_artifacts, write_report
 from cocite_tuning.run.plan import SweepPlan
@@ -33,7 +33,7 @@ def link_model(best: Trial, store: TrialStore) -> Path | None:
     source, target = store.trial_folder(best.number), store.folder / BEST
     # A resumed sweep with more trials may have another best one than the sweep that ended here before.
     shutil.rmtree(target, ignore_errors=True)
-    members = [source / name for name in COMPONENTS if (source / name / MANIFEST).is_file()]
+    members = [source / name for name in component_names() if (source / name / MANIFEST).is_file()]
     if not members:
         return None
     target.mkdir()
