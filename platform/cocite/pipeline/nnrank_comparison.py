@@ -35,7 +35,16 @@ QUERIES = 500
 
 
 class Progress(Protocol):
-    """Receives what begins now."""
+    """Receives the description of each stage of the comparison.
+
+    Example:
+        >>> class Printed:
+        ...     def stage(self, description, total, /):
+        ...         print(description)
+        >>> progress: Progress = Printed()
+        >>> progress.stage("comparing with the stages before", 0)
+        comparing with the stages before
+    """
 
     def stage(self, description: str, total: int, /) -> None:
         """Take the description of the stage that begins, and its number of steps (0: unknown)."""
