@@ -68,7 +68,7 @@ def test_a_sweep_that_was_interrupted_continues(small: Corpus, empty: Path, tmp_
         if len(trials.trials) == 5:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         run(small, empty, callback=SweepCallback(on_trial_end=interrupt))
     before = Trials.read(empty / "trials.json")
     assert len(before.trials) == 5
@@ -85,7 +85,7 @@ def test_a_trial_that_was_interrupted_is_run_again_in_its_own_run(small: Corpus,
         raise KeyboardInterrupt
 
     toy_run = Toy.run
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt, match=r"^$"):
         patched.setattr(
             Toy, "run", lambda self, p, r, f: toy_run(self, p, r if f.name != "0004" else killed, f)
         )
