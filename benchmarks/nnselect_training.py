@@ -19,9 +19,9 @@ import torch
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnselect_base_task import NNSelectTask
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import nnselect_task
+from cocite.systems.citeomatic.nnselect.base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder
 from cocite.training.engine.batches import EpochPlan
 from cocite.training.engine.optimizers import make_optimizers

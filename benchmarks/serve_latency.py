@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from cocite.cli.console import table
+from cocite.cli.console import print_table
 from cocite.corpus.store import Corpus
 from cocite.retrieval.index.versions import VersionedFolder
 
@@ -67,7 +67,7 @@ def main() -> None:
         "req/s",
         "429",
     ]
-    table(
+    print_table(
         f"{platform.machine()}, {count} requests a line", columns, [[row[c] for c in columns] for row in rows]
     )
     if options.json:

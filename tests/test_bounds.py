@@ -23,7 +23,13 @@ from cocite.config import Settings
 from cocite.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = {"cocite": "platform", "cocite_jobs": "jobs", "cocite_tuning": "tuning", "cocite_serve": "serve"}
+PACKAGES = {
+    "cocite": "platform",
+    "cocite_mlflow": "platform",
+    "cocite_jobs": "jobs",
+    "cocite_tuning": "tuning",
+    "cocite_serve": "serve",
+}
 FREE = {
     "Sweep.space": "the terms of a search space, which Space.parse checks",
     "Sweep.start": "parameters, which check_space holds against the settings that they stand for",

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from cocite.config import Settings, read_yaml, with_overrides
-from cocite.errors import ConfigError, NotFoundError
+from cocite.config import Settings, with_overrides
+from cocite.errors import ConfigError
+from cocite.yaml_files import read_yaml
 
 
 class Margins(Settings):
@@ -53,9 +54,6 @@ def recipe(tmp_path: Path, text: str) -> Path:
     return path
 
 
-# -- loading ------------------------------------------------------------------------------------------------
-
-
 def test_a_recipe_is_read_typed_and_overridden(tmp_path: Path) -> None:
     path = recipe(tmp_path, "name: small\nloss:\n  kind: triplet\n")
     loaded = Recipe.load(path, ["epochs=5", "rate=5e-4", "loss.margins.nearest=0.25", "stages=[{random: 1}]"])
@@ -75,9 +73,6 @@ def test_an_empty_file_and_an_empty_section_mean_the_defaults(tmp_path: Path) ->
     assert Margins.load(recipe(tmp_path, "# nothing\n")) == Margins()
     loaded = Recipe.load(recipe(tmp_path, "name: x\nmargins:\n"), ["margins.random=1"])
     assert loaded.margins == Margins(random=1.0)
-
-
-# -- what is wrong ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -102,47 +97,15 @@ def test_an_empty_file_and_an_empty_section_mean_the_defaults(tmp_path: Path) ->
     ],
 )
 def test_a_mistake_is_named_with_its_path(data: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match="^recipe.yaml: ") as caught:
         Recipe.parse(data, where="recipe.yaml")
     assert str(caught.value) == f"recipe.yaml: {message}"
 
 
 def test_a_long_wrong_value_is_cut() -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=r"got 'y+\.\.\.$") as caught:
         Recipe.parse({"name": "x", "epochs": "y" * 1000})
     assert len(str(caught.value)) < 250
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: 1\nb: [1, 2\n", r"recipe\.yaml:\d+: not valid YAML"),
-        ("- 1\n- 2\n", "must hold keys and values"),
-        ("a: 1\nb: 2\na: 3\n", r"recipe\.yaml:3: .*'a' is given twice"),
-        ("a: !!python/object/apply:os.getcwd []\n", r"recipe\.yaml:1: .*could not determine a constructor"),
-    ],
-)
-def test_a_file_that_is_not_plain_keys_and_values_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        read_yaml(recipe(tmp_path, text))
-
-
-def test_a_missing_file_a_folder_and_binary_data_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="no such file"):
-        read_yaml(tmp_path / "none.yaml")
-    with pytest.raises(ConfigError, match="is not a text file"):
-        read_yaml(tmp_path)
-    (tmp_path / "x.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="is not a text file"):
-        read_yaml(tmp_path / "x.yaml")
-
-
-def test_anchors_and_merges_are_read(tmp_path: Path) -> None:
-    text = "base: &base {random: 1}\none:\n  <<: *base\n  nearest: 2\n"
-    assert read_yaml(recipe(tmp_path, text))["one"] == {"random": 1, "nearest": 2}
-
-
-# -- where a mistake comes from ---------------------------------------------------------------------------------
 
 
 class Range(Settings):
@@ -219,10 +182,12 @@ def test_a_value_that_the_program_sets_is_named_as_such(tmp_path: Path) -> None:
         Ranges.parse(read_yaml(path), where=path, overrides=["one.low=3"], values={"one.low": -1})
 
 
-# -- overrides ----------------------------------------------------------------------------------------------
-
 names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+
+
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | names
+
+
 trees = st.recursive(leaves, lambda inner: st.dictionaries(names, inner, max_size=3), max_leaves=5)
 
 

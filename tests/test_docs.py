@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +97,24 @@ def test_the_scan_finds_what_it_should() -> None:
     assert faults("tune nnselect --resume") == []
     assert faults("tune nselect") == ["no command 'nselect'"]
     assert faults("nnselect") == ["no command 'nnselect'"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_wrap_at_120(page: Path) -> None:
+    """But for tables, code, and lines that a link or a long command keeps together."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    long = [line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")]
+    assert [line for line in long if "](" not in line and not re.search(r"`[^`]{60,}`", line)] == []
+
+
+def test_the_picture_of_the_architecture_is_what_its_script_draws(tmp_path: Path) -> None:
+    """And the folders that it names are there."""
+    script = ROOT / "docs" / "images" / "architecture.py"
+    copy = tmp_path / script.name
+    copy.write_text(script.read_text(encoding="utf-8"), encoding="utf-8")
+    subprocess.run([sys.executable, str(copy)], check=True)
+    drawn = (tmp_path / "architecture.svg").read_text(encoding="utf-8")
+    assert drawn == script.with_suffix(".svg").read_text(encoding="utf-8")
+    folders = re.findall(r">((?:platform|jobs|tuning|serve)/[\w/]+)<", drawn)
+    assert len(folders) == 10
+    assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []

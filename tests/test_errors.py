@@ -34,7 +34,7 @@ def test_an_error_reads_where_what_and_what_to_do(where: str | None, hint: str |
     assert (error.message, error.where, error.hint) == ("bad year 3022", where, hint)
 
 
-def test_exit_codes_tell_the_kinds_apart() -> None:
+def test_exit_codes_distinguish_the_kinds() -> None:
     codes = {kind: kind("x").exit_code for kind in (CociteError, InputError, IntegrityError, BusyError)}
     assert list(codes.values()) == [1, 2, 3, 4]
     assert ConfigError.exit_code == NotFoundError.exit_code == InputError.exit_code

@@ -96,7 +96,7 @@ def test_what_came_up_too_slowly_is_started_again_and_nothing_else_is() -> None:
         start_patiently(lambda: raise_in_ray(Exception(SLOW)), int, 0)
 
 
-def test_a_cluster_that_is_gone_is_told_at_once() -> None:
+def test_a_cluster_that_is_gone_is_reported_at_once() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"

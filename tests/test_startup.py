@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.cli import COMMANDS
-from cocite.corpus.builder import build
-from cocite.corpus.synth import Synthetic
 from cocite.retrieval.index.snapshot import IndexSnapshot
 
 RUN = """
@@ -48,9 +47,9 @@ def imported(*arguments: object) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(synthetic: SyntheticCorpora, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("startup")
-    IndexSnapshot.create(build(Synthetic(60, seed=1), folder / "corpus"), folder / "index")
+    IndexSnapshot.create(synthetic(60, seed=1), folder / "index")
     return folder / "index"
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
 from pathlib import Path
 
 import pytest
 from helpers.small_disk import run_on_disk
 
 from cocite.artifacts import publish
-from cocite.atomic_files import replace_file, replace_files, write_atomic
-from cocite.destinations import check_file_destination, check_folder_destination
-from cocite.errors import InputError, IntegrityError, WriteError
-from cocite.manifests import read_manifest
+from cocite.errors import IntegrityError, WriteError
 from cocite.write_errors import write_error
 
 FAILURES = [
@@ -128,100 +124,3 @@ def test_a_full_disk_is_one_sentence_whatever_writes(tmp_path: Path) -> None:
     sentence = f"WriteError {disk}: no space left on the device {hint}"
     names = ("text", "numpy", "safetensors", "copy", "arrow", "lightgbm", "sqlite")
     assert told == dict.fromkeys(names, sentence)
-
-
-# -- files ----------------------------------------------------------------------------------------------------
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "run"
-    with replace_file(path) as file:
-        file.write(b"one")
-    with pytest.raises(KeyboardInterrupt), replace_file(path) as file:
-        file.write(b"half")
-        raise KeyboardInterrupt
-    assert path.read_text() == "one"
-    assert os.listdir(path.parent) == ["run"]
-
-
-def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "real").write_text("old")
-    (tmp_path / "link").symlink_to("real")
-    write_atomic(tmp_path / "link", "new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text() == "new"
-
-
-def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    write_atomic(tmp_path / "pipe", "text")
-    assert os.read(reader, 10) == b"text"
-    os.close(reader)
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
-
-
-def test_files_of_a_folder_are_replaced_together(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    for name in ("a", "other"):
-        (tmp_path / "out" / name).write_text("old")
-    with pytest.raises(ZeroDivisionError), replace_files(tmp_path / "out") as folder:
-        assert folder is not None
-        (folder / "a").write_text("half")
-        raise ZeroDivisionError
-    assert (tmp_path / "out" / "a").read_text() == "old"
-    with replace_files(tmp_path / "out") as folder:
-        assert folder is not None
-        (folder / "a").write_text("new")
-    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {
-        "a": "new",
-        "other": "old",
-    }
-    assert os.listdir(tmp_path) == ["out"]
-    with replace_files(None) as folder:
-        assert folder is None
-
-
-# -- destinations -----------------------------------------------------------------------------------------------
-
-
-def test_nothing_else_is_written_into_an_artifact(tmp_path: Path) -> None:
-    with publish(tmp_path / "art", kind="thing", meta={}) as folder:
-        (folder / "a").write_text("x")
-    for place in (tmp_path / "art", tmp_path / "art" / "deep" / "er"):
-        with pytest.raises(InputError, match="is a thing, which holds only what its"):
-            check_folder_destination(place)
-        with pytest.raises(InputError, match="is a thing, which holds only what its"):
-            check_file_destination(place / "file")
-    with pytest.raises(InputError, match="is a thing"), publish(tmp_path / "art" / "b", kind="x", meta={}):
-        pass
-    assert (
-        set(read_manifest(tmp_path / "art").files)
-        == {"a"}
-        == set(os.listdir(tmp_path / "art")) - {"manifest.json"}
-    )
-
-
-def test_a_folder_with_a_manifest_of_something_else_is_no_artifact(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text('{"name": "a web page"}')
-    check_folder_destination(tmp_path)
-    check_file_destination(tmp_path / "run")
-
-
-def test_a_file_is_never_written_over_what_is_read(tmp_path: Path) -> None:
-    (tmp_path / "queries").write_text("q")
-    (tmp_path / "link").symlink_to("queries")
-    with pytest.raises(InputError, match="is read by this command"):
-        check_file_destination(tmp_path / "link", None, tmp_path / "missing", tmp_path / "queries")
-    check_file_destination(tmp_path / "new", tmp_path / "queries")
-    check_file_destination(None, tmp_path / "queries")
-
-
-def test_a_file_above_the_destination_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "loop").symlink_to("loop")
-    for name in ("file", "loop"):
-        with pytest.raises(InputError, match=f"{name}: is a file, not a folder"):
-            check_folder_destination(tmp_path / name / "deep")
-    with pytest.raises(InputError, match="is a folder, not a file"):
-        check_file_destination(tmp_path)

@@ -1,4 +1,4 @@
-"""The whole chain on one corpus, as the command lines a user would type."""
+"""The steps of ``cocite demo`` that are not command lines: a split, a query, and the endpoint as a process."""
 
 from __future__ import annotations
 
@@ -18,18 +18,29 @@ from typing import Any
 
 import numpy as np
 
-from cocite.corpus.records import SPLITS
+from cocite.corpus.records import SPLITS, PaperRecord
 from cocite.corpus.store import KIND, Corpus
 from cocite.errors import CociteError, InputError
 from cocite.manifests import MANIFEST, read_manifest
 
 STARTUP_SECONDS = 180
-"""How long the endpoint may take to answer that it is ready."""
+"""How long the endpoint may take until its stages are loaded."""
 
 
 @dataclass(frozen=True)
-class Folders:
-    """Where the demo keeps what it makes."""
+class DemoFolders:
+    """The folders that the demo makes.
+
+    Attributes:
+        corpus: the corpus store, unless the user named one.
+        model: model folder.
+        index: index folder.
+        report: runs and reports, a folder for each task.
+
+    Example:
+        >>> DemoFolders.under(Path("demo")).index
+        PosixPath('demo/index')
+    """
 
     corpus: Path
     model: Path
@@ -37,20 +48,29 @@ class Folders:
     report: Path
 
     @classmethod
-    def under(cls, root: Path) -> Folders:
-        """The folders below one."""
+    def under(cls, root: Path) -> DemoFolders:
+        """The folders below another."""
         return cls(root / "corpus", root / "model", root / "index", root / "evaluation")
 
 
 def is_store(path: Path) -> bool:
-    """Whether a folder is a corpus store already."""
+    """Whether a folder is a corpus store."""
     return (path / MANIFEST).is_file() and read_manifest(path).kind == KIND
 
 
 def split_years(corpus: Corpus) -> tuple[int, int] | None:
-    """Last years of train and dev that leave some tenth of the citing papers to dev and to test each.
+    """Last years of train and dev, such that about a tenth of the citing papers are in dev and in test each.
 
-    None when the corpus has a split already; raises when its years cannot be split.
+    Returns:
+        The two years; None when the corpus has a split already.
+
+    Raises:
+        InputError: the citing papers are of fewer than three years.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> split_years(starter_corpus()) is None
+        True
     """
     if all((corpus.split == SPLITS.index(name)).any() for name in SPLITS[1:]):
         return None
@@ -68,8 +88,29 @@ def split_years(corpus: Corpus) -> tuple[int, int] | None:
     return train, dev
 
 
-def manuscript(corpus: Corpus) -> dict[str, Any]:
-    """What the demo asks for: the test paper with most citations, as if its author had just written it."""
+@dataclass(frozen=True)
+class DemoQuery:
+    """A test paper, as if its author had just written it.
+
+    Attributes:
+        paper: the paper.
+        request: for the endpoint: its title and abstract, without itself among the candidates.
+        cites: ids of the papers that it cites, which the index does not know.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> query = demo_query(starter_corpus())
+        >>> query.request["exclude"] == [query.paper.id]
+        True
+    """
+
+    paper: PaperRecord
+    request: dict[str, Any]
+    cites: frozenset[str]
+
+
+def demo_query(corpus: Corpus) -> DemoQuery:
+    """The test paper with most citations."""
     rows = np.flatnonzero((corpus.split == SPLITS.index("test")) & (corpus.cites.degrees > 0))
     row = int(rows[np.argmax(corpus.cites.degrees[rows])])
     paper = corpus.paper(row)
@@ -81,7 +122,7 @@ def manuscript(corpus: Corpus) -> dict[str, Any]:
     }
     if 1000 <= paper.year <= 2999:
         request |= {"year": paper.year, "year_to": paper.year}
-    return {"request": request, "cites": set(paper.citations), "paper": paper}
+    return DemoQuery(paper, request, frozenset(paper.citations))
 
 
 def require_free_port(port: int) -> None:
@@ -96,20 +137,25 @@ def require_free_port(port: int) -> None:
 
 
 @contextmanager
-def endpoint(folders: Folders, port: int) -> Iterator[str]:
-    """``cocite serve`` as a process of its own; yields its address once both stages are loaded."""
+def endpoint(folders: DemoFolders, port: int) -> Iterator[str]:
+    """``cocite serve`` as a process of its own; yields its address once both stages are loaded.
+
+    Raises:
+        InputError: the port is taken.
+        CociteError: the process ended, or its stages are not loaded in time; with its last line of standard error.
+    """
     require_free_port(port)
     command = [sys.executable, "-m", "cocite", *serve_arguments(folders, port)]
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as log:
         # A session of its own, so that Ctrl-C reaches the demo alone, which then ends the endpoint.
         process = subprocess.Popen(
-            command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told
+            command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
         )
         url = f"http://127.0.0.1:{port}"
         try:
-            if (problem := _await(process, url)) is not None:
-                told.seek(0)
-                lines = told.read().decode(errors="replace").strip().splitlines()
+            if (problem := _wait_until_ready(process, url)) is not None:
+                log.seek(0)
+                lines = log.read().decode(errors="replace").strip().splitlines()
                 raise CociteError(
                     f"{problem}: {lines[-1] if lines else 'it said nothing'}", where="cocite serve"
                 )
@@ -123,24 +169,24 @@ def endpoint(folders: Folders, port: int) -> Iterator[str]:
                 process.wait()
 
 
-def serve_arguments(folders: Folders, port: int) -> list[str]:
+def serve_arguments(folders: DemoFolders, port: int) -> list[str]:
     """The command line of the endpoint, without ``cocite``."""
     return ["serve", "--model", str(folders.model), "--index", str(folders.index), "--port", str(port)]
 
 
-def ask(url: str, request: dict[str, Any]) -> dict[str, Any]:
-    """One recommendation, over HTTP."""
+def recommend(url: str, request: dict[str, Any]) -> dict[str, Any]:
+    """The response to one request for recommendations."""
     import httpx
 
-    answer = httpx.post(f"{url}/v1/recommend", json=request, timeout=60)
-    if answer.status_code != 200:
-        raise CociteError(f"answered {answer.status_code}: {answer.text[:500]}", where=url)
-    result: dict[str, Any] = json.loads(answer.text)
+    response = httpx.post(f"{url}/v1/recommend", json=request, timeout=60)
+    if response.status_code != 200:
+        raise CociteError(f"answered {response.status_code}: {response.text[:500]}", where=url)
+    result: dict[str, Any] = json.loads(response.text)
     return result
 
 
-def _await(process: subprocess.Popen[bytes], url: str) -> str | None:
-    """Wait for both stages to be loaded; returns what went wrong, or None."""
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> str | None:
+    """Wait until both stages are loaded; returns the problem if there is one."""
     import httpx
 
     deadline = time.monotonic() + STARTUP_SECONDS

@@ -1,8 +1,8 @@
 """Artifacts: folders that appear whole or not at all, and that can prove they are undamaged.
 
-An artifact is a folder with a ``manifest.json`` that holds its kind, its free-form description, the
-size and SHA-256 of every other file, those of artifacts nested in it included, and a SHA-256 of all that the
-manifest says itself. It is written beside its destination, synced to disk, and renamed.
+An artifact is a folder with a ``manifest.json`` that holds its kind, its free-form description, the size and SHA-256 of
+every other file, those of artifacts nested in it included, and a SHA-256 of its own content. It is written beside its
+destination, synced to disk, and renamed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _PARSING = threading.Lock()
 
 
 def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
-    """A NumPy file of an artifact, memory-mapped for reading unless told otherwise.
+    """A NumPy file of an artifact, memory-mapped for reading unless ``mapped`` is off.
 
     NumPy reads a file's header with ``ast.literal_eval``, which in CPython 3.11 fails now and then when two threads
-    are in it at once ("AST constructor recursion depth mismatch"): one thread at a time, then.
+    call it at once ("AST constructor recursion depth mismatch"), so a lock lets one thread at a time read.
 
     Raises:
         IntegrityError: there is no such file, or it holds no array of numbers.
@@ -64,7 +64,7 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
     If the body raises, nothing changes at ``destination`` and the temporary folder is removed. ``meta`` is read
     when the body ends, so the body may still fill it. With ``replace`` an existing artifact stays readable
     until the new one takes its place in one step; a folder that is not an artifact is never replaced. Of two
-    writers without ``replace``, the one that ends first wins and the other is told.
+    writers without ``replace``, the one that ends first wins and the other raises.
 
     Raises:
         InputError: something is at ``destination`` that this call may not replace.
@@ -75,8 +75,8 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
     with writing_to(destination):
         check_artifact_destination(destination, replace=replace)
         target.parent.mkdir(parents=True, exist_ok=True)
-        # After an exchange the temporary folder is the old artifact. Who still maps its files keeps them until they
-        # are closed.
+        # After an exchange the temporary folder is the old artifact. A process that still maps its files keeps them
+        # until it closes them.
         with temporary_beside(target, folder=True) as temporary, writing_to(destination, temporary):
             yield temporary
             seal(temporary, kind=kind, meta=meta)
@@ -161,10 +161,10 @@ def verify(folder: Path, *, kind: str | None = None, foreign: bool = True) -> Ma
     check_sizes(folder, manifest)
     for name, entry in sorted(manifest.files.items()):
         try:
-            found = sha256(folder / name)
+            digest = sha256(folder / name)
         except OSError as error:
             raise read_error(error, folder / name, "the file is missing") from error
-        if found != entry["sha256"]:
+        if digest != entry["sha256"]:
             raise IntegrityError(
                 "damaged: its SHA-256 is not the manifest's", where=str(folder / name), hint=RESTORE
             )
@@ -172,13 +172,13 @@ def verify(folder: Path, *, kind: str | None = None, foreign: bool = True) -> Ma
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> dict[str, os.stat_result]:
-    """The state of every file by its name, in order, each of the size that the manifest says.
+    """The state of every file by its name, in order, after comparing its size with the manifest's.
 
     Raises:
         IntegrityError: a file is missing or of another size.
         CociteError: the system does not let a file be looked at.
     """
-    found = {}
+    states = {}
     for name, entry in sorted(manifest.files.items()):
         path = folder / name
         try:
@@ -195,8 +195,8 @@ def check_sizes(folder: Path, manifest: Manifest) -> dict[str, os.stat_result]:
                 where=str(path),
                 hint=RESTORE,
             )
-        found[name] = state
-    return found
+        states[name] = state
+    return states
 
 
 def _members(folder: Path) -> list[Path]:

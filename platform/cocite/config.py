@@ -1,4 +1,4 @@
-"""Typed settings: YAML in, validated models out, with dotted overrides and errors that name the key.
+"""Typed settings: validated models of plain data, with dotted overrides and errors that name the key.
 
 Every settings class of cocite derives from :class:`Settings`. A misspelt key is refused with the nearest
 right one; a wrong value with its path and what was expected.
@@ -11,24 +11,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cocite.errors import ConfigError, NotFoundError, nearest
-
-MOST_VALUES = 100_000
-"""Values of a YAML file, every alias written out."""
+from cocite.errors import ConfigError, nearest
+from cocite.yaml_files import key_line, parse_yaml, read_yaml
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the values of some settings come from, for error messages.
+    """The origin of the values of some settings, for error messages.
 
     Attributes:
         where: the YAML file that the values were read from, or what else they belong to.
         data: the values of the file alone.
-        overrides: dotted key -> the override as it was given and where, in the order in which they were applied.
+        overrides: dotted key -> the override's text and where it was given, in the order in which they were applied.
         below: keys that lead from ``data`` to these settings, where they are part of others.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from cocite.config import Source
+        >>> _ = Path("recipe.yaml").write_text("loop:\\n  epochs: 3\\n  rate: 0.1\\n")
+        >>> overrides = {"loop.epochs": ("loop.epochs=many", "on the command line")}
+        >>> source = Source(Path("recipe.yaml"), {"loop": {"epochs": 3, "rate": 0.1}}, overrides)
+        >>> source.origin("loop", "epochs"), source.section("loop").origin("rate")
+        ('loop.epochs=many on the command line', 'recipe.yaml:3')
     """
 
     where: str | Path | None = None
@@ -36,27 +42,39 @@ class Source:
     overrides: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     below: tuple[str, ...] = ()
 
-    def at(self, *keys: str) -> Source:
-        """The source of the settings under a key."""
+    def section(self, *keys: str) -> Source:
+        """The source of the settings below some keys."""
         return replace(self, below=(*self.below, *keys))
 
-    def of(self, *keys: str) -> str | None:
-        """What the value at some keys comes from: the override that set it, or the file with the line."""
+    def origin(self, *keys: str) -> str | None:
+        """The origin of the value at some keys: the override that set it, or the file with the line."""
         whole = [*self.below, *keys]
-        for key, (text, place) in reversed(list(self.overrides.items())):
+        for key, (text, where) in reversed(list(self.overrides.items())):
             if key.split(".") == whole[: key.count(".") + 1]:
-                return f"{text} {place}"
-        return f"{self.where}{_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
+                return f"{text} {where}"
+        return f"{self.where}{key_line(self.where, whole)}" if isinstance(self.where, Path) else self.where
 
     def within(self, *keys: str) -> str:
         """The overrides that set a part of what some keys hold; empty where none does."""
         start = ".".join([*self.below, *keys, ""]).lstrip(".")
-        found = [override for key, override in self.overrides.items() if key.startswith(start)]
-        return f"{', '.join(text for text, _ in found)} {found[-1][1]}" if found else ""
+        inside = [override for key, override in self.overrides.items() if key.startswith(start)]
+        return f"{', '.join(text for text, _ in inside)} {inside[-1][1]}" if inside else ""
 
 
 class Settings(BaseModel):
-    """Base of all settings: frozen, closed to unknown keys, and without NaN and infinities."""
+    """Base of all settings: frozen, closed to unknown keys, and without NaN and infinities.
+
+    Example:
+        >>> from cocite.config import Settings
+        >>> class Loop(Settings):
+        ...     epochs: int = 3
+        ...     learning_rate: float = 0.1
+        >>> Loop.parse({"epochs": 5}, overrides=["learning_rate=0.02"])
+        Loop(epochs=5, learning_rate=0.02)
+        >>> Loop.parse({}, overrides=["epochs=many"])
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: epochs=many on the command line: epochs: input should be a valid integer...
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -112,73 +130,6 @@ class Settings(BaseModel):
             raise _explain(cls, error, data, source) from error
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, except that a key given twice is a mistake rather than a silent choice of the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """As usual, after looking at the keys."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(
-                    problem="a key is a list or a mapping", problem_mark=key.start_mark
-                )
-            if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-class _TooLargeError(Exception):
-    """More values than settings have."""
-
-
-def _refuse_large(data: Any) -> None:
-    """Refuse aliases that hold themselves, or one another so often that no memory would hold them written out.
-
-    Raises:
-        _TooLargeError: there are more than :data:`MOST_VALUES` values.
-    """
-    left = MOST_VALUES
-    waiting = [data]
-    while waiting:
-        value = waiting.pop()
-        left -= 1
-        if left < 0:
-            raise _TooLargeError
-        if isinstance(value, list):
-            waiting += value
-        elif isinstance(value, dict):
-            waiting += value.values()
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The keys and values of a YAML file; an empty file has none."""
-    try:
-        # A subclass of the safe loader: it builds plain values and nothing else.
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
-        _refuse_large(data)
-    except FileNotFoundError as error:
-        raise NotFoundError("no such file", where=str(path)) from error
-    except (IsADirectoryError, UnicodeDecodeError) as error:
-        raise ConfigError("is not a text file", where=str(path), hint="name a YAML file") from error
-    except (RecursionError, _TooLargeError) as error:
-        raise ConfigError("is nested too deep, or an alias repeats too much", where=str(path)) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise ConfigError(
-            f"not valid YAML: {getattr(error, 'problem', None) or error}", where=where
-        ) from error
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        raise ConfigError("must hold keys and values", where=str(path))
-    return data
-
-
 def with_overrides(
     data: Mapping[str, Any], overrides: Sequence[str], *, where: str = "override"
 ) -> dict[str, Any]:
@@ -189,9 +140,8 @@ def with_overrides(
         if not equals or not all(part.strip() for part in key.split(".")):
             raise ConfigError(f"{override!r} is not of the form key.path=value", where=where)
         try:
-            value = yaml.safe_load(text)
-            _refuse_large(value)
-        except (yaml.YAMLError, RecursionError, _TooLargeError) as error:
+            value = parse_yaml(text)
+        except ValueError as error:
             raise ConfigError(
                 f"the value of {key!r} is not valid YAML: {_shown(text)}", where=where
             ) from error
@@ -255,8 +205,8 @@ def _explain(
     first = errors[0]
     location = [str(part) for part in first["loc"]]
     path = ".".join([*source.below, *location])
-    place = _present(data, first["loc"])
-    where = _origin(cls, first, place, source)
+    present = _present(data, first["loc"])
+    where = _origin(cls, first, present, source)
     if first["type"] == "extra_forbidden":
         known = _keys_at(cls, location[:-1])
         return ConfigError(
@@ -265,11 +215,13 @@ def _explain(
     if first["type"] == "missing":
         return ConfigError(f"the key {path!r} is missing", where=where)
     # Each member of a union has its own reason to refuse a value; together they say what is possible.
-    alike = [each for each in errors if len(place) < len(location) and _present(data, each["loc"]) == place]
+    alike = [
+        each for each in errors if len(present) < len(location) and _present(data, each["loc"]) == present
+    ]
     if alike:
-        path = ".".join([*source.below, *place])
+        path = ".".join([*source.below, *present])
     reasons = "; or ".join(dict.fromkeys(_reason(each["msg"]) for each in alike or [first]))
-    # What breaks a rule over several values is told by the rule itself.
+    # A rule over several values names them in its own message.
     value = f", got {_shown(first['input'])}" if path and not isinstance(first["input"], Mapping) else ""
     return ConfigError(f"{path}: {reasons}{value}" if path else reasons, where=where)
 
@@ -282,29 +234,29 @@ def _reason(message: str) -> str:
 
 def _present(data: Any, location: Sequence[str | int]) -> list[str]:
     """The part of a location that leads through data: without the tags of unions, and without a missing key."""
-    found = []
+    keys = []
     for key in location:
-        if _holds(data, key):
-            found.append(str(key))
+        if _has(data, key):
+            keys.append(str(key))
             data = data[key]
-    return found
+    return keys
 
 
-def _holds(data: Any, key: str | int) -> bool:
+def _has(data: Any, key: str | int) -> bool:
     if isinstance(data, list | tuple):
         return isinstance(key, int) and key < len(data)
     return isinstance(data, Mapping) and key in data
 
 
-def _origin(cls: type[BaseModel], mistake: Any, place: Sequence[str], source: Source) -> str | None:
-    """Where a mistake comes from; see :meth:`Source.of`.
+def _origin(cls: type[BaseModel], mistake: Any, keys: Sequence[str], source: Source) -> str | None:
+    """Where a mistake comes from; see :meth:`Source.origin`.
 
     A rule over several values names the overrides of all of them, unless the file breaks the same rule alone.
     """
-    parts = source.within(*place)
+    parts = source.within(*keys)
     if parts and mistake["type"] != "missing" and not _breaks_alone(cls, mistake, source):
         return parts
-    return source.of(*place)
+    return source.origin(*keys)
 
 
 def _breaks_alone(cls: type[BaseModel], mistake: Any, source: Source) -> bool:
@@ -318,27 +270,6 @@ def _breaks_alone(cls: type[BaseModel], mistake: Any, source: Source) -> bool:
         first = error.errors(include_url=False)[0]
         return bool((first["loc"], first["type"]) == (mistake["loc"], mistake["type"]))
     return False
-
-
-def _line(path: Path, keys: Sequence[str]) -> str:
-    """``:12``, the line of a key in a YAML file, or that of the nearest key above it; empty where there is none."""
-    try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except (OSError, yaml.YAMLError):
-        return ""
-    line = ""
-    for key in keys:
-        if isinstance(node, yaml.MappingNode):
-            found = [(name, value) for name, value in node.value if name.value == key]
-        elif isinstance(node, yaml.SequenceNode) and key.isdecimal() and int(key) < len(node.value):
-            found = [(node.value[int(key)],) * 2]
-        else:
-            break
-        if not found:
-            break
-        name, node = found[-1]
-        line = f":{name.start_mark.line + 1}"
-    return line
 
 
 def _shown(value: Any) -> str:
@@ -355,7 +286,7 @@ def _keys_at(cls: type[BaseModel], location: Sequence[str]) -> set[str]:
         if (
             inner
         ):  # else the key is a position in a list or the tag of a union, whose members are here already
-            models = {found for annotation in inner for found in _models(annotation)}
+            models = {model for annotation in inner for model in _models(annotation)}
     return {name for model in models for name in model.model_fields}
 
 
@@ -363,4 +294,4 @@ def _models(annotation: Any) -> set[type[BaseModel]]:
     """The settings classes that an annotation mentions."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return {annotation}
-    return {found for argument in get_args(annotation) for found in _models(argument)}
+    return {model for argument in get_args(annotation) for model in _models(argument)}

@@ -1,4 +1,4 @@
-"""Whether a path may be written to: asked before long work begins, so that nothing is lost at its end."""
+"""Checks that a path may be written to, before long work begins, so that nothing is lost at its end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
     """Refuse a path at which no file can be written; a command calls it before it begins long work.
 
     Args:
-        path: of the file; None: there is none to write.
+        path: of the file; None: the command writes none.
         inputs: what the command reads, which its output must not replace.
 
     Raises:
@@ -26,7 +26,7 @@ def check_file_destination(path: Path | None, *inputs: Path | None) -> None:
     refuse_folder(path)
     _check_parents(path)
     if path.exists() and any(
-        given is not None and given.exists() and path.samefile(given) for given in inputs
+        source is not None and source.exists() and path.samefile(source) for source in inputs
     ):
         raise InputError(
             "is read by this command, so nothing is written to it", where=str(path), hint="name another file"

@@ -1,4 +1,4 @@
-"""Manifests: what an artifact's ``manifest.json`` says, and whether it says it undamaged."""
+"""Manifests: the content of an artifact's ``manifest.json``, and whether it is undamaged."""
 
 from __future__ import annotations
 
@@ -21,11 +21,30 @@ _ENTRIES = {"format", "kind", "meta", "files"}
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``manifest.json`` says of its folder."""
+    """The content of an artifact's ``manifest.json``.
+
+    Attributes:
+        kind: of the artifact, such as ``corpus``.
+        meta: its description.
+        files: path in the folder -> ``bytes`` and ``sha256``.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> manifest = starter_corpus().manifest
+        >>> manifest.kind, manifest.meta["counts"]["papers"]
+        ('corpus', 423)
+        >>> sorted(manifest.files["ids.npy"]), manifest.size > 100_000
+        (['bytes', 'sha256'], True)
+    """
 
     kind: str
     meta: dict[str, Any]
     files: dict[str, dict[str, Any]]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files but the manifest itself."""
+        return sum(entry["bytes"] for entry in self.files.values())
 
     @property
     def digest(self) -> str:
@@ -38,23 +57,23 @@ class Manifest:
 
 
 def manifest_text(kind: str, meta: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of a manifest, with the SHA-256 of what it says."""
+    """The text of a manifest, with the SHA-256 of its content."""
     # As it will be read again: JSON has no tuples, and all its keys are strings.
-    said: dict[str, Any] = json.loads(
+    content: dict[str, Any] = json.loads(
         json.dumps({"format": FORMAT, "kind": kind, "meta": meta, "files": files}, sort_keys=True)
     )
-    return json.dumps(said | {"sha256": _digest_of(said)}, indent=1, sort_keys=True) + "\n"
+    return json.dumps(content | {"sha256": _content_digest(content)}, indent=1, sort_keys=True) + "\n"
 
 
-def _digest_of(said: Mapping[str, Any]) -> str:
-    """SHA-256 of what a manifest says, whatever its layout."""
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+def _content_digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of a manifest's content, whatever its layout."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
     """The manifest of an artifact; raises when it is missing, damaged, or of another kind.
 
-    What it says of the files is not compared with the files: :mod:`cocite.verification` does that.
+    The sizes and digests in it are not compared with the files: :mod:`cocite.verification` does that.
     """
     folder = Path(folder)
     where = str(folder / MANIFEST)
@@ -68,9 +87,9 @@ def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
     data = read_json(folder / MANIFEST)
     if not isinstance(data, dict) or "format" not in data:
         raise IntegrityError("is not the manifest of an artifact: it names no format", where=where)
-    said = {name: value for name, value in data.items() if name != "sha256"}
+    content = {name: value for name, value in data.items() if name != "sha256"}
     # An earlier cocite wrote these four alone.
-    whole = data["sha256"] == _digest_of(said) if "sha256" in data else said.keys() <= _ENTRIES
+    whole = data["sha256"] == _content_digest(content) if "sha256" in data else content.keys() <= _ENTRIES
     if not whole:
         raise IntegrityError(
             "damaged: what it says does not match its own SHA-256", where=where, hint=RESTORE
@@ -91,7 +110,7 @@ def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
 
 
 def holds(folder: Path, *, kind: str, meta: Mapping[str, Any]) -> bool:
-    """Whether a folder is an artifact of a kind whose ``meta`` says this and perhaps more; False if it is none."""
+    """Whether a folder is an artifact of a kind whose ``meta`` has these entries and perhaps more."""
     try:
         known = read_manifest(folder, kind=kind).meta
     except CociteError:
@@ -126,12 +145,12 @@ def read_error(error: Exception, path: Path, message: str, hint: str | None = No
     Args:
         error: what the library or the system raised.
         path: the file.
-        message: what is wrong where the content is.
+        message: what is wrong if the content is bad.
         hint: what to do then.
 
     Returns:
-        An :class:`IntegrityError` where the file is missing or its content is bad; what the system says where the file
-        cannot be read at all (no permission, a failing disk): that says nothing of the content.
+        An :class:`IntegrityError` where the file is missing or its content is bad; the system's own message where the
+        file cannot be read at all (no permission, a failing disk), for then nothing is known of the content.
     """
     if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
         return CociteError(f"cannot be read: {os.strerror(error.errno)}", where=str(error.filename or path))

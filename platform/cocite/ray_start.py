@@ -1,6 +1,6 @@
-"""What keeps a Ray from coming up, in one sentence with what to do. Jobs and the endpoint share it.
+"""Turns the errors of a Ray that does not start into one sentence with what to do, for jobs and the endpoint.
 
-Ray is not imported here: its errors are known by what they say.
+Ray is not imported here: its errors are recognised by their texts.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from cocite.write_errors import FULL, system_error
 ANSWER_S = 5.0
 """Seconds for a cluster to take a connection."""
 SLOW = ("timed out", "Timed out", "TimeoutError", "not available after", "wait for")
-"""What Ray's errors have in common where a machine was too slow, or too busy."""
+"""Parts of the texts of Ray's errors where a machine was too slow, or too busy."""
 DIED = ("actor died", "actor is dead", "ActorDied", "ActorUnavailable", "process died", "failed to start")
-"""And where one of its processes ended."""
+"""Parts of the texts where one of Ray's processes ended."""
 TOO_LONG = "AF_UNIX path length"
-"""Ray's words for a folder in which it can make no socket."""
+"""Part of the text where Ray can make no socket in its folder."""
 LOG = "--verbose shows Ray's own log"
 
 
 def check_address(address: str, where: str = "--address") -> None:
-    """Refuse the address of a cluster where nobody answers: Ray would ask again for minutes, and then end the process.
+    """Refuse the address of a cluster that does not answer: Ray would try again for minutes, and then end the process.
 
     Args:
         address: ``host:port``; any other form, such as ``auto`` or ``local``, is left to Ray.
-        where: what named it.
+        where: the option or setting that named it.
 
     Raises:
-        InputError: nobody takes a connection there.
+        InputError: no process takes a connection there.
     """
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or "/" in address:
@@ -48,12 +48,12 @@ def check_address(address: str, where: str = "--address") -> None:
 
 
 def start_patiently(start: Callable[[], None], undo: Callable[[], object], seconds: float) -> None:
-    """Start something of Ray's, and again where the machine was too slow, until so many seconds have passed.
+    """Start a part of Ray, and start it again where the machine was too slow, until some seconds have passed.
 
     Args:
-        start: starts it, and raises what Ray raises.
-        undo: removes what a start that failed has left.
-        seconds: no further start begins after them.
+        start: starts it, and raises Ray's error.
+        undo: removes what a failed start has left.
+        seconds: no further start begins after that time.
     """
     until = time.monotonic() + seconds
     while True:
@@ -66,17 +66,17 @@ def start_patiently(start: Callable[[], None], undo: Callable[[], object], secon
 
 
 def is_slow(error: BaseException) -> bool:
-    """Whether an error of Ray says that something took too long."""
+    """Whether an error of Ray means that something took too long."""
     text = f"{type(error).__name__}: {error}"
-    return any(words in text for words in SLOW)
+    return any(part in text for part in SLOW)
 
 
 @contextmanager
 def ray_errors(what: str, folder: Path | str, *, longer: str = "") -> Iterator[None]:
-    """Raise what Ray raises in the block as a sentence.
+    """Raise an error of Ray in the block again as a sentence.
 
     Args:
-        what: could not be done, such as ``Ray did not start``.
+        what: the failure as a clause, such as ``Ray did not start``.
         folder: where Ray keeps its files.
         longer: the setting that gives a slow machine more time; empty: none.
 
@@ -89,11 +89,11 @@ def ray_errors(what: str, folder: Path | str, *, longer: str = "") -> Iterator[N
         raise
     except Exception as error:  # Ray raises whatever it likes, down to the bare class
         if not _is_from_ray(error):
-            raise  # a defect of ours keeps its traceback
-        said = _one_line(error)
-        if (words := FULL.get(system_error(error) or 0)) is not None:
+            raise  # a defect of cocite keeps its traceback
+        line = _one_line(error)
+        if (reason := FULL.get(system_error(error) or 0)) is not None:
             hint = "make room there, or set TMPDIR to another folder"
-            raise CociteError(f"{what}: {words}", where=str(folder), hint=hint) from error
+            raise CociteError(f"{what}: {reason}", where=str(folder), hint=hint) from error
         if TOO_LONG in str(error):
             raise InputError(
                 f"{what}: the path of its folder is too long for a socket",
@@ -104,11 +104,11 @@ def ray_errors(what: str, folder: Path | str, *, longer: str = "") -> Iterator[N
             hint = "try again when the machine is less busy" + (
                 f", or give it longer: {longer}" if longer else ""
             )
-            raise CociteError(f"{what} in time: {said}", hint=f"{hint}; {LOG}") from error
-        if any(words in str(error) for words in DIED):
+            raise CociteError(f"{what} in time: {line}", hint=f"{hint}; {LOG}") from error
+        if any(part in str(error) for part in DIED):
             hint = f"is there memory left? {LOG}"
-            raise CociteError(f"{what}, for one of its processes ended: {said}", hint=hint) from error
-        raise CociteError(f"{what}: {said}", hint=LOG) from error
+            raise CociteError(f"{what}, for one of its processes ended: {line}", hint=hint) from error
+        raise CociteError(f"{what}: {line}", hint=LOG) from error
 
 
 def _is_from_ray(error: Exception) -> bool:
@@ -118,7 +118,7 @@ def _is_from_ray(error: Exception) -> bool:
 
 
 def _one_line(error: Exception) -> str:
-    """The first line that an error says, or that the error says which it carries, shortened, without a full stop."""
+    """The first line of an error's text, or of the error that it carries, shortened, without a full stop."""
     cause = getattr(error, "cause", None)  # a task's error carries what its code raised
     lines = str(cause if isinstance(cause, Exception) else error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__)[:300].rstrip(".: ")

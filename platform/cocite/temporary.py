@@ -1,7 +1,7 @@
 """Temporary files and folders: hidden, beside what they are to become, and removed whatever happens.
 
-Each is locked while its writer lives. A writer that is killed leaves its own behind, unlocked; whoever writes to the
-same destination next removes it.
+Each is locked while its writer lives. A writer that is killed leaves its own behind, unlocked; the next writer
+to the same destination removes it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def temporary_beside(destination: Path, *, folder: bool) -> Iterator[Path]:
 
 
 def remove_stale(destination: Path) -> None:
-    """Remove what killed writers left beside a destination; what a living one has is locked and stays."""
+    """Remove what killed writers left beside a destination; those of a living one are locked and stay."""
     with suppress(OSError):
         for path in destination.parent.iterdir():
             if not _is_temporary(path, destination):
@@ -66,7 +66,7 @@ def _name(destination: Path, middle: str) -> str:
 
 
 def _make_locked(path: Path, folder: bool) -> int:
-    """Make a temporary and lock it. One that another writer swept away before it was locked is made again."""
+    """Make a temporary and lock it. One that another writer removed before it was locked is made again."""
     while True:
         if folder:
             path.mkdir()
@@ -76,7 +76,7 @@ def _make_locked(path: Path, folder: bool) -> int:
             lock = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
             continue
-        with suppress(OSError):  # a file system without locks: nothing is swept there
+        with suppress(OSError):  # a file system without locks: nothing stale is removed there
             fcntl.flock(lock, fcntl.LOCK_EX)
         if path.exists():
             return lock

@@ -2,9 +2,9 @@
 
 Parts of a model are small, and every process that loads one checks all of it (:func:`open_verified`). A corpus or an
 index may be large: all of it is checked when it is first opened on a machine, and again when one of its files has
-changed (:func:`open_verified_once`). What was found undamaged is remembered in ``$XDG_CACHE_HOME/cocite/verified``, in
-one small file for each artifact: a digest of the manifest and of every file's inode, size and times of change. Whoever
-writes to a file changes those, but a disk that loses a bit does not: ``cocite corpus verify``, ``index verify`` and
+changed (:func:`open_verified_once`). ``$XDG_CACHE_HOME/cocite/verified`` has one small file for each artifact that was
+undamaged: a digest of the manifest and of every file's inode, size and times of change. A process that writes to a
+file changes those, but a disk that loses a bit does not: ``cocite corpus verify``, ``index verify`` and
 ``model verify`` always read every byte.
 """
 
@@ -32,8 +32,8 @@ LARGE = 4 * 2**30
 LOG = logging.getLogger("cocite")
 
 
-class _Memory(Protocol):
-    """Fingerprints of what was found undamaged, by folder."""
+class _Fingerprints(Protocol):
+    """Fingerprints of undamaged artifacts by folder."""
 
     def get(self, folder: str, /) -> str | None: ...
 
@@ -54,7 +54,7 @@ class _StampFiles:
             path = _stamp(folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, fingerprint + "\n")
-        except (OSError, CociteError, RuntimeError):  # nowhere to write, or no home
+        except (OSError, CociteError, RuntimeError):  # no folder that can be written, or no home
             pass
 
 
@@ -74,7 +74,7 @@ def open_verified(folder: Path, *, kind: str | None = None) -> Manifest:
 def open_verified_once(folder: Path, *, kind: str | None = None) -> Manifest:
     """The manifest of a large artifact whose files are undamaged; all are read, once a machine while none changes.
 
-    Files that the manifest does not name are nobody's business here. With ``COCITE_VERIFY=0`` in the environment the
+    Files that the manifest does not name are ignored. With ``COCITE_VERIFY=0`` in the environment the
     files are checked for presence and size alone.
 
     Raises:
@@ -85,7 +85,9 @@ def open_verified_once(folder: Path, *, kind: str | None = None) -> Manifest:
 
 
 def verify_now(folder: Path, *, kind: str | None = None) -> Manifest:
-    """Compare every file with its SHA-256, whatever is remembered; after it :func:`open_verified_once` reads nothing.
+    """Compare every file with its SHA-256, also where that was done before.
+
+    The next :func:`open_verified_once` reads no file.
 
     Raises:
         IntegrityError: a file is damaged, missing, or not named by the manifest.
@@ -99,20 +101,21 @@ def switch_off() -> None:
     os.environ[SWITCH] = "0"
 
 
-def _open(folder: Path, kind: str | None, memory: _Memory, *, foreign: bool, trust: bool = True) -> Manifest:
+def _open(
+    folder: Path, kind: str | None, verified: _Fingerprints, *, foreign: bool, trust: bool = True
+) -> Manifest:
     now = time.time_ns()
     manifest = read_manifest(folder, kind=kind)
     fingerprint, youngest = _fingerprint(folder, manifest)
-    place = str(folder.resolve())
+    key = str(folder.resolve())
     switched_off = not foreign and os.environ.get(SWITCH) == "0"
-    if trust and (switched_off or memory.get(place) == fingerprint):
+    if trust and (switched_off or verified.get(key) == fingerprint):
         return manifest
-    size = sum(entry["bytes"] for entry in manifest.files.values())
-    if size >= LARGE:
-        LOG.warning("%s: comparing %.1f GB with their SHA-256", folder, size / 1e9)
+    if manifest.size >= LARGE:
+        LOG.warning("%s: comparing %.1f GB with their SHA-256", folder, manifest.size / 1e9)
     manifest = verify(folder, kind=kind, foreign=foreign)
     if youngest < now - SETTLED_NS and _fingerprint(folder, manifest)[0] == fingerprint:
-        memory[place] = fingerprint
+        verified[key] = fingerprint
     return manifest
 
 
@@ -129,7 +132,7 @@ def _fingerprint(folder: Path, manifest: Manifest) -> tuple[str, int]:
 
 
 def cache_folder() -> Path:
-    """Where what can be made again is kept for a user: ``$XDG_CACHE_HOME/cocite``, or ``~/.cache/cocite``."""
+    """The folder of files of a user that can be made again: ``$XDG_CACHE_HOME/cocite``, or ``~/.cache/cocite``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cocite"
 
 

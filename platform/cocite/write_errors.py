@@ -2,8 +2,8 @@
 
 A full disk shows itself in as many ways as there are libraries that write: as an ``OSError`` that names the file read
 from, or none; as NumPy's "8192 requested and 512 written"; as a ``RuntimeError`` of FAISS; as error classes of
-safetensors, LightGBM, and SQLite through MLflow. Most of them happen in a temporary file or folder whose name means
-nothing to the user.
+safetensors, LightGBM, and SQLite through MLflow. Most of them happen in a temporary file or folder whose name
+means nothing to the user.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FULL = {
     errno.EDQUOT: "no space left in the disk quota",
     errno.EFBIG: "the file would be larger than the system allows",
 }
-"""What ends a write for want of space."""
+"""Errors of a write that finds too little space -> reason."""
 REFUSED = (
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG),
     *(errno.ENOTDIR, errno.ELOOP, errno.EIO, errno.EISDIR),
 )
-"""What else a destination may answer. A file that is only read answers this too, so the error must name the path."""
+"""Other errors of a write. Reading a file may raise them too, so the error must name the destination."""
 _TEXTS = {
     **{re.escape(os.strerror(code)): code for code in (*FULL, errno.EROFS)},
     **{rf"\(os error {code}\)": code for code in (*FULL, errno.EROFS, errno.EACCES)},
@@ -35,7 +35,7 @@ _TEXTS = {
     "database or disk is full": errno.ENOSPC,  # SQLite
     "attempt to write a readonly database|unable to open database file": errno.EACCES,
 }
-"""What the text of a library's error looks like -> the number of the system's error behind it."""
+"""Pattern of the text of a library's error -> number of the system's error behind it."""
 _SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")
 _HINT = "free some space or choose another place; what was there before is unchanged"
 
@@ -47,14 +47,14 @@ def writing_to(
     """Raise a :class:`~cocite.errors.WriteError` about ``destination`` for an error of writing in the body.
 
     Args:
-        destination: what the user asked to write: a path, or a URI.
-        temporary: where it is written meanwhile; an error that names a path in it is one of the destination.
+        destination: the path or URI that the user named.
+        temporary: the folder or file that is written meanwhile; an error about a path in it is one of the destination.
         hint: what to do where there is no space.
     """
     try:
         yield
     except WriteError as error:
-        # Something nested in the temporary folder has said it already, under a name that is about to vanish.
+        # A writer nested in the temporary folder has raised it already, with a path that is about to be removed.
         if temporary is None or not _within(error.where, temporary):
             raise
         raise WriteError(error.message, where=str(destination), hint=error.hint) from error
@@ -88,7 +88,7 @@ def system_error(error: BaseException) -> int | None:
     for pattern, code in _TEXTS.items():
         if re.search(pattern, text):
             return code
-    # NumPy keeps no reason; a file that takes a part of what it is given has no room for the rest.
+    # NumPy keeps no reason; where a file takes only a part, there is no room for the rest.
     return errno.ENOSPC if isinstance(error, OSError) and _SHORT_WRITE.search(text) else None
 
 

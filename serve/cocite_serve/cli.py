@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out, waiting
+from cocite.cli.console import err, out, print_json, print_note, spinner
+from cocite.cli.options import JsonOption, NoVerifyOption
 from cocite_serve.settings import ServeSettings
 
 app = typer.Typer(rich_markup_mode=None)
@@ -55,8 +56,8 @@ def serve(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show the log lines of Ray and of the replicas.")
     ] = False,
-    json_: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Serve recommendations over HTTP, with a web page at /."""
     data: dict[str, Any] = {
@@ -71,7 +72,7 @@ def serve(
     }
     parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 
-    from cocite_serve.run import LOOPBACK, start
+    from cocite_serve.endpoint import LOOPBACK, start
 
     ended = threading.Event()
 
@@ -87,8 +88,8 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     try:
-        with waiting("Starting the endpoint"):
-            endpoint = start(parsed, address=address, quiet=not verbose, tell=_tell)
+        with spinner("Starting the endpoint"):
+            endpoint = start(parsed, address=address, quiet=not verbose, notify=print_note)
     except KeyboardInterrupt:
         if ended_by == signal.SIGTERM:
             err.print("Ended before it was up.")
@@ -100,14 +101,10 @@ def serve(
             err.print(
                 f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login."
             )
-        if json_:
-            emit({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
+        if as_json:
+            print_json({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
         else:
             out.print(f"Serving at {endpoint.url}  (API: {endpoint.url}/docs, Ctrl-C ends it)")
         while not ended.wait(1.0):
             pass
         err.print("Ending …")
-
-
-def _tell(text: str) -> None:
-    err.print(text, soft_wrap=True)  # one line is one line, in a log too

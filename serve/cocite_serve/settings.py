@@ -1,4 +1,4 @@
-"""What the endpoint can be told: where it listens, how many replicas it has, and what it refuses.
+"""Settings of the endpoint: where it listens, how many replicas it has, and what it refuses.
 
 Every limit is here, with its unit. The defaults suit one small machine that serves one team.
 """
@@ -24,13 +24,22 @@ from cocite.config import Settings
 Candidates = Annotated[int, Field(ge=1, le=100_000)]
 """Papers of one request."""
 CandidatesOrNone = Annotated[int, Field(ge=0, le=100_000)]
-"""The same where 0 has a meaning of its own."""
+"""Papers, where 0 has a meaning of its own."""
 Requests = Annotated[int, Field(ge=1, le=1_000_000)]
 """Requests that wait, or are worked on, at a time."""
 
 
 class Limits(Settings):
-    """What a stranger may send. Above a limit the answer is a 4xx with one sentence that names the limit."""
+    """What a client may send. Above a limit the response is a 4xx with one sentence that names the limit.
+
+    Example:
+        >>> Limits(top_k=50).top_k
+        50
+        >>> Limits.parse({"topk": 50}, where="limits")
+        Traceback (most recent call last):
+        ...
+        cocite.errors.ConfigError: limits: unknown key 'topk' (did you mean 'top_k'?)
+    """
 
     body_bytes: int = Field(default=256 * 1024, ge=1024, le=1024**3)
     """Bytes of a request's body; more is answered 413 before it is read."""
@@ -52,8 +61,15 @@ class Limits(Settings):
     """Papers in one request for BibTeX."""
 
 
-class Stage(Settings):
-    """How one deployment of the two stages runs."""
+class StageSettings(Settings):
+    """How one of the two stages is deployed.
+
+    Example:
+        Two replicas, up to four while requests wait, each with a quarter of a GPU:
+
+        >>> StageSettings(replicas=2, max_replicas=4, num_gpus=0.25).max_replicas
+        4
+    """
 
     replicas: PositiveSmallCount = 1
     """Processes, each with its own stage object."""
@@ -69,11 +85,16 @@ class Stage(Settings):
     """GPUs that a replica reserves with Ray."""
 
 
-class Gateway(Settings):
-    """How the gateway runs: it checks requests and waits for the stages, and computes nothing itself."""
+class GatewaySettings(Settings):
+    """How the gateway is deployed: it checks requests and waits for the stages, and computes nothing itself.
+
+    Example:
+        >>> GatewaySettings().max_ongoing_requests
+        256
+    """
 
     replicas: PositiveSmallCount = 1
-    """Processes that speak HTTP."""
+    """Processes that answer HTTP requests."""
     max_ongoing_requests: Requests = 256
     """Requests in one gateway at once, those that wait for a stage included."""
     max_queued_requests: Requests = 256
@@ -88,27 +109,43 @@ def _cache() -> Path:
     return cache_folder() / "models"
 
 
-class Registry(Settings):
-    """Where registered models come from."""
+class RegistrySettings(Settings):
+    """Where registered models come from.
+
+    Example:
+        >>> RegistrySettings(folder="runs", cache="/var/cache/models").folder
+        PosixPath('runs')
+    """
 
     folder: FilePath = Path(".")
     """Holds ``mlflow.db``, unless ``MLFLOW_TRACKING_URI`` names another store."""
     cache: FilePath = Field(default_factory=_cache)
-    """Keeps the last versions that were fetched; every machine with a replica must see it."""
+    """Folder of the last versions that were fetched; every machine with a replica must see it."""
 
 
-class Watch(Settings):
-    """How a running endpoint learns that there is something newer to serve."""
+class WatchSettings(Settings):
+    """How often a running endpoint looks for newer versions, and how long these may take to load.
+
+    Example:
+        >>> WatchSettings(seconds=30).start_s
+        600.0
+    """
 
     seconds: Annotated[float, Field(ge=0, le=31_536_000)] | None = None
     """Seconds between two looks; 0: never. When not given, 60 for a model by alias, and never for any other."""
     start_s: Seconds = 600.0
-    """Seconds that new stages may take to load, and gateways to turn to them; then they are given up, and the old ones
-    stay."""
+    """Seconds that new stages may take to load, and gateways to switch to them; then they are given up, and the old
+    ones stay."""
 
 
 class ServeSettings(Settings):
-    """Everything that `cocite serve` runs with."""
+    """All settings of `cocite serve`.
+
+    Example:
+        >>> settings = ServeSettings(index="index", model="models:/ranker@champion", retriever={"replicas": 2})
+        >>> settings.retriever.replicas, settings.reranker.replicas
+        (2, 1)
+    """
 
     model: FilePath | None = None
     """The model: a folder, or ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the registry; without one the
@@ -117,8 +154,8 @@ class ServeSettings(Settings):
     """The index folder."""
     index_version: Name | None = None
     """The snapshot to serve; the current one when not given. All replicas serve the same one."""
-    registry: Registry = Registry()
-    watch: Watch = Watch()
+    registry: RegistrySettings = RegistrySettings()
+    watch: WatchSettings = WatchSettings()
     host: Name = "127.0.0.1"
     """Address to listen on. There is no login: the default is reachable from this machine alone."""
     port: int = Field(default=8000, ge=1, le=65535)
@@ -138,8 +175,8 @@ class ServeSettings(Settings):
     request_timeout_s: Seconds = 20.0
     """Seconds that one request may take; then it is given up and answered 504."""
     retry_after_s: int = Field(default=1, ge=0, le=86_400)
-    """Seconds after which a refused (429) client is told to try again."""
+    """Seconds after which a refused (429) client may try again: its ``Retry-After``."""
     limits: Limits = Limits()
-    gateway: Gateway = Gateway()
-    retriever: Stage = Stage()
-    reranker: Stage = Stage()
+    gateway: GatewaySettings = GatewaySettings()
+    retriever: StageSettings = StageSettings()
+    reranker: StageSettings = StageSettings()

@@ -14,7 +14,7 @@ from cocite.corpus.builder import build
 from cocite.corpus.splits import by_year_name
 from cocite.corpus.synth import Synthetic
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 MOUNTED = 'mount -t tmpfs -o size=8m tmpfs "$0" && exec "$@"'
@@ -57,7 +57,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_no_space_left_is_told_of_the_destination_and_nothing_changes(disk: Path, toys: Path) -> None:
+def test_no_space_left_names_the_destination_and_nothing_changes(disk: Path, toys: Path) -> None:
     done = in_small_disk(disk, sys.executable, Path(__file__).with_name("full_disk.py"), disk, toys)
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads(done.stdout.splitlines()[-1])

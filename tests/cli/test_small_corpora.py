@@ -8,13 +8,13 @@ import pytest
 from helpers.command_line import call
 
 from cocite.artifacts import publish
-from cocite.corpus.builder import fill
+from cocite.corpus.builder import write_store
 from cocite.corpus.records import PaperRecord
-from cocite.corpus.rules import Tally
+from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.store import KIND
 from cocite.corpus.synth import Synthetic
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.training.train import train
 
 STORES = ("empty", "one", "unlinked")
@@ -23,8 +23,8 @@ STORES = ("empty", "one", "unlinked")
 def store(path: Path, records: list[PaperRecord]) -> None:
     """A store as a library makes it: an import may refuse to make it."""
     meta: dict[str, object] = {}
-    with publish(path, kind=KIND, meta=meta) as folder, Tally() as tally:
-        meta |= fill(records, folder, tally=tally)
+    with publish(path, kind=KIND, meta=meta) as folder, RuleLog() as log:
+        meta |= write_store(records, folder, log=log)
 
 
 def said(err: str) -> list[str]:
@@ -115,7 +115,7 @@ def test_what_reads_a_corpus_answers(
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_what_needs_citations_says_so(
+def test_what_needs_citations_refuses_a_corpus_without(
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -20,6 +20,6 @@ def test_the_acl_corpus_is_imported_whole(acl_store: Corpus) -> None:
         ("booktitle", 20_299),
         ("n_sentences", 20_299),
     }
-    split = Split.given(corpus)
+    split = Split.of(corpus)
     assert split.test[corpus.context_citing].sum() == 26_898
     assert (split.test & (corpus.cites.degrees > 0)).sum() == 2_177

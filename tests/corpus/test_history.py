@@ -6,18 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.builder import build
 from cocite.corpus.history import History, history_before, known_history
 from cocite.corpus.splits import Split, with_split
 from cocite.corpus.store import Corpus
-from cocite.corpus.synth import Synthetic
 from cocite.errors import InputError
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(400, seed=3), tmp_path_factory.mktemp("history") / "store")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(400, seed=3)
 
 
 def test_all_of_history_is_the_corpus(corpus: Corpus) -> None:
@@ -62,7 +61,7 @@ def test_before_a_random_split_the_earlier_splits_are_known_whatever_their_years
     assert np.array_equal(known_history(mixed, before_split=split).citing, known.citing)
 
 
-def test_what_an_index_is_to_know_is_said_once(corpus: Corpus, tmp_path: Path) -> None:
+def test_one_option_alone_limits_what_an_index_knows(corpus: Corpus, tmp_path: Path) -> None:
     assert known_history(corpus).citing.all()
     assert np.array_equal(known_history(corpus, known_until=2005).citing, History.until(corpus, 2005).citing)
     with pytest.raises(InputError, match="the year 2005 and the split 'dev' both say"):

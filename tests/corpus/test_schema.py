@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from cocite.cli import main
 from cocite.corpus import starter
-from cocite.corpus.builder import StoreBuilder
 from cocite.corpus.fields import NESTED, RECORDS, TYPES
 from cocite.corpus.importers import FORMATS, open_source
-from cocite.corpus.importers.jsonl import READERS, NativeJSONL
+from cocite.corpus.importers.jsonl import NativeJSONL
+from cocite.corpus.importers.native_fields import READERS
 from cocite.corpus.records import ContextRecord, PaperRecord
-from cocite.corpus.rules import Tally
+from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.schema import json_schema
+from cocite.corpus.staging import StagingArea
 from cocite.corpus.synth import Synthetic
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
@@ -119,8 +120,8 @@ NAMES = sorted({name for fields in RECORDS.values() for name in fields} | {"refe
 
 
 @pytest.fixture
-def builder(tmp_path: Path) -> StoreBuilder:
-    return StoreBuilder(tmp_path / "store")
+def staging(tmp_path: Path) -> StagingArea:
+    return StagingArea(tmp_path / "store")
 
 
 @settings(max_examples=400)
@@ -129,14 +130,14 @@ def builder(tmp_path: Path) -> StoreBuilder:
     | st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5)
 )
 def test_a_record_fits_the_schema_exactly_when_nothing_of_it_is_left_out(
-    tmp_path: Path, builder: StoreBuilder, value: dict[str, Any]
+    tmp_path: Path, staging: StagingArea, value: dict[str, Any]
 ) -> None:
-    tally = Tally()
-    builder.tally = builder._cleaner.tally = tally
+    log = RuleLog()
+    staging.log = staging._cleaner.log = log
     source = NativeJSONL(write_lines(tmp_path / "x.jsonl", [value]))
     for record in source:
-        builder.add(record, source.place)
-    left_out = {name for name in OF_ONE_RECORD if tally.counts[name]}
+        staging.add(record, source.position)
+    left_out = {name for name in OF_ONE_RECORD if log.counts[name]}
     mistakes = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(value)]
     assert bool(mistakes) == bool(left_out), (mistakes, left_out)
 

@@ -10,28 +10,7 @@ from hypothesis import strategies as st
 
 from cocite.corpus.splits import Split, by_year_name, leaked, parse_shares, parse_years, with_split
 from cocite.corpus.store import Corpus
-from cocite.corpus.titles import similar_titles, title_words
 from cocite.errors import InputError
-
-WORDS = "deep neural citation recommendation of for the with context graph".split()
-TITLES = st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=25)
-
-
-@given(TITLES, TITLES, st.sampled_from([0.3, 0.5, 0.7, 1.0]))
-def test_similar_titles_equal_all_pairs(titles: list[str], others: list[str], threshold: float) -> None:
-    def alike(a: frozenset[str], b: frozenset[str]) -> bool:
-        return bool(a and b) and len(a & b) / len(a | b) >= threshold
-
-    expected = [any(alike(title_words(t), title_words(o)) for o in others) for t in titles]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cocite.corpus.titles._PAIRS", 3)
-        assert similar_titles(titles, others, threshold).tolist() == expected
-
-
-def test_titles_are_compared_without_special_characters_and_accents() -> None:
-    assert title_words("Über-Graphs: A (New) Way, 2.0!") == {"uber", "graphs", "a", "new", "way", "2", "0"}
-    assert similar_titles(["Naïve  BAYES"], ["naive-bayes?"]).tolist() == [True]
-    assert similar_titles(["", "?!"], ["", "?!"]).tolist() == [False, False]
 
 
 def test_splits_by_year(tmp_path: Path) -> None:
@@ -40,7 +19,7 @@ def test_splits_by_year(tmp_path: Path) -> None:
     )
     split = Split.by_year(corpus, 2009, 2010)
     assert split.codes.tolist() == [0, 1, 1, 2, 3]
-    assert np.array_equal(Split.given(corpus).codes, split.codes)
+    assert np.array_equal(Split.of(corpus).codes, split.codes)
     assert split.counts() == {"none": 1, "train": 2, "dev": 1, "test": 1}
     assert [split.train.sum(), split.dev.sum(), split.test.sum()] == [2, 1, 1]
     with pytest.raises(InputError, match="dev ends in 2008"):
@@ -65,10 +44,15 @@ def test_other_seeds_give_other_splits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "text"), [(parse_years, "2009"), (parse_years, "2010,2009"), (parse_shares, "a,b")]
+    ("reader", "text", "message"),
+    [
+        (parse_years, "2009", "split years: '2009' is not two years as 2009,2010"),
+        (parse_years, "2010,2009", "split years: dev ends in 2009, before train in 2010"),
+        (parse_shares, "a,b", "random split: 'a,b' is not two shares as 0.1,0.1"),
+    ],
 )
-def test_splits_that_cannot_be_read(reader: object, text: str) -> None:
-    with pytest.raises(InputError):
+def test_splits_that_cannot_be_read(reader: object, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         reader(text)  # type: ignore[operator]
     with pytest.raises(InputError, match="within 0 and 1"):
         Split.random(10, 0.6, 0.6)
@@ -84,7 +68,7 @@ def test_leaks_leave_train_and_all_else_stays(tmp_path: Path) -> None:
     )
     leaks = leaked(corpus, other)
     assert leaks.tolist() == [True, False, False]
-    result = with_split(corpus, Split.given(corpus).without(leaks), tmp_path / "clean")
+    result = with_split(corpus, Split.of(corpus).without(leaks), tmp_path / "clean")
     assert result.split.tolist() == [0, 1, 1]
     assert [p.title for p in result.papers_at(range(3))] == titles
     assert np.array_equal(result.cites.indices, corpus.cites.indices)

@@ -15,6 +15,6 @@ def test_the_starter_corpus_is_sound(tmp_path: Path) -> None:
     assert len(papers) == len(corpus)
     assert all(p.year and p.venue and p.authors and len(p.abstract) > 80 for p in papers)
     assert sum(len(p.citations) for p in papers) == len(corpus.cites.indices)
-    split = Split.given(corpus)
+    split = Split.of(corpus)
     cites = corpus.cites.degrees > 0
     assert min((mask & cites).sum() for mask in (split.train, split.dev, split.test)) >= 30

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 from numpy.typing import NDArray
 
 from cocite.corpus.builder import build
@@ -12,14 +13,13 @@ from cocite.corpus.records import ContextRecord, PaperRecord, SentenceRecord
 from cocite.corpus.splits import Split
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import LAST_YEAR, Synthetic
-from cocite.corpus.vocabulary import words
 
 DEPTH = 20
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return build(Synthetic(3000, seed=1), tmp_path_factory.mktemp("synth") / "store")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(3000, seed=1)
 
 
 def recall(scores: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
@@ -44,21 +44,21 @@ def overlap(corpus: Corpus, texts: list[str]) -> NDArray[np.float64]:
     return np.stack([(weight[found][:, None] * table[found]).sum(0) for found in known])
 
 
-def test_content_tells_what_is_cited(corpus: Corpus) -> None:
+def test_content_predicts_what_is_cited(corpus: Corpus) -> None:
     """Words of a held-out context find its anchor far better than chance, which is DEPTH / N = 0.7 %."""
-    test = np.flatnonzero(Split.given(corpus).test[corpus.context_citing])[::8]
+    test = np.flatnonzero(Split.of(corpus).test[corpus.context_citing])[::8]
     first = corpus.context_cited.indices[corpus.context_cited.indptr[test]].astype(np.int64)
     scores = overlap(corpus, corpus.contexts.take("text", test))
     scores[np.arange(len(test)), np.asarray(corpus.context_citing)[test]] = -1
     assert recall(scores, first) > 0.2
 
 
-def test_cocitation_tells_what_is_cited_and_words_do_not(corpus: Corpus) -> None:
+def test_cocitation_predicts_what_is_cited_and_words_do_not(corpus: Corpus) -> None:
     """Given one member of a held-out group, past co-citation finds another; their words hardly do."""
-    until = int(corpus.years[Split.given(corpus).dev].max())
+    until = int(corpus.years[Split.of(corpus).dev].max())
     together, times = History.until(corpus, until).cocitations
     several = np.flatnonzero(
-        Split.given(corpus).test[corpus.context_citing] & (corpus.context_cited.degrees > 1)
+        Split.of(corpus).test[corpus.context_citing] & (corpus.context_cited.degrees > 1)
     )[::8]
     starts = corpus.context_cited.indptr[several]
     given = corpus.context_cited.indices[starts].astype(np.int64)
@@ -108,7 +108,3 @@ def test_rate_and_bodies() -> None:
 @pytest.mark.parametrize("count", [10, 50, 1000])
 def test_any_size(count: int) -> None:
     assert sum(isinstance(r, PaperRecord) for r in Synthetic(count, seed=2)) == count
-
-
-def test_words_are_distinct() -> None:
-    assert len(set(words(np.arange(300_000)).tolist())) == 300_000

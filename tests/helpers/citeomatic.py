@@ -11,13 +11,13 @@ import torch
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.protocols import Query
-from cocite.systems.citeomatic.cross_fitting import FoldVectors
-from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_task import nnrank_task
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import nnselect_task
+from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
+from cocite.systems.citeomatic.nnrank.network import NNRank, NNRankModelSettings
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.task import nnrank_task
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder, FieldSettings
 from cocite.training.engine.loop import train
 from cocite.training.engine.result import TrainResult

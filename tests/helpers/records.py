@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.builder import build
+from cocite.corpus.importers import open_source
 from cocite.corpus.records import ContextRecord, PaperRecord, Record, SentenceRecord
 from cocite.corpus.store import Corpus
+
+WORKS = Path(__file__).resolve().parents[1] / "corpus" / "importers" / "data" / "openalex.jsonl"
+"""Works as OpenAlex publishes them, one a line."""
 
 
 def write_lines(path: Path, values: Iterable[Any]) -> Path:
@@ -46,3 +50,39 @@ def tiny() -> list[Record]:
 def make(path: Path, records: Iterable[Record] | None = None, **options: Any) -> Corpus:
     """A store of some records."""
     return build(tiny() if records is None else records, path / "store", **options)
+
+
+def hits(corpus: Corpus) -> dict[str, int]:
+    """Rule -> how often the import of a corpus hit it, without the rules that were not hit."""
+    return {name: n for name, n in corpus.counts["rules"].items() if n}
+
+
+def rejects(path: Path) -> list[dict[str, Any]]:
+    """The entries of a rejects file."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def records_of(path: Path, format: str | None = None) -> list[Any]:
+    """All records of a source, malformed ones included."""
+    return list(open_source(path, format))
+
+
+def papers_of(path: Path) -> list[PaperRecord]:
+    """The papers of a source."""
+    return [record for record in records_of(path) if isinstance(record, PaperRecord)]
+
+
+def version(source: Path, store: Path) -> str:
+    """The version of the store that an import makes."""
+    return build(open_source(source), store, replace=True).version
+
+
+def unknown_fields(corpus: Corpus) -> dict[str, tuple[int, str, str]]:
+    """Unknown field -> (count, first position, suggestion), as the manifest has them."""
+    entries = corpus.manifest.meta["unknown_fields"]
+    return {entry["field"]: (entry["count"], entry["first"], entry["suggestion"]) for entry in entries}
+
+
+def openalex_works() -> list[dict[str, Any]]:
+    """Works as OpenAlex publishes them."""
+    return [json.loads(line) for line in WORKS.read_text(encoding="utf-8").splitlines()]

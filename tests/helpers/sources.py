@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "cocite": ROOT / "platform" / "cocite",
+    "cocite_mlflow": ROOT / "platform" / "cocite_mlflow",
     "cocite_jobs": ROOT / "jobs" / "cocite_jobs",
     "cocite_tuning": ROOT / "tuning" / "cocite_tuning",
     "cocite_serve": ROOT / "serve" / "cocite_serve",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.driver import FinishedSweep, SweepOptions, run_sweep
 from cocite_tuning.run.plan import plan_sweep
@@ -22,13 +22,13 @@ def run_tracked(
     callback: SweepCallback | None = None,
 ) -> FinishedSweep:
     """Run a sweep, with MLflow's store beside the sweep's folder."""
-    options = SweepOptions(start=start, tracking=Tracking(folder=to.parent))  # type: ignore[arg-type]
+    options = SweepOptions(start=start, tracking=TrackingSettings(folder=to.parent))  # type: ignore[arg-type]
     return run_sweep(plan_sweep(Sweep.parse(dict(settings)), str(corpus.path), to), options, callback)
 
 
 def run_untracked(settings: Mapping[str, Any], corpus: Corpus, to: Path, start: str = "new") -> FinishedSweep:
     """Run a sweep without MLflow."""
-    options = SweepOptions(start=start, tracking=Tracking(enabled=False))  # type: ignore[arg-type]
+    options = SweepOptions(start=start, tracking=TrackingSettings(enabled=False))  # type: ignore[arg-type]
     return run_sweep(plan_sweep(Sweep.parse(dict(settings)), str(corpus.path), to), options)
 
 

@@ -18,9 +18,9 @@ from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
 from cocite.pipeline.components import load_encoders
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite_jobs.evaluate import evaluate_pipeline
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite_jobs.evaluation.pipeline import evaluate_pipeline
 from cocite_jobs.training.train import train
 
 PAPERS = 120

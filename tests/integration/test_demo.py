@@ -35,7 +35,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
         assert probe.connect_ex(("127.0.0.1", port)) != 0, "the endpoint still answers"
 
     # What it left behind answers in process as the endpoint does, with every stage's score.
-    folders = demo.Folders.under(tmp_path / "demo")
+    folders = demo.DemoFolders.under(tmp_path / "demo")
     recommender = Recommender.load(folders.model, folders.index)
     text = {
         "title": "Passage retrieval with dense vectors",
@@ -46,7 +46,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert list(alone[0].stages) == ["first-stage", *used]
     assert "fusion" in used
     with demo.endpoint(folders, port) as url:
-        served = demo.ask(url, {**text, "top_k": 15})
+        served = demo.recommend(url, {**text, "top_k": 15})
     assert [paper["id"] for paper in served["papers"]] == [paper.id for paper in alone]
     for other, paper in zip(served["papers"], alone, strict=True):
         assert other["stages"] == pytest.approx(paper.stages, rel=1e-4, abs=1e-5)

@@ -14,7 +14,7 @@ from helpers.endpoint import Running
 
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
-from cocite_serve.schemas import EvidenceOut, RecommendResponse
+from cocite_serve.http.schemas import EvidenceOut, RecommendResponse
 
 pytestmark = pytest.mark.integration
 

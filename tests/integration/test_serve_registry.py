@@ -23,13 +23,14 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 from cocite.text.pair_tokenizer import PairSettings
-from cocite_jobs import tracking
+from cocite_mlflow.registration import register_model
+from cocite_mlflow.runs import MlflowRun
 
 pytestmark = pytest.mark.integration
 
 CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
-WAIT_S = 120
-OPTIONS = ("--watch", "1", "--set", "request_timeout_s=5", "--set", "gateway.replicas=2")
+WAIT_S = 600
+OPTIONS = ("--watch", "1", "--set", "request_timeout_s=30", "--set", "gateway.replicas=2")
 
 
 def cross_encoder(folder: Path, seed: int) -> Path:
@@ -105,7 +106,7 @@ def test_the_champion_is_served_and_the_next_one_too(tmp_path: Path, monkeypatch
         (folder / "pairs.json").write_text("{}")
 
     def register(model: Path) -> int:
-        return tracking.register(model, "ranker", "champion")
+        return register_model(model, "ranker", "champion")
 
     assert register(models[0]) == 1
     log = tmp_path / "log.txt"
@@ -145,7 +146,7 @@ def test_the_champion_is_served_and_the_next_one_too(tmp_path: Path, monkeypatch
             until(lambda: "version 3" in log.read_text(), log)
             assert register(models[3]) == 4
             until(lambda: "version 4" in log.read_text(), log)
-            monkeypatch.setattr(tracking.Run, "artifact", damaged(tracking.Run.artifact))
+            monkeypatch.setattr(MlflowRun, "log_artifact", damaged(MlflowRun.log_artifact))
             assert register(models[0]) == 5
             until(lambda: "version 5" in log.read_text(), log)
             time.sleep(2.5)  # two looks more, which say nothing
@@ -173,7 +174,7 @@ def test_the_champion_is_served_and_the_next_one_too(tmp_path: Path, monkeypatch
 def damaged(keep: Callable[..., None]) -> Callable[..., None]:
     """As ``keep``, and then one file of what was kept is changed where it lies."""
 
-    def keep_and_damage(run: tracking.Run, path: str | Path, *, folder: str | None = None) -> None:
+    def keep_and_damage(run: MlflowRun, path: str | Path, *, folder: str | None = None) -> None:
         keep(run, path, folder=folder)
         (config,) = Path().rglob(f"{run.id}/artifacts/model/cross-encoder/config.json")
         config.write_text(config.read_text() + " ")

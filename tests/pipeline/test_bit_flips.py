@@ -27,10 +27,10 @@ from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Query, Ranking
 from cocite.retrieval.index.snapshot import IndexSnapshot
-from cocite.systems.citeomatic.nnrank_network import NNRank, NNRankModelSettings
-from cocite.systems.citeomatic.nnrank_reranker import save_nnrank
-from cocite.systems.citeomatic.nnselect_encoder import load_encoder, save_nnselect
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnrank.network import NNRank, NNRankModelSettings
+from cocite.systems.citeomatic.nnrank.reranker import save_nnrank
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder, save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.systems.learned_fusion.examples import collect_examples
 from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion

@@ -17,7 +17,7 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.index import Index
-from cocite.systems.citeomatic.nnselect_encoder import load_encoder
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder
 
 
 def add(model: Path, name: str, *, files: tuple[str, ...] = ("weights",), **left_out: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
-from cocite_serve import schemas
+from cocite_serve.http import schemas
 
 
 def test_an_answer_is_made_of_it() -> None:

@@ -7,39 +7,82 @@ from pathlib import Path
 
 import pytest
 from helpers.command_line import call
-from helpers.toy_study import TOY
+from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.store import Corpus
-
-SWEEP = TOY | {
+SWEEP = {
+    "name": "toy",
+    "study": {"kind": "toy"},
     "space": {"x": {"uniform": [-3, 3]}, "size": {"uniformint": [1, 9]}},
-    "budget": {"trials": 12},
+    "metric": {"name": "height"},
+    "budget": {"trials": 2},
 }
 
 
-def test_the_command_line(
-    small: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def line(synthetic: SyntheticCorpora, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The arguments of a small sweep, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "toy.yaml").write_text(json.dumps(SWEEP))
-    command = ["tune", "toy.yaml", "budget.trials=5", "--corpus", str(small.path), "--no-track"]
-    code, out, err = call(capsys, *command, "--json")
+    return ["toy.yaml", "--corpus", synthetic(300, seed=5, split=(3, 1)).path, "--no-track"]
+
+
+def test_the_sweep_is_the_command_that_is_meant(
+    line: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``cocite tune SWEEP`` is ``cocite tune run SWEEP``; the names of commands and -h are not sweeps."""
+    short = call(capsys, "tune", *line, "--check", "--json")
+    assert short == call(capsys, "tune", "run", *line, "--check", "--json")
+    assert json.loads(short[1])["parameters"] == ["x", "size"]
+    assert "Commands:" in call(capsys, "tune", "--help")[1]
+    code, _, err = call(capsys, "tune", "nosuchsweep", "--check")
+    assert (code, "nosuchsweep" in err) == (2, True)
+
+
+def test_a_check_starts_nothing(
+    line: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "tune", *line, "--check")
     assert code == 0, err
-    answer = json.loads(out)
-    assert answer["trials"] == {"finished": 5, "stopped": 0, "failed": 0}
-    assert answer["folder"] == "sweeps/toy"
-    assert answer["best"]["metrics"]["height"] <= 0
-    code, _, err = call(capsys, *command)
-    assert (code, "sweeps/toy: holds a sweep (pass --resume" in err) == (2, True)
-    code, out, err = call(capsys, *command, "budget.trials=6", "--resume", "--max-latency-ms", "4")
+    assert "toy: 2 trials" in out
+    assert "uniformint" in out
+    assert [path.name for path in tmp_path.iterdir()] == ["toy.yaml"]
+
+
+def test_trials_are_printed_while_they_end_and_the_best_at_the_end(
+    line: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "tune", *line, "--to", "folder")
     assert code == 0, err
-    assert "trial 5: height" in err
-    assert "of 6 (6 finished, 0 stopped, 0 failed)" in out
-    code, out, _ = call(capsys, "tune", "report", "sweeps/toy")
-    assert code == 0
-    code, out, _ = call(capsys, "tune", "toy.yaml", "--check", "--json")
-    assert json.loads(out)["parameters"] == ["x", "size"]
-    code, _, err = call(capsys, "tune", "toy.yaml", "--to", "s3://bucket/sweep")
-    assert (code, "is no folder" in err) == (2, True)
-    code, out, _ = call(capsys, "tune", "list", "--json")
-    assert json.loads(out)["nnselect"]["study"]["recipe"] == "nnselect"
+    assert all(f"trial {number}: height" in err for number in range(2))
+    assert "is the best of 2 (2 finished, 0 stopped, 0 failed)" in out
+    assert "report: folder/report.html" in err
+    assert (tmp_path / "folder" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume", "--fresh"], "cocite: tune: --resume and --fresh exclude each other"),
+        (
+            ["--to", "s3://bucket/sweep"],
+            "cocite: --to: 's3://bucket/sweep' is no folder (name one that all nodes share)",
+        ),
+        (["--resume"], "sweeps/toy"),
+        (["budget.trails=3"], "did you mean 'trials'?"),
+        (["--max-latency-ms", "-1"], "Invalid value for '--max-latency-ms'"),
+    ],
+)
+def test_mistakes_are_reported_in_a_sentence(
+    line: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    code, out, err = call(capsys, "tune", *line, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "sweeps" / "toy").exists()
+
+
+def test_shipped_sweeps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    sweeps = json.loads(call(capsys, "tune", "list", "--json")[1])
+    out = call(capsys, "tune", "list")[1]
+    assert len(sweeps) > 3
+    assert [name for name in sweeps if name not in out] == []

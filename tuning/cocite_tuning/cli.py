@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, Stages, emit, err, out, stages, table
+from cocite.cli.console import StagedProgress, err, out, print_json, print_note, print_table
+from cocite.cli.options import (
+    JsonOption,
+    NoVerifyOption,
+    OverridesArgument,
+    RayAddressOption,
+    VerboseOption,
+    WaitOption,
+    start_mode,
+)
+from cocite.cli.signals import exit_on_sigterm
 from cocite.errors import InputError
 from cocite_tuning.report.command import report, show_result
 
@@ -44,7 +52,7 @@ def run(
     sweep: Annotated[
         str, typer.Argument(help="Name of a shipped sweep (`cocite tune list`) or a YAML file.")
     ],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")] = None,
+    overrides: OverridesArgument = None,
     corpus: Annotated[
         str, typer.Option("--corpus", help="Corpus store to tune on: a path, or a URI (s3://, gs://, ...).")
     ] = "corpus",
@@ -53,79 +61,73 @@ def run(
         typer.Option("--to", help="Folder of the sweep, which all nodes see [default: sweeps/NAME]."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an unfinished sweep; refused where there is none.")
+        bool, typer.Option("--resume", help="Continue an unfinished sweep; refused where there is none.")
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Throw the sweep that is there away.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Look at the sweep and start nothing.")] = False,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            "--address", help="Of a running Ray cluster [default: RAY_ADDRESS, else a private Ray]."
-        ),
-    ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for resources that a growing cluster does not have yet.")
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Discard the existing sweep and start over.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Let Ray's own log through.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the sweep and start nothing.")] = False,
+    address: RayAddressOption = None,
+    wait: WaitOption = False,
+    verbose: VerboseOption = False,
     max_latency_ms: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1_000_000_000, help="The best trial is the best within so many milliseconds a query."
+            min=0,
+            max=1_000_000_000,
+            help="Most milliseconds a query may take in the best trial.",
         ),
     ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the sweep in MLflow.")] = True,
-    json_: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Run a sweep: many trials on dev, the best of them kept, and made champion if it beats the present one.
 
-    All that ended is on disk at once: a sweep that was stopped, killed or lost with its machine goes on with --resume.
+    Each trial is on disk when it ends: --resume continues a sweep that was stopped, killed or lost with its machine.
     """
-    from cocite_jobs.tracking import Tracking
+    from cocite_mlflow.connection import TrackingSettings
     from cocite_tuning.run.driver import SweepOptions, run_sweep
     from cocite_tuning.run.plan import plan_sweep
     from cocite_tuning.sweep.sweep import load_sweep
 
-    if resume and fresh:
-        raise InputError("--resume and --fresh exclude each other", where="tune")
+    start = start_mode(resume, fresh, command="tune")
     if to is not None and "://" in to:
         raise InputError(f"{to!r} is no folder", where="--to", hint="name one that all nodes share")
     settings = load_sweep(sweep, overrides or [])
     folder = Path(to) if to else Path("sweeps") / settings.name
     plan = plan_sweep(settings, corpus, folder, here=not check)
     if check:
-        _show_plan(plan, json_)
+        _print_plan(plan, as_json)
         return
-    start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
-    options = SweepOptions(start, address, wait, verbose, max_latency_ms, Tracking(enabled=track))
-    # Ended from outside, by a scheduler or a job's end, it still ends what it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with stages() as bar:
-        swept = run_sweep(plan, options, _callback(bar, quiet=json_))
-    if json_:
-        emit(_document(swept))
+    options = SweepOptions(start, address, wait, verbose, max_latency_ms, TrackingSettings(enabled=track))
+    exit_on_sigterm()
+    with StagedProgress() as bar:
+        swept = run_sweep(plan, options, _callback(bar, quiet=as_json))
+    if as_json:
+        print_json(_result_document(swept))
     else:
-        _show(swept)
+        _print_result(swept)
 
 
 @app.command("list")
-def list_(json_: JsonFlag = False) -> None:
+def list_(as_json: JsonOption = False) -> None:
     """List the sweeps that come with cocite."""
     from cocite_tuning.sweep.spaces import Space
     from cocite_tuning.sweep.sweep import load_sweep, shipped_sweeps
 
-    found = {name: load_sweep(name) for name in shipped_sweeps()}
-    if json_:
-        emit({name: sweep.model_dump(mode="json", by_alias=True) for name, sweep in found.items()})
+    sweeps = {name: load_sweep(name) for name in shipped_sweeps()}
+    if as_json:
+        print_json({name: sweep.model_dump(mode="json", by_alias=True) for name, sweep in sweeps.items()})
         return
     rows = [
         [name, getattr(s.study, "recipe", s.kind), s.metric.name, ", ".join(Space.parse(s.space).keys())]
-        for name, s in found.items()
+        for name, s in sweeps.items()
     ]
-    table("sweeps", ["sweep", "of", "metric", "parameters"], rows)
+    print_table("sweeps", ["sweep", "of", "metric", "parameters"], rows)
 
 
-def _callback(bar: Stages, *, quiet: bool) -> Any:
+def _callback(bar: StagedProgress, *, quiet: bool) -> Any:
     from cocite_tuning.report.formatting import format_params
     from cocite_tuning.run.callback import SweepCallback
 
@@ -139,10 +141,8 @@ def _callback(bar: Stages, *, quiet: bool) -> Any:
             f"best {trials.value(ranked[0]):.4f}, trial {ranked[0].number}" if ranked else "none finished yet"
         )
         state = "" if trial.state == "finished" else f" {trial.state}"
-        err.print(
-            f"trial {trial.number}{state}: {figure} ({best}), {trial.seconds:.0f} s: {format_params(trial)}",
-            highlight=False,
-            soft_wrap=True,
+        print_note(
+            f"trial {trial.number}{state}: {figure} ({best}), {trial.seconds:.0f} s: {format_params(trial)}"
         )
 
     def again(number: int) -> None:
@@ -151,19 +151,19 @@ def _callback(bar: Stages, *, quiet: bool) -> Any:
     return SweepCallback(bar.stage, ended, again)
 
 
-def _show_plan(plan: SweepPlan, json_: bool) -> None:
+def _print_plan(plan: SweepPlan, as_json: bool) -> None:
     sweep = plan.sweep
-    if json_:
-        emit({"sweep": sweep.model_dump(mode="json", by_alias=True), "parameters": plan.space.keys()})
+    if as_json:
+        print_json({"sweep": sweep.model_dump(mode="json", by_alias=True), "parameters": plan.space.keys()})
         return
     rows = [
         [term.label, f"{term.kind} {list(term.numbers or term.extremes())}"]
         for term in plan.space.all_terms()
     ]
-    table(f"{sweep.name}: {sweep.budget.trials} trials", ["parameter", "drawn from"], rows)
+    print_table(f"{sweep.name}: {sweep.budget.trials} trials", ["parameter", "drawn from"], rows)
 
 
-def _show(swept: FinishedSweep) -> None:
+def _print_result(swept: FinishedSweep) -> None:
     from cocite_tuning.report.formatting import format_metric, format_value
 
     trials, best = swept.trials, swept.best
@@ -179,13 +179,13 @@ def _show(swept: FinishedSweep) -> None:
     out.print(
         f"{trials.sweep}: trial {best.number} is the best of {len(trials.trials)} ({', '.join(states)})"
     )
-    table("", ["", "value"], rows)
+    print_table("", ["", "value"], rows)
     show_result(best, trials, swept.promotion)
     where = f"model: {swept.model}   " if swept.model else ""
-    err.print(f"{where}report: {swept.report}", highlight=False, soft_wrap=True)
+    print_note(f"{where}report: {swept.report}")
 
 
-def _document(swept: FinishedSweep) -> dict[str, Any]:
+def _result_document(swept: FinishedSweep) -> dict[str, Any]:
     from cocite_tuning.sweep.trials import Trial
 
     states = [trial.state for trial in swept.trials.trials]

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, progress
-from cocite_jobs.cli.reports import (
-    CorpusOption,
+from cocite.cli.console import progress_bar
+from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption
+from cocite_jobs.cli.options import (
     IndexOption,
     MarkdownOption,
     RunsOption,
@@ -18,10 +18,8 @@ from cocite_jobs.cli.reports import (
     SplitOption,
     TrackingOption,
     TrackOption,
-    keep,
-    open_corpus,
-    tell,
 )
+from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 
 
 def cocitation(
@@ -71,27 +69,29 @@ def cocitation(
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """MP-BERT4CR's Tables 3 and 4, with its baselines, and recall by how often pairs were cited together before."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.errors import InputError
-    from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import save
-    from cocite_jobs.tables.cocitation import Model, cocitation_tables, named
-    from cocite_jobs.tables.cocitation_variants import variants
+    from cocite_jobs.evaluation.report_files import write_report
+    from cocite_jobs.tables.cocitation import cocitation_tables
+    from cocite_jobs.tables.cocitation_systems import ModelFolder, parse_baselines
+    from cocite_jobs.tables.cocitation_variants import train_variants
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)
-    models = [Model.parse(text) for text in model or []]
-    wanted = named(baselines)
+    models = [ModelFolder.parse(text) for text in model or []]
+    wanted = parse_baselines(baselines)
     if train:
         if not models:
             raise InputError("names no folder to train into", where="--train", hint="give --model FOLDER")
         home, *others = models
-        made = variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bar=progress)
+        made = train_variants(opened, home.folder, recipe=recipe, pretraining=pretraining, bars=progress_bar)
         models = [*made, *others]
     params = {
         "split": split,
@@ -102,10 +102,10 @@ def cocitation(
         "baselines": baselines,
     }
     tags = {"corpus": opened.version, "models": ", ".join(str(part.folder) for part in models)}
-    where = mlflow.Tracking(folder=tracking, enabled=track)
-    with mlflow.run(
+    where = TrackingSettings(folder=tracking, enabled=track)
+    with start_run(
         f"cocitation-{split}", experiment="tables", params=params, tags=tags, tracking=where
-    ) as kept:
+    ) as run:
         report = cocitation_tables(
             opened,
             models,
@@ -118,9 +118,9 @@ def cocitation(
             saved=index,
             cache=cache,
             to=to,
-            bar=progress,
+            bars=progress_bar,
         )
         if to is not None:
-            save(report, to)
-        keep(kept, report)
-    tell(report, json, markdown)
+            write_report(report, to)
+        log_report(run, report)
+    print_report(report, as_json, markdown)

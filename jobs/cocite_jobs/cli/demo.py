@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
-import signal
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import err, out, waiting
+from cocite.cli.console import err, out, spinner
+from cocite.cli.signals import exit_on_sigterm
+
+if TYPE_CHECKING:
+    from cocite_jobs.demo import DemoQuery
 
 app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
 
@@ -27,9 +29,9 @@ Corpus = Annotated[
 @app.command()
 def demo(
     corpus: Corpus = None,
-    once: Annotated[bool, typer.Option("--once", help="End after the printed recommendation.")] = False,
-    port: Annotated[int, typer.Option(help="Where the page is served.", min=1, max=65535)] = 8000,
-    to: Annotated[Path, typer.Option("--to", help="Folder for all that is made; made anew.")] = Path("demo"),
+    once: Annotated[bool, typer.Option("--once", help="End after printing the recommendation.")] = False,
+    port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
+    to: Annotated[Path, typer.Option("--to", help="Folder for all results; it is made anew.")] = Path("demo"),
     sample: Annotated[
         int, typer.Option(min=10, max=1_000_000_000, help="Most queries that are evaluated, of each kind.")
     ] = 300,
@@ -40,10 +42,9 @@ def demo(
     from cocite.locks import locked
     from cocite_jobs import demo as steps
 
-    # Ended from outside, it still ends the endpoint it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    exit_on_sigterm()
     steps.require_free_port(port)
-    # What cannot be used is refused before what an earlier demo made is taken away.
+    # A source that cannot be used is refused before the folders of an earlier demo are removed.
     if corpus is not None and not steps.is_store(corpus):
         open_source(corpus)
     check_folder_destination(to)
@@ -58,39 +59,39 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
     from cocite_jobs import demo as steps
 
     began = time.monotonic()
-    folders = steps.Folders.under(to)
+    folders = steps.DemoFolders.under(to)
     source = folders.corpus
     if corpus is None:
-        _cocite("corpus", "starter", "--to", folders.corpus)
+        _run_command("corpus", "starter", "--to", folders.corpus)
     elif steps.is_store(corpus):
         source = corpus
     else:
-        _cocite("corpus", "import", corpus, "--to", folders.corpus)
+        _run_command("corpus", "import", corpus, "--to", folders.corpus)
     store = Store.open(source)
     years = steps.split_years(store)
     if years is not None:
-        _cocite("corpus", "split", source, "--years", f"{years[0]},{years[1]}", "--to", to / "split")
+        _run_command("corpus", "split", source, "--years", f"{years[0]},{years[1]}", "--to", to / "split")
         source = to / "split"
         store = Store.open(source)
     for recipe in ("nnselect", "nnrank", "fusion"):
-        _cocite("train", recipe, "--corpus", source, "--to", folders.model)
+        _run_command("train", recipe, "--corpus", source, "--to", folders.model)
     for kind in ("global", "local") if len(store.contexts) else ("global",):
-        _cocite(
+        _run_command(
             *("evaluate", "pipeline", "--corpus", source, "--model", folders.model, "--task", kind),
             *("--sample", sample, "--to", folders.report / kind, "--brief"),
         )
-    # What test papers cite is kept from the index, so that the answer below is a prediction and not a memory.
-    _cocite(
+    # What test papers cite is kept from the index, so that the answer below is a prediction.
+    _run_command(
         *("index", "build", source, "--to", folders.index, "--model", folders.model),
         *("--before-split", "test"),
     )
-    _say(*steps.serve_arguments(folders, port))
+    _print_command(*steps.serve_arguments(folders, port))
     with ExitStack() as stack:
-        with waiting("Starting the endpoint"):
+        with spinner("Starting the endpoint"):
             url = stack.enter_context(steps.endpoint(folders, port))
-        asked = steps.manuscript(store)
-        answer = steps.ask(url, asked["request"])
-        _show(asked, answer)
+        asked = steps.demo_query(store)
+        answer = steps.recommend(url, asked.request)
+        _print_answer(asked, answer)
         err.print(f"All of it took {time.monotonic() - began:.0f} s.")
         out.print(f"The page: {url}   the API: {url}/docs")
         if not once:
@@ -103,7 +104,7 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
 
 
 def _clear(folder: Path) -> None:
-    """Take away what an earlier demo made, and nothing else."""
+    """Remove the folder of an earlier demo, and nothing else."""
     import shutil
 
     from cocite.errors import InputError
@@ -119,38 +120,38 @@ def _clear(folder: Path) -> None:
     mark.touch()
 
 
-def _say(*arguments: object) -> None:
+def _print_command(*arguments: object) -> None:
     out.rule(style="dim")
     out.print(f"$ cocite {shlex.join(map(str, arguments))}", style="bold")
 
 
-def _cocite(*arguments: object) -> None:
+def _run_command(*arguments: object) -> None:
     """Run a command line in this process, as a user would type it."""
     from cocite.cli import root
 
-    _say(*arguments)
+    _print_command(*arguments)
     root.main(args=[str(argument) for argument in arguments], prog_name="cocite", standalone_mode=False)
 
 
-def _show(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _print_answer(asked: DemoQuery, answer: dict[str, Any]) -> None:
     from rich.table import Table
 
-    paper = asked["paper"]
+    citing = asked.paper
     out.rule(style="dim")
     grid = Table(
-        title=f"What should “{paper.title}” ({paper.year or 'year unknown'}) cite?",
+        title=f"What should “{citing.title}” ({citing.year or 'year unknown'}) cite?",
         title_justify="left",
-        caption="✓ it does cite that paper, which nobody told the endpoint",
+        caption="✓ the paper cites it, which the endpoint could not know",
         caption_justify="left",
     )
     for column in ("", "paper", "year", "because it shares"):
         grid.add_column(column)
-    for found in answer["papers"]:
-        words = [word["word"] for word in (found.get("evidence") or {}).get("shared_words", [])][:5]
+    for paper in answer["papers"]:
+        words = [word["word"] for word in (paper.get("evidence") or {}).get("shared_words", [])][:5]
         grid.add_row(
-            "✓" if found["id"] in asked["cites"] else "",
-            found["title"],
-            str(found["year"] or ""),
+            "✓" if paper["id"] in asked.cites else "",
+            paper["title"],
+            str(paper["year"] or ""),
             ", ".join(words),
         )
     out.print(grid)

@@ -7,10 +7,18 @@ from typing import Annotated
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, progress, warn
-from cocite_jobs.cli.cocitation import cocitation
-from cocite_jobs.cli.reports import (
+from cocite.cli.console import print_warnings, progress_bar
+from cocite.cli.options import (
+    CandidatesOption,
     CorpusOption,
+    DepthOption,
+    JsonOption,
+    NoVerifyOption,
+    QueryBatchOption,
+    RerankOption,
+)
+from cocite_jobs.cli.cocitation import cocitation
+from cocite_jobs.cli.options import (
     IndexOption,
     MarkdownOption,
     RunsOption,
@@ -19,15 +27,15 @@ from cocite_jobs.cli.reports import (
     SplitOption,
     TrackingOption,
     TrackOption,
-    keep,
-    open_corpus,
-    tell,
 )
+from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.command("cocitation")(cocitation)
 
-TaskOption = Annotated[str, typer.Option(help="local: citation contexts ask; global: titles and abstracts.")]
+TaskOption = Annotated[
+    str, typer.Option(help="Queries: citation contexts (local) or titles and abstracts (global).")
+]
 MetricsOption = Annotated[str | None, typer.Option(help="Metrics, as MRR,R@10,P@20,F1@20,MAP@10.")]
 
 
@@ -50,19 +58,19 @@ def run(
     split: SplitOption = "test",
     confirm: Annotated[bool, typer.Option(help="Recompute through ir_measures what it has too.")] = False,
     markdown: MarkdownOption = None,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Metrics, slices and significance of a run file."""
     from cocite.corpus.store import Corpus
     from cocite.destinations import check_file_destination
     from cocite.evaluation import tasks
     from cocite.evaluation.metrics import LOCAL
-    from cocite_jobs.evaluate import evaluate_run
+    from cocite_jobs.evaluation.run_file import evaluate_run
 
     check_file_destination(markdown, run, qrels, against)
     built = tasks.build(Corpus.open(corpus), task, split) if corpus is not None else None
-    with progress("reading") as advance:
+    with progress_bar("reading") as advance:
         report = evaluate_run(
             run,
             qrels,
@@ -73,7 +81,7 @@ def run(
             confirm=confirm,
             advance=advance,
         )
-    tell(report, json, markdown)
+    print_report(report, as_json, markdown)
 
 
 @app.command("pipeline")
@@ -95,28 +103,24 @@ def pipeline(
     ] = None,
     metrics: MetricsOption = None,
     candidates: CandidatesOption = "all",
-    k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
-    batch: Annotated[
-        int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
-    ] = 64,
-    rerank: Annotated[
-        int | None,
-        typer.Option(min=0, max=100_000, help="Candidates that the cross-encoder reads [default: 50]."),
-    ] = None,
+    k: DepthOption = 2000,
+    batch: QueryBatchOption = 64,
+    rerank: RerankOption = None,
     index: IndexOption = None,
     to: RunsOption = None,
     markdown: MarkdownOption = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print metrics and times alone, no slices.")] = False,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Rank a split's queries with each system of a model, and measure: the index holds what came before the split."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.pipeline.components import exclusion_notes
-    from cocite_jobs import tracking as mlflow
-    from cocite_jobs.evaluate import evaluate_pipeline
+    from cocite_jobs.evaluation.pipeline import evaluate_pipeline
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_folder_destination(to)
     check_file_destination(markdown)
@@ -130,11 +134,11 @@ def pipeline(
         "stages": stages or "all",
     }
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     tags = {"corpus": opened.version, "model": str(model), "runs": str(to)}
-    with mlflow.run(
+    with start_run(
         f"{task}-{split}", experiment="evaluate", params=params, tags=tags, tracking=where
-    ) as kept:
+    ) as logged:
         report = evaluate_pipeline(
             opened,
             model,
@@ -150,11 +154,11 @@ def pipeline(
             candidates=candidates,
             saved=index,
             to=to,
-            bar=progress,
+            bars=progress_bar,
         )
-        keep(kept, report)
-    warn(*exclusion_notes(model))
-    tell(report, json, markdown, brief=brief)
+        log_report(logged, report)
+    print_warnings(*exclusion_notes(model))
+    print_report(report, as_json, markdown, brief=brief)
 
 
 @app.command("tables")
@@ -168,26 +172,27 @@ def tables(
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Citeomatic's Tables 2, 3 and 4 for a corpus."""
     from cocite.destinations import check_file_destination, check_folder_destination
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables.citeomatic import citeomatic_tables
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
     check_folder_destination(model)
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     params = {"tables": only, "split": split, "sample": sample or "all", "seed": seed}
-    with mlflow.run(
+    with start_run(
         f"citeomatic-{split}",
         experiment="tables",
         params=params,
         tags={"corpus": opened.version},
         tracking=where,
-    ) as kept:
+    ) as logged:
         report = citeomatic_tables(
             opened,
             model,
@@ -195,10 +200,10 @@ def tables(
             split=split,
             sample=sample,
             seed=seed,
-            bar=progress,
+            bars=progress_bar,
         )
-        keep(kept, report)
-    tell(report, json, markdown)
+        log_report(logged, report)
+    print_report(report, as_json, markdown)
 
 
 @app.command("reranking")
@@ -221,17 +226,18 @@ def reranking(
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
-    from cocite_jobs import tracking as mlflow
     from cocite_jobs.tables.reranking import reranking_tables
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.runs import start_run
 
     check_file_destination(markdown)
     opened = open_corpus(corpus, split)
-    where = mlflow.Tracking(folder=tracking, enabled=track)
+    where = TrackingSettings(folder=tracking, enabled=track)
     params = {
         "tables": only or "all",
         "task": task,
@@ -242,9 +248,9 @@ def reranking(
         "oracle_depth": oracle_depth,
     }
     tags = {"corpus": opened.version, "model": str(model)}
-    with mlflow.run(
+    with start_run(
         f"reranking-{task}-{split}", experiment="tables", params=params, tags=tags, tracking=where
-    ) as kept:
+    ) as logged:
         report = reranking_tables(
             opened,
             model,
@@ -256,10 +262,10 @@ def reranking(
             depths=_numbers(depths, "--depths"),
             oracle_depth=oracle_depth,
             saved=index,
-            bar=progress,
+            bars=progress_bar,
         )
-        keep(kept, report)
-    tell(report, json, markdown)
+        log_report(logged, report)
+    print_report(report, as_json, markdown)
 
 
 def _numbers(text: str, where: str) -> list[int]:

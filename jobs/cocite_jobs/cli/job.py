@@ -1,4 +1,4 @@
-"""``cocite job``: trainings on a Ray cluster, sent there and followed from here."""
+"""``cocite job``: submits trainings to a Ray cluster and follows them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, table
+from cocite.cli.console import err, print_json, print_note, print_table
+from cocite.cli.options import JsonOption, OverridesArgument
 from cocite.errors import InputError
+from cocite_jobs.cli.options import RegisterOption
 
 if TYPE_CHECKING:
     from cocite_jobs.cluster.job_client import JobClient, JobInfo
@@ -34,7 +36,7 @@ def submit(
     recipe: Annotated[
         str, typer.Argument(help="Name of a shipped recipe or a YAML file, which travels along.")
     ],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")] = None,
+    overrides: OverridesArgument = None,
     corpus: Annotated[
         str,
         typer.Option("--corpus", help="Corpus store: a path on the cluster, or a URI (s3://, gs://, ...)."),
@@ -44,11 +46,9 @@ def submit(
     sweep: Annotated[
         bool, typer.Option("--sweep", help="RECIPE is a sweep, and --to its folder, which all nodes see.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is unfinished.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Throw what is unfinished away.")] = False,
-    register: Annotated[
-        str | None, typer.Option("--register", metavar="NAME[@ALIAS]", help="Register the model in MLflow.")
-    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what is unfinished.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Discard what is unfinished.")] = False,
+    register: RegisterOption = None,
     track: Annotated[
         bool | None,
         typer.Option(
@@ -59,7 +59,7 @@ def submit(
         bool, typer.Option("--installed", help="The cluster has cocite: send the recipe alone.")
     ] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Do not wait for the end.")] = False,
-    json_: JsonFlag = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train a recipe on a cluster, or run a sweep; follow its log, and end with its exit code.
 
@@ -70,12 +70,16 @@ def submit(
     from cocite_jobs.cluster.job_client import JobClient
     from cocite_jobs.training.recipes import load_recipe, recipe_path
 
-    for option, place in (("--corpus", corpus), ("--to", to)):
-        _on_the_cluster(option, place)
+    for option, location in (("--corpus", corpus), ("--to", to)):
+        _check_location(option, location)
     if sweep:
         if register:
-            raise InputError("a sweep says itself what it registers", where="--register", hint="set champion")
-        _look_at_sweep(recipe, overrides or [], to)
+            raise InputError(
+                "a sweep says itself what it registers",
+                where="--register",
+                hint="set champion",
+            )
+        _check_sweep(recipe, overrides or [], to)
         kind, file = "sweep", Path(recipe)
         shipped = not file.is_file()
     else:
@@ -95,69 +99,70 @@ def submit(
         arguments, recipe=name, kind=kind, file=None if shipped else file, installed=installed
     )
     if detach:
-        if json_:
-            emit(cluster.job(id_))
+        if as_json:
+            print_json(cluster.job(id_))
         else:
             err.print(
                 f"Job {id_} was submitted. Follow it: cocite job logs {id_} --follow --address {address}"
             )
         return
     err.print(f"Job {id_}")
-    job = _followed(cluster, id_, sys.stderr if json_ else sys.stdout)
-    if json_:
-        emit(job)
-    _end(job)
+    job = _follow(cluster, id_, sys.stderr if as_json else sys.stdout)
+    if as_json:
+        print_json(job)
+    _print_end(job)
 
 
 @app.command("list")
 def list_(
     address: Address = LOCAL,
-    everyone: Annotated[bool, typer.Option("--all", help="Jobs that are not cocite's, too.")] = False,
-    json_: JsonFlag = False,
+    everyone: Annotated[bool, typer.Option("--all", help="List jobs that are not cocite's, too.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the trainings of a cluster, the newest first."""
     from cocite_jobs.cluster.job_client import JobClient
 
     jobs = JobClient(address).list(everyone=everyone)
-    if json_:
-        emit(jobs)
+    if as_json:
+        print_json(jobs)
         return
     rows: list[list[Any]] = [
-        [job.id, job.recipe or job.command, job.status.lower(), _when(job), _length(job)] for job in jobs
+        [job.id, job.recipe or job.command, job.status.lower(), _start_time(job), _duration(job)]
+        for job in jobs
     ]
-    table(f"Jobs at {address}", ["job", "recipe", "status", "started", "ran for"], rows)
+    print_table(f"Jobs at {address}", ["job", "recipe", "status", "started", "ran for"], rows)
 
 
 @app.command()
 def logs(
     id_: Id,
     address: Address = LOCAL,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Until the job ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print until the job ends.")] = False,
 ) -> None:
     """Print what a job has printed; with --follow until it ends, and end with its exit code."""
     from cocite_jobs.cluster.job_client import JobClient
 
     cluster = JobClient(address)
     if follow:
-        _end(_followed(cluster, id_, sys.stdout))
+        _print_end(_follow(cluster, id_, sys.stdout))
     else:
         sys.stdout.write(cluster.log(id_))
 
 
 @app.command()
-def stop(id_: Id, address: Address = LOCAL, json_: JsonFlag = False) -> None:
+def stop(id_: Id, address: Address = LOCAL, as_json: JsonOption = False) -> None:
     """Stop a job; its checkpoints stay, and --resume goes on from the last one."""
     from cocite_jobs.cluster.job_client import JobClient
 
     job = JobClient(address).stop(id_)
-    if json_:
-        emit(job)
+    if as_json:
+        print_json(job)
     else:
-        err.print(f"Job {job.id}: {job.status.lower()} after {_length(job)}")
+        err.print(f"Job {job.id}: {job.status.lower()} after {_duration(job)}")
 
 
-def _look_at_sweep(name: str, overrides: list[str], to: str) -> None:
-    """Let ``cocite tune`` refuse what can be refused before anything is sent: jobs know nothing of sweeps."""
+def _check_sweep(name: str, overrides: list[str], to: str) -> None:
+    """Let ``cocite tune --check`` refuse a sweep before anything is sent: this package cannot import that one's."""
     from contextlib import redirect_stdout
     from io import StringIO
 
@@ -169,19 +174,19 @@ def _look_at_sweep(name: str, overrides: list[str], to: str) -> None:
         )
 
 
-def _on_the_cluster(option: str, place: str) -> None:
-    """A job runs elsewhere, in a folder that is thrown away: a relative path would lead nowhere."""
-    if not place:
+def _check_location(option: str, location: str) -> None:
+    """Refuse a relative path: a job runs on another machine, in a folder that is removed when it ends."""
+    if not location:
         raise InputError("is needed: a path on the cluster, or a URI", where=option)
-    if not place.startswith("/") and "://" not in place:
+    if not location.startswith("/") and "://" not in location:
         raise InputError(
-            f"{place!r} is relative, and a job has no folder of its own",
+            f"{location!r} is relative, and a job has no folder of its own",
             where=option,
             hint="give an absolute path on the cluster, or a URI",
         )
 
 
-def _followed(cluster: JobClient, id_: str, to: TextIO) -> JobInfo:
+def _follow(cluster: JobClient, id_: str, to: TextIO) -> JobInfo:
     def write(text: str) -> None:
         to.write(text)
         to.flush()
@@ -189,26 +194,25 @@ def _followed(cluster: JobClient, id_: str, to: TextIO) -> JobInfo:
     try:
         return cluster.follow(id_, write)
     except KeyboardInterrupt:
-        err.print(
+        print_note(
             f"\nThe job goes on. Follow it: cocite job logs {id_} --follow --address {cluster.address}   "
-            f"Stop it: cocite job stop {id_} --address {cluster.address}",
-            soft_wrap=True,
+            f"Stop it: cocite job stop {id_} --address {cluster.address}"
         )
         raise typer.Exit(130) from None
 
 
-def _end(job: JobInfo) -> None:
+def _print_end(job: JobInfo) -> None:
     why = f": {job.message}" if job.code and job.exit_code is None and job.message else ""
-    err.print(f"Job {job.id} {job.status.lower()} after {_length(job)}{why}", soft_wrap=True)
+    print_note(f"Job {job.id} {job.status.lower()} after {_duration(job)}{why}")
     if job.code:
         raise typer.Exit(job.code)
 
 
-def _when(job: JobInfo) -> str:
+def _start_time(job: JobInfo) -> str:
     return datetime.fromtimestamp(job.started).strftime("%Y-%m-%d %H:%M:%S") if job.started else "waiting"
 
 
-def _length(job: JobInfo) -> str:
+def _duration(job: JobInfo) -> str:
     if job.seconds is None:
         return "no time"
     minutes, seconds = divmod(round(job.seconds), 60)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from contextlib import ExitStack
 from typing import Annotated, Any, Literal
 
 import typer
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, stages, table, warn
+from cocite.cli.console import StagedProgress, err, print_json, print_note, print_table, print_warnings
+from cocite.cli.options import (
+    JsonOption,
+    NoVerifyOption,
+    OverridesArgument,
+    RayAddressOption,
+    VerboseOption,
+    WaitOption,
+    start_mode,
+)
+from cocite.cli.signals import exit_on_sigterm
 from cocite.errors import InputError
+from cocite_jobs.cli.options import ALIAS, RegisterOption
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
 
-ALIAS = "candidate"
-"""What a registered model is called where nothing else is said."""
 COUNTING = ("fusion", "final")
 """Kinds that weigh counts of the history before dev: without links they can be trained, and those counts are zero. The
 other kinds that read links cannot (:meth:`cocite.training.periods.Periods.of`)."""
@@ -26,7 +33,7 @@ def train(
     recipe: Annotated[
         str, typer.Argument(help="Name of a shipped recipe (nnselect, hatten, ...) or a YAML file.")
     ],
-    overrides: Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")] = None,
+    overrides: OverridesArgument = None,
     corpus: Annotated[
         str, typer.Option("--corpus", help="Corpus store to train on: a path, or a URI (s3://, gs://, ...).")
     ] = "corpus",
@@ -34,10 +41,10 @@ def train(
         str, typer.Option("--to", help="Model folder, a path or a URI; the artifact is a subfolder.")
     ] = "model",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an unfinished training; refused where there is none.")
+        bool, typer.Option("--resume", help="Continue an unfinished training; refused where there is none.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Throw an unfinished training away and start over.")
+        bool, typer.Option("--fresh", help="Discard an unfinished training and start over.")
     ] = False,
     on: Annotated[
         Literal["ray", "process"] | None,
@@ -48,89 +55,76 @@ def train(
             "under torchrun].",
         ),
     ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            "--address", help="Of a running Ray cluster [default: RAY_ADDRESS, else a private Ray]."
-        ),
-    ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for resources that a growing cluster does not have yet.")
-    ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Let Ray's own log through.")] = False,
-    register: Annotated[
-        str | None,
-        typer.Option("--register", metavar="NAME[@ALIAS]", help=f"Register in MLflow [alias: {ALIAS}]."),
-    ] = None,
+    address: RayAddressOption = None,
+    wait: WaitOption = False,
+    verbose: VerboseOption = False,
+    register: RegisterOption = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the run in MLflow.")] = True,
-    json_: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Train a model and write it into a model folder.
 
-    A training that was stopped leaves checkpoints: --resume goes on from the last one, --fresh starts over.
+    A training that was stopped leaves checkpoints: --resume continues from the last one, --fresh starts over.
     """
     from cocite.corpus.cold_history import cold_before
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
-    from cocite_jobs import tracking
     from cocite_jobs.storage.cache import fetch_local
     from cocite_jobs.training.progress import ProgressFunctions
     from cocite_jobs.training.recipes import load_recipe
     from cocite_jobs.training.registry import KINDS
     from cocite_jobs.training.train import open_session
     from cocite_jobs.training.types import LaunchOptions
+    from cocite_mlflow.connection import TrackingSettings
+    from cocite_mlflow.registration import register_model
+    from cocite_mlflow.runs import start_run
 
-    if resume and fresh:
-        raise InputError("--resume and --fresh exclude each other", where="train")
-    name, alias = _registered(register, track)
+    start = start_mode(resume, fresh, command="train")
+    name, alias = _parse_registration(register, track)
     settings: Any = load_recipe(recipe, overrides or [])
     kind, neural = str(settings.kind), KINDS[settings.kind].uses_engine
     store = Corpus.open(fetch_local(corpus))
     if kind in COUNTING:
-        warn(cold_before(store, "dev"))
-    start: Literal["new", "resume", "fresh"] = "resume" if resume else "fresh" if fresh else "new"
+        print_warnings(cold_before(store, "dev"))
     manner = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     params = {"recipe": recipe, **settings.model_dump(mode="json")}
     tags = {"corpus": store.version, "kind": kind}
     history: list[dict[str, float]] = []
-    # Ended from outside, by a scheduler or a job's end, it still ends what it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    exit_on_sigterm()
     with ExitStack() as stack:
         training = stack.enter_context(open_session(settings, store, to, manner))
-        kept = tracking.Tracking(enabled=track and training.is_first)
+        kept = TrackingSettings(enabled=track and training.is_first)
         run = stack.enter_context(
-            tracking.run(
+            start_run(
                 kind, experiment="train", params=params, tags=tags, tracking=kept, resume=training.mlflow_run
             )
         )
         training.set_mlflow_run(run.id)
-        bar = stack.enter_context(stages())
+        bar = stack.enter_context(StagedProgress())
 
         def log(metrics: dict[str, float], step: int) -> None:
             history.append(metrics | ({"step": step} if neural else {}))
-            run.log(metrics, step)
-            if not json_:
+            run.log_metrics(metrics, step)
+            if not as_json:
                 values = "  ".join(f"{name} {value:.4g}" for name, value in metrics.items())
-                err.print(
-                    f"{'step' if neural else 'epoch'} {step}: {values}", highlight=False, soft_wrap=True
-                )
+                print_note(f"{'step' if neural else 'epoch'} {step}: {values}")
 
         result = training.train(ProgressFunctions(log, bar.stage, bar.advance))
         if not training.is_first:
             return
-        run.log({f"best.{name}": value for name, value in result.metrics.items()}, None)
+        run.log_metrics({f"best.{name}": value for name, value in result.metrics.items()}, None)
         if name:
             bar.stage("registering the model", 0)
-            version = tracking.register(fetch_local(to), name, alias, run=run)
+            version = register_model(fetch_local(to), name, alias, run=run)
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
-            run.artifact(result.folder if neural else result.folder / "manifest.json")
+            run.log_artifact(result.folder if neural else result.folder / "manifest.json")
     notes = read_manifest(result.folder).meta.get("notes", [])
     for note in notes:
-        err.print(note, highlight=False, soft_wrap=True)
-    if json_:
-        emit(
+        print_note(note)
+    if as_json:
+        print_json(
             {
                 "folder": str(result.folder),
                 "metrics": result.metrics,
@@ -140,14 +134,14 @@ def train(
             }
         )
         return
-    table(f"{kind} in {result.folder}", ["dev", "value"], [[k, v] for k, v in result.metrics.items()])
+    print_table(f"{kind} in {result.folder}", ["dev", "value"], [[k, v] for k, v in result.metrics.items()])
     err.print(
         "  ".join(f"{k}: {v:.1f}" if isinstance(v, float) else f"{k}: {v}" for k, v in result.details.items())
     )
 
 
-def _registered(text: str | None, track: bool) -> tuple[str, str]:
-    """Name and alias to register under; no name: not at all."""
+def _parse_registration(text: str | None, track: bool) -> tuple[str, str]:
+    """The name and alias of ``--register``; both empty where the model is not registered."""
     if text is None:
         return "", ""
     name, at, alias = text.partition("@")

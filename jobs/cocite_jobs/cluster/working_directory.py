@@ -6,7 +6,7 @@ import importlib.util
 import shutil
 from pathlib import Path
 
-PACKAGES = ("cocite", "cocite_jobs", "cocite_tuning", "cocite_serve")
+PACKAGES = ("cocite", "cocite_mlflow", "cocite_jobs", "cocite_tuning", "cocite_serve")
 
 
 def pack_working_directory(folder: Path, *, file: Path | None, installed: bool) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,17 @@ from cocite.corpus.store import Corpus
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
+from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.storage.location import Location
-from cocite_jobs.tables.cocitation import Model
+from cocite_jobs.tables.cocitation_systems import ModelFolder
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import open_session
 from cocite_jobs.training.training_run import TrainingRun
-from cocite_jobs.training.types import LaunchOptions
+from cocite_jobs.training.types import LaunchOptions, Start
 
 FINETUNING = "mp-bert4cr-small"
-"""Recipe that is taken unless another one is named."""
+"""The recipe by default."""
 VARIANTS = {
     "triplet": ("objective.loss=triplet",),
     "mpt-src": ("objective.loss=mpt-src",),
@@ -31,27 +32,25 @@ VARIANTS = {
     "mpt-src-tgt": ("objective.loss=mpt-src-tgt",),
     "no_dynamic": ("objective.loss=mpt-src-tgt", "contexts.fixed=true"),
 }
-"""Row of Tables 3 and 4 -> what it changes in the recipe."""
+"""Row of Tables 3 and 4 -> changes to the recipe."""
 FOLDER = "ablations"
 """Folder of a model folder that holds its variants, each a model folder of its own."""
 
-Bar = Callable[[str, int | None], Any]
 
-
-def variants(
+def train_variants(
     corpus: Corpus,
     model: Path,
     *,
     pretraining: str = NONE,
     recipe: str = FINETUNING,
     overrides: Sequence[str] = (),
-    manner: LaunchOptions | None = None,
-    bar: Bar | None = None,
-) -> list[Model]:
-    """The model folders of :data:`VARIANTS`; what is missing is trained, and pretrained first where that is missing.
+    options: LaunchOptions | None = None,
+    bars: ProgressBars = no_bars,
+) -> list[ModelFolder]:
+    """Train the variants of :data:`VARIANTS` that are missing, and pretrain first where that is missing.
 
-    A training that was stopped is gone on with. All variants begin with the same sentences, word vectors and
-    pretrained weights.
+    A training that was stopped is resumed. All variants begin with the same sentences, word vectors and pretrained
+    weights.
 
     Args:
         corpus: to train on.
@@ -60,11 +59,21 @@ def variants(
             recipe says.
         recipe: name or path of the recipe that the variants differ from by one thing.
         overrides: ``key.path=value`` for both recipes, before a variant's own.
-        manner: where to train.
-        bar: makes a progress bar from a description and a total.
+        options: how and where to train.
+        bars: of each training.
+
+    Returns:
+        The model folder of each variant, with the variant's name as its label.
+
+    Example:
+        ``cocite evaluate cocitation --train`` measures what this returns::
+
+            folders = train_variants(corpus, Path("model"), pretraining="mp-bert4cr-pretraining-small")
+
+        >>> VARIANTS["no_dynamic"]
+        ('objective.loss=mpt-src-tgt', 'contexts.fixed=true')
     """
-    progress = bar or (lambda *_: nullcontext(lambda _=1: None))
-    manner = manner or LaunchOptions()
+    options = options or LaunchOptions()
     first: Any = load_recipe(pretraining, overrides) if pretraining != NONE else None
     begin = [f"pretrained={first.kind if first else NONE}"]
     parts = [TEXTS, WORDS, *([first.kind] if first else [])]
@@ -74,24 +83,26 @@ def variants(
         if (folder / settings.kind).is_dir():
             continue
         if first and not (model / first.kind).is_dir():
-            _train(first, corpus, model, manner, progress, first.kind)
+            _train(first, corpus, model, options, bars, first.kind)
         for part in parts:
-            _share(part, [model, *folders.values()], folder)
-        _train(settings, corpus, folder, manner, progress, name)
-    return [Model(folder, name) for name, folder in folders.items()]
+            _link_artifact(part, [model, *folders.values()], folder)
+        _train(settings, corpus, folder, options, bars, name)
+    return [ModelFolder(folder, name) for name, folder in folders.items()]
 
 
-def _train(recipe: Any, corpus: Corpus, to: Path, manner: LaunchOptions, bar: Bar, name: str) -> None:
-    """Train, or go on with what an earlier call began."""
-    begun = TrainingRun.of(recipe, Location.of(to)).read_state()
-    start = "resume" if begun is not None and not begun.finished else manner.start
-    how = LaunchOptions(start, manner.on, manner.address, manner.wait, manner.verbose, manner.source)
-    with bar(f"training {name}", None) as advance, open_session(recipe, corpus, to, how) as training:
+def _train(
+    recipe: Any, corpus: Corpus, to: Path, options: LaunchOptions, bars: ProgressBars, name: str
+) -> None:
+    """Train a recipe, or resume the training that an earlier call began."""
+    state = TrainingRun.of(recipe, Location.of(to)).read_state()
+    start: Start = "resume" if state is not None and not state.finished else options.start
+    options = replace(options, start=start)
+    with bars(f"training {name}", None) as advance, open_session(recipe, corpus, to, options) as training:
         training.train(ProgressFunctions(advance=advance))
 
 
-def _share(part: str, holders: Sequence[Path], to: Path) -> None:
-    """Give an artifact a second place at no cost: its files are linked, for an artifact's files never change."""
+def _link_artifact(part: str, holders: Sequence[Path], to: Path) -> None:
+    """Put an artifact into a second folder by hard links, which cost no space: an artifact's files never change."""
     source = next((holder / part for holder in holders if (holder / part).is_dir()), None)
     if source is None or (to / part).is_dir():
         return

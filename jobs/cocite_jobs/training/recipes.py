@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cocite.config import Settings, read_yaml
+from cocite.config import Settings
 from cocite.errors import ConfigError, nearest
 from cocite.shipped_files import shipped_file, shipped_names
+from cocite.yaml_files import read_yaml
 from cocite_jobs.training.registry import KINDS
 
 RECIPES = Path(__file__).parents[1] / "recipes"

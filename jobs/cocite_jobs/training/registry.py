@@ -96,12 +96,12 @@ class RecipeKind:
 
 KINDS: dict[str, RecipeKind] = {
     "nnselect": RecipeKind(
-        "cocite.systems.citeomatic.nnselect_recipe:NNSelectRecipe",
-        task="cocite.systems.citeomatic.nnselect_task:build",
+        "cocite.systems.citeomatic.nnselect.recipe:NNSelectRecipe",
+        task="cocite.systems.citeomatic.nnselect.task:build",
     ),
     "nnrank": RecipeKind(
-        "cocite.systems.citeomatic.nnrank_recipe:NNRankRecipe",
-        task="cocite.systems.citeomatic.nnrank_task:build",
+        "cocite.systems.citeomatic.nnrank.recipe:NNRankRecipe",
+        task="cocite.systems.citeomatic.nnrank.task:build",
         trained_on=("nnselect",),
         after="cocite.pipeline.nnrank_comparison:nnrank_record",
     ),

@@ -32,7 +32,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is run or asked for help."""
+    """A group that imports a command only when it is run or asked for help.
+
+    Example:
+        >>> import click
+        >>> from cocite.cli import root
+        >>> context = click.Context(root)
+        >>> root.list_commands(context)[:3]
+        ['corpus', 'index', 'model']
+        >>> root.get_command(context, "corpus").name  # imports cocite.cli.corpus
+        'corpus'
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Names in the order of the table."""
@@ -65,7 +75,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest command named for an unknown one."""
+        """Resolve as click does, but name the nearest command for an unknown one."""
         from cocite.errors import nearest
 
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -81,16 +91,16 @@ class LazyGroup(click.Group):
 )
 @click.version_option(cocite.__version__, prog_name="cocite")
 def root() -> None:
-    """The group all commands hang on."""
+    """The group that holds all commands."""
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line: a user's mistake is told in one sentence on standard error, without a traceback.
+    """Run the command line. A user's mistake is printed as one sentence on standard error, without a traceback.
 
     With ``COCITE_TRACEBACK=1`` in the environment every error keeps its traceback.
     """
-    # Threads of OpenMP (torch, LightGBM, FAISS) sleep while they wait, instead of holding a core that another process
-    # could use: a third less time on a busy machine. Read when those libraries load, so it is set before any is.
+    # Threads of OpenMP (torch, LightGBM, FAISS) sleep while they wait, instead of spinning on a core that another
+    # process could use: a third less time on a busy machine. The libraries read this when they load.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # a caller may have closed it, as with `>&-`
@@ -101,44 +111,44 @@ def main(args: list[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("COCITE_TRACEBACK"):
             raise
-        _tell(error)
+        _report_error(error)
         raise
     except KeyboardInterrupt:
-        _fail("stopped", 130)
+        _exit("stopped", 130)
     if code:
         sys.exit(code)
 
 
-def _tell(error: Exception) -> None:
-    """Tell a user's mistake and exit; returns for what is a defect of cocite."""
+def _report_error(error: Exception) -> None:
+    """Print a user's mistake and exit; return where the error is a defect of cocite."""
     if isinstance(error, CociteError):
-        _fail(str(error), error.exit_code)
+        _exit(str(error), error.exit_code)
     if isinstance(error, OSError):
-        # No permission, no space, not a folder: the system's own words say it.
+        # No permission, no space, not a folder: the system's own message says what is wrong.
         reason = error.strerror or str(error) or type(error).__name__
         if error.filename is None:
             _discard_output()
-            _fail(reason, 1)
-        _fail(f"{os.fsdecode(error.filename)}: {reason}", 1)
+            _exit(reason, 1)
+        _exit(f"{os.fsdecode(error.filename)}: {reason}", 1)
     if isinstance(error, MemoryError):
-        _fail(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
-    # Typer may carry its own copy of click, so its classes are known by name and by what they can do.
+        _exit(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
+    # Typer may carry its own copy of click, so its classes are recognised by their names and methods.
     name = type(error).__name__
     if name == "NoArgsIsHelpError":
         error.show()  # type: ignore[attr-defined]
         sys.exit(2)
     if name == "Abort":
-        _fail("stopped", 130)
+        _exit("stopped", 130)
     if name == "Exit":
         sys.exit(getattr(error, "exit_code", 0))
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         context = getattr(error, "ctx", None)
         usage = f"\n{context.get_usage()}" if context is not None else ""
-        _fail(error.format_message() + usage, error.exit_code)
+        _exit(error.format_message() + usage, error.exit_code)
 
 
 def _discard_output() -> None:
-    """Let what standard output could not take go, or Python would try again, and complain, when it ends."""
+    """Drop what standard output could not take, or Python would try again, and complain, when it ends."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -146,6 +156,6 @@ def _discard_output() -> None:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def _exit(message: str, code: int) -> NoReturn:
     print(f"cocite: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

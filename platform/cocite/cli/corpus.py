@@ -9,22 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out, progress, table, warn
+from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
+from cocite.cli.options import JsonOption, ReplaceOption, StoreArgument, StoreDestinationOption
 from cocite.errors import InputError
 
 app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=True)
-
-To = Annotated[Path, typer.Option("--to", help="Folder to write the store to.")]
-Store = Annotated[Path, typer.Argument(metavar="DIR", help="A corpus store.")]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")
-]
 
 
 @app.command("import")
 def import_(
     source: Annotated[Path, typer.Argument(help="A file or folder.")],
-    to: To,
+    to: StoreDestinationOption,
     format_: Annotated[
         str | None,
         typer.Option(
@@ -49,8 +44,8 @@ def import_(
         bool,
         typer.Option("--keep-later", help="Keep links to papers more than a year later than the citing one."),
     ] = False,
-    replace: Replace = False,
-    as_json: JsonFlag = False,
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Import papers, citations, contexts and sentences into a store.
 
@@ -70,9 +65,9 @@ def import_(
         whole = Path(os.path.realpath(to))  # "." has no name of its own
         rejects = to.parent / f"{to.name or whole.name}.rejects.jsonl"
     check_file_destination(rejects, source)
-    with progress(f"reading {stream.format}", total=stream.total or None) as advance:
+    with progress_bar(f"reading {stream.format}", total=stream.total or None) as advance:
         corpus = build(
-            _Watched(stream, advance),
+            _WithProgress(stream, advance),
             to,
             limits=Limits(later_years=None) if keep_later else None,
             strict=strict,
@@ -83,8 +78,8 @@ def import_(
             meta={"source": source.name, "format": stream.format},
             on_step=lambda step: err.print(f"{step} …") if err.is_terminal else None,
         )
-    _report(corpus, rejects if rejects.exists() else None, as_json)
-    warn(cold_corpus(corpus))
+    _print_import(corpus, rejects if rejects.exists() else None, as_json)
+    print_warnings(cold_corpus(corpus))
 
 
 @app.command()
@@ -92,25 +87,25 @@ def schema() -> None:
     """Print the JSON Schema of cocite's own JSON lines; docs/corpus-format.md explains it."""
     from cocite.corpus.schema import json_schema
 
-    emit(json_schema())
+    print_json(json_schema())
 
 
 @app.command()
-def stats(store: Store, as_json: JsonFlag = False) -> None:
+def stats(store: StoreArgument, as_json: JsonOption = False) -> None:
     """Print what a store holds and what its import met: counts by rule, years, degrees, splits."""
     from cocite.corpus.stats import describe
     from cocite.corpus.store import Corpus
 
     facts = describe(Corpus.open(store))
     if as_json:
-        emit(facts)
+        print_json(facts)
         return
-    table(str(store), ["", "count"], [(name, f"{n:,}") for name, n in facts["counts"].items()])
+    print_table(str(store), ["", "count"], [(name, f"{n:,}") for name, n in facts["counts"].items()])
     columns = [facts["splits"], *facts["by_split"].values()]
     rows = [(name, *(f"{column[name]:,}" for column in columns)) for name in facts["splits"]]
-    table("splits", ["split", "papers", *facts["by_split"]], rows)
+    print_table("splits", ["split", "papers", *facts["by_split"]], rows)
     for name, title in (("out_degree", "citations of a paper"), ("in_degree", "citations to a paper")):
-        table(title, list(facts[name]), [[f"{value:g}" for value in facts[name].values()]])
+        print_table(title, list(facts[name]), [[f"{value:g}" for value in facts[name].values()]])
     top = max(facts["years"].values(), default=1)
     bars = [(year, f"{n:,}", "█" * max(round(40 * n / top), 1)) for year, n in facts["years"].items()]
     from rich.table import Table
@@ -121,18 +116,18 @@ def stats(store: Store, as_json: JsonFlag = False) -> None:
     for row in bars:
         grid.add_row(*map(str, row))
     out.print(grid)
-    _rules(facts["rules"], facts["samples"], facts["unknown_fields"])
+    _print_rules(facts["rules"], facts["samples"], facts["unknown_fields"])
 
 
 @app.command()
-def verify(store: Store, as_json: JsonFlag = False) -> None:
+def verify(store: StoreArgument, as_json: JsonOption = False) -> None:
     """Check every file of a store against its SHA-256; a damaged one is named."""
     from cocite.corpus.store import Corpus
 
     manifest = Corpus.verify(store)
-    size = sum(entry["bytes"] for entry in manifest.files.values())
+    size = manifest.size
     if as_json:
-        emit({"ok": True, "version": manifest.digest, "files": len(manifest.files), "bytes": size})
+        print_json({"ok": True, "version": manifest.digest, "files": len(manifest.files), "bytes": size})
     else:
         out.print(
             f"{store}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged (version {manifest.digest})"
@@ -140,14 +135,16 @@ def verify(store: Store, as_json: JsonFlag = False) -> None:
 
 
 @app.command()
-def show(store: Store, id_: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonFlag = False) -> None:
+def show(
+    store: StoreArgument, id_: Annotated[str, typer.Argument(metavar="ID")], as_json: JsonOption = False
+) -> None:
     """Print one paper, what it cites, and how it is cited."""
     from cocite.corpus.stats import paper_facts
     from cocite.corpus.store import Corpus
 
     facts = paper_facts(Corpus.open(store), id_)
     if as_json:
-        emit(facts)
+        print_json(facts)
         return
     grid = [
         (name, value if isinstance(value, str) else "; ".join(map(str, value)))
@@ -160,14 +157,16 @@ def show(store: Store, id_: Annotated[str, typer.Argument(metavar="ID")], as_jso
         view.add_row(name, str(value) or "–")
     out.print(view)
     for name in ("cites", "cited_by", "cocited_with"):
-        table(f"{name.replace('_', ' ')} ({facts[name]['total']})", ["id", "title"], facts[name]["papers"])
+        print_table(
+            f"{name.replace('_', ' ')} ({facts[name]['total']})", ["id", "title"], facts[name]["papers"]
+        )
     for sentence in facts["contexts"]:
         out.print(f"  {sentence['citing']}: {sentence['text']}", markup=False)
 
 
 @app.command()
 def synth(
-    to: To,
+    to: StoreDestinationOption,
     papers: Annotated[int, typer.Option(min=10, max=100_000_000, help="Number of papers.")] = 3000,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same corpus.")] = 0,
     context_rate: Annotated[float, typer.Option(min=0, max=20, help="Contexts per paper, on average.")] = 4.0,
@@ -178,36 +177,36 @@ def synth(
             "--one-year", help="All papers are of one year, split at random: dev and test a tenth each."
         ),
     ] = False,
-    replace: Replace = False,
-    as_json: JsonFlag = False,
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a synthetic corpus in which content and co-citation both tell what is cited."""
     from cocite.corpus.builder import build
     from cocite.corpus.synth import Synthetic
 
     source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences, one_year=one_year)
-    with progress("writing papers", total=papers) as advance:
+    with progress_bar("writing papers", total=papers) as advance:
         corpus = build(
-            _Watched(source, advance),
+            _WithProgress(source, advance),
             to,
             replace=replace,
             meta={"format": "synth", "synth": source.settings()},
         )
-    _report(corpus, None, as_json)
+    _print_import(corpus, None, as_json)
 
 
 @app.command()
-def starter(to: To, replace: Replace = False, as_json: JsonFlag = False) -> None:
+def starter(to: StoreDestinationOption, replace: ReplaceOption = False, as_json: JsonOption = False) -> None:
     """Write the starter corpus: landmark papers of NLP, information retrieval, machine learning and recommendation."""
     from cocite.corpus.starter import build_starter
 
-    _report(build_starter(to, replace=replace), None, as_json)
+    _print_import(build_starter(to, replace=replace), None, as_json)
 
 
 @app.command()
 def split(
-    store: Store,
-    to: To,
+    store: StoreArgument,
+    to: StoreDestinationOption,
     years: Annotated[
         str | None, typer.Option(metavar="TRAIN,DEV", help="By year: train to the first, dev to the second.")
     ] = None,
@@ -223,8 +222,8 @@ def split(
     threshold: Annotated[
         float, typer.Option(min=0.05, max=1, help="Jaccard similarity of titles that counts as the same.")
     ] = 0.7,
-    replace: Replace = False,
-    as_json: JsonFlag = False,
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a copy of a store with another split."""
     from cocite.corpus.cold_history import cold_corpus
@@ -236,14 +235,14 @@ def split(
         raise InputError("give --years or --random, not both")
     if not (years or random or without):
         raise InputError(
-            "says not how to split", where="corpus split", hint="give --years, --random or --without"
+            "no split is given", where="corpus split", hint="give --years, --random or --without"
         )
     if years:
         chosen = Split.by_year(corpus, *parse_years(years))
     elif random:
         chosen = Split.random(len(corpus), *parse_shares(random), seed=seed)
     else:
-        chosen = Split.given(corpus)
+        chosen = Split.of(corpus)
     removed = 0
     if without is not None:
         leaks = leaked(corpus, Corpus.open(without), threshold=threshold)
@@ -257,24 +256,24 @@ def split(
         "leaks_removed": removed,
     }
     if as_json:
-        emit(facts)
+        print_json(facts)
     else:
-        table(str(to), ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
+        print_table(str(to), ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
         if without is not None:
             out.print(f"{removed:,} papers left out of train: their titles are in {without}")
-    warn(cold_corpus(result))
+    print_warnings(cold_corpus(result))
 
 
-class _Watched:
-    """A stream of records that moves a progress bar."""
+class _WithProgress:
+    """A stream of records that moves a progress bar as it is read."""
 
     def __init__(self, stream: Any, advance: Callable[[int], None]) -> None:
         self.stream = stream
         self.advance = advance
 
     @property
-    def place(self) -> Any:
-        return self.stream.place
+    def position(self) -> Any:
+        return self.stream.position
 
     @property
     def path(self) -> Any:
@@ -290,11 +289,11 @@ class _Watched:
         self.advance(self.stream.done - before)
 
 
-def _report(corpus: Any, rejects: Path | None, as_json: bool) -> None:
+def _print_import(corpus: Any, rejects: Path | None, as_json: bool) -> None:
     counts = corpus.counts
     unknown = corpus.manifest.meta.get("unknown_fields", [])
     if as_json:
-        emit(
+        print_json(
             {
                 "to": str(corpus.path),
                 "version": corpus.version,
@@ -305,16 +304,19 @@ def _report(corpus: Any, rejects: Path | None, as_json: bool) -> None:
         )
         return
     names = ("papers", "citations", "contexts", "sentences", "cocited_pairs")
-    table(str(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names])
-    _rules(counts["rules"], corpus.manifest.meta.get("samples", {}), unknown)
+    print_table(
+        str(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names]
+    )
+    _print_rules(counts["rules"], corpus.manifest.meta.get("samples", {}), unknown)
     if rejects is not None:
-        out.print(f"what was rejected or dropped, and why: {rejects}")
+        out.print(f"{rejects} lists what was rejected or dropped, and why")
 
 
-def _rules(
+def _print_rules(
     counts: dict[str, int], samples: dict[str, list[dict[str, Any]]], unknown: list[dict[str, Any]]
 ) -> None:
-    from cocite.corpus.rules import RULES, Place
+    from cocite.corpus.rules import RULES
+    from cocite.corpus.streams import SourcePosition
 
     hits = [(name, n) for name, n in counts.items() if n]
     if not hits:
@@ -323,13 +325,13 @@ def _rules(
     rows = []
     for name, n in hits:
         sample = next(iter(samples.get(name, [])), {})
-        where = str(Place(sample.get("file", ""), sample.get("line", 0)))
+        where = str(SourcePosition(sample.get("file", ""), sample.get("line", 0)))
         rows.append((RULES[name].finds, name, RULES[name].action, f"{n:,}", where))
-    table("rules", ["what", "rule", "then", "hits", "first at"], rows)
+    print_table("rules", ["what", "rule", "then", "hits", "first at"], rows)
     if unknown:
         columns = ["field", "of a", "hits", "first at", "did you mean"]
         fields = [
             (entry["field"], entry["record"], f"{entry['count']:,}", entry["first"], entry["suggestion"])
             for entry in unknown
         ]
-        table("unknown fields, which are not in the store", columns, fields)
+        print_table("unknown fields, which are not in the store", columns, fields)

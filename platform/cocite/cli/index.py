@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cocite.cli.console import JsonFlag, NoVerifyFlag, emit, err, out, progress, table, warn
+from cocite.cli.console import out, print_json, print_note, print_table, print_warnings, progress_bar
+from cocite.cli.options import EncodersOption, IndexArgument, JsonOption, KeepOption, NoVerifyOption
 from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -16,21 +17,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True)
 
-Root = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder.")]
-Model = Annotated[Path | None, typer.Option(help="Model folder whose encoders make the vectors.")]
-Keep = Annotated[
-    int,
-    typer.Option(
-        min=1, max=10_000, help="Versions that stay; older ones are deleted when nobody has them open."
-    ),
-]
-
 
 @app.command()
 def build(
     corpus: Annotated[Path, typer.Argument(help="A corpus store.")],
     to: Annotated[Path, typer.Option(help="Index folder; a present index gets a new version.")],
-    model: Model = None,
+    model: EncodersOption = None,
     known_until: Annotated[
         int | None,
         typer.Option(
@@ -58,9 +50,9 @@ def build(
             "of the index that it was trained on.",
         ),
     ] = None,
-    keep: Keep = 2,
-    as_json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    keep: KeepOption = 2,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Index a corpus: BM25 of papers and citation contexts, and vectors when a model is given."""
     from cocite.corpus.cold_history import cold_history
@@ -72,11 +64,11 @@ def build(
 
     parameters = Bm25Fields.from_options(bm25 or [], option="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
-    before = _bm25(to)
+    before = _current_bm25(to)
     known = known_history(store, known_until=known_until, before_split=before_split)
-    warn(cold_history(known, "whose links this index may know", "give a later year or split"))
+    print_warnings(cold_history(known, "whose links this index may know", "give a later year or split"))
     texts = len(store) * (len(FIELDS) + len(encoders)) + len(known.contexts)
-    with progress("indexing texts", total=texts) as advance:
+    with progress_bar("indexing texts", total=texts) as advance:
         index = IndexSnapshot.create(
             store,
             to,
@@ -88,32 +80,30 @@ def build(
             keep=keep,
             advance=advance,
         )
-    _report(index, to, as_json)
+    _print_version(index, to, as_json)
     if before and not bm25:
         options = " ".join(f"--bm25 {name}={value}" for name, value in before.items())
-        err.print(
-            f"BM25 has its usual k1 and b; the version before had {options}", highlight=False, soft_wrap=True
-        )
+        print_note(f"BM25 has its usual k1 and b; the version before had {options}")
 
 
 @app.command()
 def add(
-    index: Root,
+    index: IndexArgument,
     source: Annotated[
         Path, typer.Argument(help="A file or folder of new papers, in any format that import reads.")
     ],
-    model: Model = None,
+    model: EncodersOption = None,
     format_: Annotated[
         str | None, typer.Option("--format", help="Format of the source [default: detected].")
     ] = None,
     rejects: Annotated[Path | None, typer.Option(help="File for records that break a rule.")] = None,
-    keep: Keep = 2,
-    as_json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    keep: KeepOption = 2,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Add papers with their links and contexts: no training, and what is there is not read again.
 
-    Whoever searches meanwhile sees the old version or the new one, whole. Word statistics stay those of the last
+    A search meanwhile reads the old version or the new one, whole. Word statistics stay those of the last
     build, so build again after the corpus has grown much. The id of a removed paper stays taken until then.
     """
     from cocite.corpus.importers import open_source
@@ -123,11 +113,11 @@ def add(
     stream = open_source(source, format_)
     check_file_destination(rejects, source)
     before = len(IndexSnapshot.open(index))
-    with progress("indexing new texts") as advance:
+    with progress_bar("indexing new texts") as advance:
         new = IndexSnapshot.add(
             index, stream, encoders=_encoders(model), rejects=rejects, keep=keep, advance=advance
         )
-    _report(
+    _print_version(
         new,
         index,
         as_json,
@@ -139,31 +129,31 @@ def add(
 
 @app.command()
 def remove(
-    index: Root,
+    index: IndexArgument,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of papers.")],
-    keep: Keep = 2,
-    as_json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    keep: KeepOption = 2,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Remove papers: they are never found again, do not vote, and are no evidence."""
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
-    _report(IndexSnapshot.remove(index, ids, keep=keep), index, as_json, removed=len(set(ids)))
+    _print_version(IndexSnapshot.remove(index, ids, keep=keep), index, as_json, removed=len(set(ids)))
 
 
 @app.command()
 def verify(
-    index: Root,
+    index: IndexArgument,
     version: Annotated[str | None, typer.Option(help="A version [default: the current one].")] = None,
-    as_json: JsonFlag = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check every file of a version against its SHA-256; a damaged one is named."""
     from cocite.retrieval.index.snapshot import verify_index
 
     manifest = verify_index(index, version)
-    size = sum(entry["bytes"] for entry in manifest.files.values())
+    size = manifest.size
     if as_json:
-        emit({"ok": True, "digest": manifest.digest, "files": len(manifest.files), "bytes": size})
+        print_json({"ok": True, "digest": manifest.digest, "files": len(manifest.files), "bytes": size})
     else:
         out.print(
             f"{index}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged ({manifest.digest})"
@@ -171,13 +161,13 @@ def verify(
 
 
 @app.command("list")
-def list_(index: Root, as_json: JsonFlag = False) -> None:
+def list_(index: IndexArgument, as_json: JsonOption = False) -> None:
     """List the versions of an index with their sizes and counts."""
     from cocite.retrieval.index.snapshot import list_versions
 
     versions = list_versions(index)
     if as_json:
-        emit(versions)
+        print_json(versions)
         return
     rows = [
         (
@@ -185,14 +175,14 @@ def list_(index: Root, as_json: JsonFlag = False) -> None:
             entry["created"],
             f"{entry['alive']:,} of {entry['papers']:,}",
             f"{entry['contexts']:,}",
-            entry["known_until"] or _before(entry) or "all",
-            _vectors(entry) or "none",
+            entry["known_until"] or _known_before(entry) or "all",
+            _vector_kinds(entry) or "none",
             f"{entry['bytes'] / 1e6:,.1f}",
         )
         for entry in versions
     ]
     columns = ["version (* current)", "created", "papers", "contexts", "known until", "vectors", "MB"]
-    table(str(index), columns, rows)
+    print_table(str(index), columns, rows)
 
 
 def _encoders(model: Path | None) -> list[Encoder]:
@@ -210,33 +200,33 @@ def _encoders(model: Path | None) -> list[Encoder]:
     return encoders
 
 
-def _before(facts: dict[str, Any]) -> str:
-    """The split that a version knows nothing of, as ``before test``; empty where it is made for none."""
+def _known_before(facts: dict[str, Any]) -> str:
+    """The split before which a version's links end, as ``before test``; empty where it was built for none."""
     split = facts.get("before_split")
     return f"before {split}" if split else ""
 
 
-def _bm25(root: Path) -> dict[str, float]:
+def _current_bm25(root: Path) -> dict[str, float]:
     """k1 and b of an index' current version that are not the usual ones; none where there is no index."""
     from cocite.retrieval.index.snapshot import current_meta
 
     return dict(current_meta(root).get("bm25", {})) if (root / "CURRENT").is_file() else {}
 
 
-def _vectors(facts: dict[str, Any]) -> str:
+def _vector_kinds(facts: dict[str, Any]) -> str:
     """The kinds of a version's vectors by encoder, as ``nnselect flat, sentence flat``."""
     kinds = facts["vectors"] or {}  # a version that an earlier cocite made names one kind, or none
     return kinds if isinstance(kinds, str) else ", ".join(f"{name} {kind}" for name, kind in kinds.items())
 
 
-def _report(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> None:
+def _print_version(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> None:
     facts = {"index": str(root), "version": index.version, **index.manifest.meta, **more}
     if as_json:
-        emit(facts)
+        print_json(facts)
         return
     done = [f"{name} {more[name]:,}" for name in ("added", "removed") if name in more]
     hits = [f"{name} {count:,}" for name, count in more.get("rules", {}).items() if count]
-    vectors = f", vectors: {_vectors(facts)}" if facts["vectors"] else ""
+    vectors = f", vectors: {_vector_kinds(facts)}" if facts["vectors"] else ""
     bm25 = "".join(f", {name} {value:g}" for name, value in facts["bm25"].items())
     counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{vectors}{bm25}"
     out.print(f"{root}: version {index.version} is current: {counts}")

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from cocite.artifacts import verify as verify_artifact
-from cocite.cli.console import JsonFlag, emit, out, table
+from cocite.cli.console import out, print_json, print_table
+from cocite.cli.options import JsonOption, ModelArgument
 from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 
 app = typer.Typer(help="Check and list the parts of a model folder.", no_args_is_help=True)
 
-Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or one part of it.")]
-
 
 @app.command()
-def verify(model: Folder, as_json: JsonFlag = False) -> None:
+def verify(model: ModelArgument, as_json: JsonOption = False) -> None:
     """Check every file of every part against its SHA-256; a damaged one is named."""
     facts = [_facts(path, verify_artifact(path)) for path in _parts(model)]
     if as_json:
-        emit({"ok": True, "parts": facts})
+        print_json({"ok": True, "parts": facts})
         return
     for part in facts:
         files, size = part["files"], part["bytes"]
@@ -32,11 +31,11 @@ def verify(model: Folder, as_json: JsonFlag = False) -> None:
 
 
 @app.command("list")
-def list_(model: Folder, as_json: JsonFlag = False) -> None:
+def list_(model: ModelArgument, as_json: JsonOption = False) -> None:
     """List the parts with their versions, the corpora they were trained on, and their dev metrics."""
     facts = [_facts(path, read_manifest(path)) for path in _parts(model)]
     if as_json:
-        emit(facts)
+        print_json(facts)
         return
     columns = ["part", "kind", "MB", "version", "corpus", "dev metrics"]
     rows = [
@@ -50,7 +49,7 @@ def list_(model: Folder, as_json: JsonFlag = False) -> None:
         )
         for part in facts
     ]
-    table(str(model), columns, rows)
+    print_table(str(model), columns, rows)
 
 
 def _parts(model: Path) -> list[Path]:
@@ -64,21 +63,21 @@ def _parts(model: Path) -> list[Path]:
             raise InputError(f"is a {kind}, not a model or a part of one", where=str(model), hint=hint)
         return [model]
     # What begins with a dot is what a training or a publication has not ended.
-    found = [path for path in sorted(model.glob("[!.]*")) if (path / MANIFEST).is_file()]
-    if not found:
+    parts = [path for path in sorted(model.glob("[!.]*")) if (path / MANIFEST).is_file()]
+    if not parts:
         raise NotFoundError("holds no model", where=str(model), hint="train one: cocite train nnselect …")
-    return found
+    return parts
 
 
 def _facts(path: Path, manifest: Manifest) -> dict[str, Any]:
-    """What is told of a part. Metrics are numbers by name; seconds and the training's loss are none of dev."""
+    """Describe a part. Its dev metrics are those of the manifest but for seconds and the training loss."""
     dev = manifest.meta.get("dev", {})
     return {
         "part": path.name,
         "kind": manifest.kind,
         "version": manifest.digest,
         "files": len(manifest.files),
-        "bytes": sum(entry["bytes"] for entry in manifest.files.values()),
+        "bytes": manifest.size,
         "corpus": manifest.meta.get("corpus"),
         "dev": {name: value for name, value in dev.items() if name not in ("loss", "seconds")},
     }

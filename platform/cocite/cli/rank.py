@@ -10,7 +10,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from cocite.cli.console import CandidatesOption, JsonFlag, NoVerifyFlag, emit, err, progress, warn
+from cocite.cli.console import err, print_json, print_note, print_warnings, progress_bar
+from cocite.cli.options import (
+    CandidatesOption,
+    DepthOption,
+    JsonOption,
+    NoVerifyOption,
+    QueryBatchOption,
+    RerankOption,
+)
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Query, Ranking
@@ -27,7 +35,7 @@ class _System:
     rank: Callable[[Sequence[Query], int], Ranking]
 
 
-@app.command(epilog="The form of a query line and of the run is told in docs/evaluation.md.")
+@app.command(epilog="docs/evaluation.md describes the form of a query line and of the run.")
 def rank(
     queries: Annotated[Path, typer.Option(help="JSONL file, one query a line.")],
     to: Annotated[Path, typer.Option(help="TREC run file to write; a name in .gz is compressed.")],
@@ -49,20 +57,17 @@ def rank(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option(help="Which texts of a query bm25 matches; the best known for its kind by default."),
+        typer.Option(
+            help="Which texts of a query bm25 matches; by default the best one for the query's kind."
+        ),
     ] = None,
-    rerank: Annotated[
-        int | None,
-        typer.Option(min=0, max=100_000, help="Candidates that the cross-encoder reads [default: 50]."),
-    ] = None,
+    rerank: RerankOption = None,
     candidates: CandidatesOption = "all",
-    k: Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")] = 2000,
-    batch: Annotated[
-        int, typer.Option(min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
-    ] = 64,
+    k: DepthOption = 2000,
+    batch: QueryBatchOption = 64,
     tag: Annotated[str | None, typer.Option(help="Name of the run in its last column.")] = None,
-    json: JsonFlag = False,
-    _no_verify: NoVerifyFlag = False,
+    as_json: JsonOption = False,
+    _no_verify: NoVerifyOption = False,
 ) -> None:
     """Rank papers for queries from a file, with any pipeline; writes a TREC run."""
     from cocite.destinations import check_file_destination
@@ -82,7 +87,7 @@ def rank(
         run_writer(
             to, lambda rows: paper_ids(system.corpus, rows), tag=system.name if tag is None else tag
         ) as writer,
-        progress("ranking", count) as advance,
+        progress_bar("ranking", count) as advance,
     ):
         for part in file.batches(batch):
             ranking = system.rank(part, k)
@@ -101,14 +106,10 @@ def rank(
         "seconds": round(seconds, 3),
         "queries_per_second": round(writer.queries / max(seconds, 1e-9), 1),
     }
-    if json:
-        emit(summary)
+    if as_json:
+        print_json(summary)
         return
-    err.print(
-        f"{writer.queries:,} queries, {writer.lines:,} lines in {seconds:.1f} s -> {to}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    print_note(f"{writer.queries:,} queries, {writer.lines:,} lines in {seconds:.1f} s -> {to}")
     if empty:
         err.print(f"{empty:,} queries found no candidate: they have no line in the run", highlight=False)
     if file.unknown_excludes:
@@ -132,7 +133,7 @@ def _system(
     from cocite.retrieval.query_forms import QueryForm
 
     [name] = systems.select(model, ["full" if pipeline is None else pipeline], where="--pipeline")
-    warn(*components.exclusion_notes(model))
+    print_warnings(*components.exclusion_notes(model))
     if form is not None and name != "bm25":
         raise InputError("a form of the query goes with --pipeline bm25", where="--form")
     if form is not None and form not in set(QueryForm):

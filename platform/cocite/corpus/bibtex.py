@@ -34,7 +34,7 @@ _ARXIV = re.compile(
 
 
 def entry(paper: PaperRecord, key: str) -> str:
-    """One entry: ``@inproceedings`` when the venue sounds like it, ``@article`` with another, ``@misc`` without."""
+    """One entry: ``@inproceedings`` where the venue is proceedings, ``@article`` for another venue, else ``@misc``."""
     return _write([_entry(paper, key)])
 
 
@@ -54,7 +54,7 @@ def entries(papers: Sequence[PaperRecord]) -> str:
 
 
 def citation_key(paper: PaperRecord) -> str:
-    """Family name, year and first telling word of the title, in ASCII letters: ``vaswani2017attention``."""
+    """Family name, year and the title's first word that is no stop word, in ASCII letters: ``vaswani2017attention``."""
     words = [_ascii(word) for word in re.findall(r"[^\W_]+", paper.title)]
     word = next((w for w in words if w and w not in _STOP), "paper")
     name = _ascii(_family(paper.authors[0])) if paper.authors else ""
@@ -88,10 +88,10 @@ def _entry(paper: PaperRecord, key: str) -> Entry:
 
 def _arxiv_fields(paper: PaperRecord) -> list[tuple[str, str]]:
     """The fields that arXiv itself gives a preprint."""
-    found = next(filter(None, map(_ARXIV.search, (paper.doi, paper.id, paper.venue))), None)
-    if found is None:
+    match = next(filter(None, map(_ARXIV.search, (paper.doi, paper.id, paper.venue))), None)
+    if match is None:
         return []
-    number, archive, subject = found.groups()
+    number, archive, subject = match.groups()
     return [
         ("eprint", number),
         ("archivePrefix", "arXiv"),
@@ -101,7 +101,7 @@ def _arxiv_fields(paper: PaperRecord) -> list[tuple[str, str]]:
 
 
 def _is_proceedings(venue: str) -> bool:
-    """Whether a venue sounds like proceedings: it says so, or is an acronym that is no journal's."""
+    """Whether a venue is proceedings by its name: by a word such as Workshop, or as an acronym that is no journal's."""
     return venue not in _JOURNALS and bool(_PROCEEDINGS.search(venue))
 
 
@@ -123,7 +123,7 @@ def _name(author: str) -> str:
     parts = [family.strip(), suffix[1] if suffix else "", given.strip()]
     if not comma:
         parts = [name]
-    # BibTeX splits authors at the word "and", and "others" stands for those who are not named.
+    # BibTeX splits authors at the word "and", and "others" stands for further authors.
     elif "," in given or _COMPANY.search(given) or not parts[0] or not parts[2]:
         return f"{{{to_latex(name)}}}"
     if re.search(r"\band\b|^(?:others|et al\.?)$", name, re.IGNORECASE):

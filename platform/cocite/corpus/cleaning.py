@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Iterable
 
 from cocite.corpus.records import ContextRecord, PaperRecord, SentenceRecord
-from cocite.corpus.rules import Limits, Place, Tally
+from cocite.corpus.rule_log import RuleLog
+from cocite.corpus.rules import Limits
+from cocite.corpus.streams import SourcePosition
 
 REPLACEMENT = "\ufffd"
 _DROPPED = re.compile("[\ud800-\udfff\ufffd\ufffe\uffff\ufeff]+")
@@ -35,90 +37,117 @@ def repair(text: str) -> tuple[str, bool]:
 class Cleaner:
     """Applies the rules that need one record alone.
 
-    Each method repairs the record in place and says whether it can be kept; what it finds goes to the tally.
+    Each method repairs the record in place and returns whether it can be kept.
+
+    Args:
+        limits: what a field may hold.
+        log: counts what the rules find.
+
+    Example:
+        >>> from cocite.corpus.cleaning import Cleaner
+        >>> from cocite.corpus.records import PaperRecord
+        >>> from cocite.corpus.rule_log import RuleLog
+        >>> from cocite.corpus.rules import Limits
+        >>> from cocite.corpus.streams import SourcePosition
+        >>> log = RuleLog()
+        >>> paper = PaperRecord("a", "Na\\u0308ive\\x00 Bayes", year=20009)
+        >>> Cleaner(Limits(), log).paper(paper, SourcePosition("papers.jsonl", 1))
+        True
+        >>> paper.title, paper.year, dict(log.counts)
+        ('Näive Bayes', 0, {'broken_unicode': 1, 'absurd_year': 1})
     """
 
-    def __init__(self, limits: Limits, tally: Tally) -> None:
+    def __init__(self, limits: Limits, log: RuleLog) -> None:
         self.limits = limits
-        self.tally = tally
+        self.log = log
 
-    def paper(self, record: PaperRecord, place: Place) -> bool:
+    def paper(self, record: PaperRecord, position: SourcePosition) -> bool:
         """Clean a paper."""
         limits = self.limits
-        if not self._id_fits(record, place):
+        if not self._id_fits(record, position):
             return False
-        record.title = self._text(record.title, limits.title, "title", record.id, place).strip()
+        record.title = self._text(record.title, limits.title, "title", record.id, position).strip()
         if not record.title:
-            self.tally.hit("empty_title", "the paper has no title", place, field="title", id=record.id)
+            self.log.report("empty_title", "the paper has no title", position, field="title", id=record.id)
             return False
-        record.abstract = self._text(record.abstract, limits.abstract, "abstract", record.id, place).strip()
-        record.venue = self._text(record.venue, limits.venue, "venue", record.id, place).strip()
-        record.doi = self._text(record.doi, limits.name, "doi", record.id, place).strip()
-        record.authors = self._texts(record.authors, "authors", record.id, place)
-        record.keyphrases = self._texts(record.keyphrases, "keyphrases", record.id, place)
+        record.abstract = self._text(
+            record.abstract, limits.abstract, "abstract", record.id, position
+        ).strip()
+        record.venue = self._text(record.venue, limits.venue, "venue", record.id, position).strip()
+        record.doi = self._text(record.doi, limits.name, "doi", record.id, position).strip()
+        record.authors = self._texts(record.authors, "authors", record.id, position)
+        record.keyphrases = self._texts(record.keyphrases, "keyphrases", record.id, position)
         if record.year and not limits.first_year <= record.year <= limits.last_year:
             reason = f"the year {record.year} is not within {limits.first_year} to {limits.last_year}"
-            self.tally.hit("absurd_year", reason, place, field="year", id=record.id)
+            self.log.report("absurd_year", reason, position, field="year", id=record.id)
             record.year = 0
         if len(record.citations) > limits.citations:
-            self._cut(len(record.citations), limits.citations, "citations", record.id, place)
+            self._cut(len(record.citations), limits.citations, "citations", record.id, position)
             record.citations = record.citations[: limits.citations]
         return True
 
-    def context(self, record: ContextRecord, place: Place) -> bool:
+    def context(self, record: ContextRecord, position: SourcePosition) -> bool:
         """Clean a context."""
-        if not self._id_fits(record, place):
+        if not self._id_fits(record, position):
             return False
-        record.text = self._text(record.text, self.limits.context, "context", record.id, place).strip()
+        record.text = self._text(record.text, self.limits.context, "context", record.id, position).strip()
         if not record.text:
-            self.tally.hit("empty_context", "the context has no text", place, field="context", id=record.id)
+            self.log.report(
+                "empty_context", "the context has no text", position, field="context", id=record.id
+            )
             return False
-        record.section = self._text(record.section, self.limits.section, "section", record.id, place).strip()
+        record.section = self._text(
+            record.section, self.limits.section, "section", record.id, position
+        ).strip()
         if len(record.cited) > self.limits.group:
-            self._cut(len(record.cited), self.limits.group, "cited", record.id, place)
+            self._cut(len(record.cited), self.limits.group, "cited", record.id, position)
             record.cited = record.cited[: self.limits.group]
         return True
 
-    def sentence(self, record: SentenceRecord, place: Place) -> bool:
+    def sentence(self, record: SentenceRecord, position: SourcePosition) -> bool:
         """Clean a body sentence."""
-        record.text = self._text(record.text, self.limits.sentence, "text", record.paper, place).strip()
+        record.text = self._text(record.text, self.limits.sentence, "text", record.paper, position).strip()
         if not record.text:
-            self.tally.hit("empty_sentence", "the sentence has no text", place, field="text", id=record.paper)
+            self.log.report(
+                "empty_sentence", "the sentence has no text", position, field="text", id=record.paper
+            )
             return False
         record.section = self._text(
-            record.section, self.limits.section, "section", record.paper, place
+            record.section, self.limits.section, "section", record.paper, position
         ).strip()
         return True
 
-    def _id_fits(self, record: PaperRecord | ContextRecord, place: Place) -> bool:
+    def _id_fits(self, record: PaperRecord | ContextRecord, position: SourcePosition) -> bool:
         id_, broken = repair(record.id)
         record.id = id_.strip()
         if not record.id:
-            self.tally.hit("missing_id", "the record has no id", place, field="id")
+            self.log.report("missing_id", "the record has no id", position, field="id")
             return False
         if broken or len(record.id) > self.limits.id:
             reason = f"the id is broken or longer than {self.limits.id} characters"
-            self.tally.hit("missing_id", reason, place, field="id", id=record.id[:80])
+            self.log.report("missing_id", reason, position, field="id", id=record.id[:80])
             return False
         return True
 
-    def _text(self, text: str, limit: int, field: str, id_: str, place: Place) -> str:
+    def _text(self, text: str, limit: int, field: str, id_: str, position: SourcePosition) -> str:
         if not text:
             return text
         text, broken = repair(text)
         if broken:
-            self.tally.hit("broken_unicode", f"broken characters in the {field}", place, field=field, id=id_)
+            self.log.report(
+                "broken_unicode", f"broken characters in the {field}", position, field=field, id=id_
+            )
         if len(text) > limit:
-            self._cut(len(text), limit, field, id_, place)
+            self._cut(len(text), limit, field, id_, position)
             return text[:limit]
         return text
 
-    def _texts(self, texts: Iterable[str], field: str, id_: str, place: Place) -> tuple[str, ...]:
-        values = [self._text(text, self.limits.name, field, id_, place).strip() for text in texts]
+    def _texts(self, texts: Iterable[str], field: str, id_: str, position: SourcePosition) -> tuple[str, ...]:
+        values = [self._text(text, self.limits.name, field, id_, position).strip() for text in texts]
         kept = tuple(value for value in values if value)
         if len(kept) > self.limits.names:
-            self._cut(len(kept), self.limits.names, field, id_, place)
+            self._cut(len(kept), self.limits.names, field, id_, position)
         return kept[: self.limits.names]
 
-    def _cut(self, size: int, limit: int, field: str, id_: str, place: Place) -> None:
-        self.tally.hit("too_long", f"{size} where {limit} is the limit; cut", place, field=field, id=id_)
+    def _cut(self, size: int, limit: int, field: str, id_: str, position: SourcePosition) -> None:
+        self.log.report("too_long", f"{size} where {limit} is the limit; cut", position, field=field, id=id_)

@@ -1,6 +1,6 @@
-"""A cold history: nothing is known of who cites whom, so that whatever counts citations has nothing to count.
+"""Detects a cold history: no link is known, so every count of citations is zero.
 
-Who cannot go on without links raises the error that these functions return; who can prints it as a warning.
+A caller that needs links raises the error that these functions return; another one prints it as a warning.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ def cold_history(history: History, papers: str, hint: str) -> InputError | None:
     """The error of a history that holds no link; None where it holds one.
 
     Args:
-        history: what is known.
-        papers: whose links it holds, as in "no paper before the test split cites another one".
+        history: the known links.
+        papers: the papers of the history in words, as in "no paper before the test split cites another one".
         hint: what to do, where the corpus has links that the history lacks.
     """
     if not history.is_cold:
@@ -33,7 +33,7 @@ def cold_history(history: History, papers: str, hint: str) -> InputError | None:
 
 
 def cold_before(corpus: Corpus, split: str) -> InputError | None:
-    """As :func:`cold_history`, of what may be known before a split.
+    """The error of :func:`cold_history` for the links that may be known before a split.
 
     Raises:
         InputError: there is no such split, or no paper belongs to it.
@@ -43,7 +43,7 @@ def cold_before(corpus: Corpus, split: str) -> InputError | None:
 
 
 def cold_corpus(corpus: Corpus) -> InputError | None:
-    """As :func:`cold_history`, of what may be known before test, else before dev; without a split, of all."""
+    """The error of :func:`cold_history` for the links before test, else before dev; without a split, for all."""
     splits = [name for name in ("test", "dev") if (corpus.split == SPLITS.index(name)).any()]
     if not splits:
         return cold_history(History.all(corpus), "of the corpus", "")

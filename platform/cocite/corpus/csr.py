@@ -17,7 +17,19 @@ def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class CSR:
-    """For each of ``len(self)`` rows, the ascending, distinct int32 ``indices[indptr[i] : indptr[i + 1]]``."""
+    """For each of ``len(self)`` rows, the ascending, distinct int32 ``indices[indptr[i] : indptr[i + 1]]``.
+
+    Example:
+        >>> from cocite.corpus.csr import CSR
+        >>> cites = CSR.build(rows=[2, 2, 1, 2], entries=[1, 0, 0, 1], count=3)  # paper 2 cites 0, 1; paper 1 cites 0
+        >>> cites[2].tolist(), cites.degrees.tolist()
+        ([0, 1], [0, 1, 2])
+        >>> cites.transpose()[0].tolist()  # the papers that cite paper 0
+        [1, 2]
+        >>> owner, entries = cites.gather([1, 2])
+        >>> owner.tolist(), entries.tolist()
+        ([0, 1, 1], [0, 0, 1])
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -66,9 +78,9 @@ class CSR:
             return np.zeros(rows.shape, bool)
         width, keys = self._keys
         wanted = np.where((values >= 0) & (values < width), rows * width + values, -1)
-        found = np.searchsorted(keys, wanted)
-        there: NDArray[np.bool_] = (found < len(keys)) & (keys[np.minimum(found, len(keys) - 1)] == wanted)
-        return there
+        at = np.searchsorted(keys, wanted)
+        is_entry: NDArray[np.bool_] = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
+        return is_entry
 
     @cached_property
     def _keys(self) -> tuple[int, NDArray[np.int64]]:

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """One field of a record."""
+    """One field of a record.
+
+    Example:
+        >>> from cocite.corpus.fields import PAPER, TYPES
+        >>> PAPER["year"]
+        Field(type='integer', description='year of publication; 0 or absent: unknown', required=False)
+        >>> TYPES[PAPER["year"].type]
+        'whole number, or text that holds one'
+    """
 
     type: str
     """One of ``TYPES``."""
@@ -105,7 +113,7 @@ def kind_of(value: Mapping[str, object]) -> str:
     return "citation" if "citing" in value and "cited" in value else "paper"
 
 
-# -- names that others give them ------------------------------------------------------------------------------
+# -- synonyms and misspellings --------------------------------------------------------------------------------
 
 _SYNONYMS: dict[str, str] = {
     "id": "paperid paperids corpusid docid documentid articleid key identifier uid pid bibcode",
@@ -143,13 +151,16 @@ def suggest(kind: str, name: str) -> str:
     Args:
         kind: one of ``RECORDS``.
         name: the unknown field; within a nested object with its path, as ``contexts.refs``.
+
+    Example:
+        >>> from cocite.corpus.fields import suggest
+        >>> suggest("paper", "references"), suggest("paper", "abstrct"), suggest("paper", "colour")
+        ('citations', 'abstract', '')
     """
     path, _, last = name.rpartition(".")
     known = NESTED.get(path) or RECORDS[kind]
     plain = "".join(c for c in last.casefold() if c.isalnum())
-    found = next(
-        (field for field in known if plain == field or plain in _SYNONYMS.get(field, "").split()), ""
-    )
-    if not found:
-        found = next(iter(difflib.get_close_matches(plain, known, n=1, cutoff=_CLOSE)), "")
-    return f"{path}.{found}" if found and path in NESTED else found
+    near = next((field for field in known if plain == field or plain in _SYNONYMS.get(field, "").split()), "")
+    if not near:
+        near = next(iter(difflib.get_close_matches(plain, known, n=1, cutoff=_CLOSE)), "")
+    return f"{path}.{near}" if near and path in NESTED else near

@@ -1,4 +1,4 @@
-"""What is known at a point in time.
+"""The links and contexts that are known at a point in time.
 
 Every count, vote and expansion link comes from a :class:`History`, never from the corpus as a whole, so that
 nothing of the future or of the test split can reach a feature.
@@ -27,6 +27,16 @@ class History:
     Attributes:
         corpus: the store.
         citing: (N,) whether a paper's links and contexts are known.
+
+    Example:
+        >>> from cocite.corpus.history import History
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> paper = corpus.row("vaswani2017attention")
+        >>> for year in (2017, 2019):  # how often the paper had been cited by then
+        ...     print(year, History.until(corpus, year).in_citations[paper])
+        2017 0
+        2019 34
     """
 
     corpus: Corpus
@@ -34,17 +44,17 @@ class History:
 
     @classmethod
     def until(cls, corpus: Corpus, year: int) -> History:
-        """All that papers of a known year up to and including ``year`` say."""
+        """The links and contexts of papers of a known year up to and including ``year``."""
         return cls(corpus, (corpus.years > 0) & (corpus.years <= year))
 
     @classmethod
     def all(cls, corpus: Corpus) -> History:
-        """All that the corpus holds: for serving."""
+        """All links and contexts of the corpus: for serving."""
         return cls(corpus, np.ones(len(corpus), bool))
 
     @property
     def is_cold(self) -> bool:
-        """Whether no known paper has a link, so that nothing is known of who cites whom."""
+        """Whether no known paper has a link, so that every count of citations is zero."""
         return not (self.citing & (self.corpus.cites.degrees > 0)).any()
 
     @cached_property
@@ -91,10 +101,10 @@ class History:
 
 
 def history_before(corpus: Corpus, split: str) -> History:
-    """What may be known when a split is judged.
+    """The links and contexts that may be known when a split is judged.
 
-    Where the corpus is split by year, that is all that papers of earlier years say; otherwise (a random split, or
-    years unknown) what the papers of the earlier splits say: train and dev before ``test``, train before ``dev``.
+    Where the corpus is split by year, those are the ones of papers of earlier years; otherwise (a random split, or
+    years unknown) those of the earlier splits: train and dev before ``test``, train before ``dev``.
 
     Raises:
         InputError: there is no such split, or no paper belongs to it.
@@ -110,7 +120,7 @@ def history_before(corpus: Corpus, split: str) -> History:
 def known_history(
     corpus: Corpus, *, known_until: int | None = None, before_split: str | None = None
 ) -> History:
-    """What an index is to know: all, what papers up to a year say, or what may be known before a split.
+    """The links and contexts that an index is to know: all, those up to a year, or those known before a split.
 
     Raises:
         InputError: both are given, or the corpus has no such split.

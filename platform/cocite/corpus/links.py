@@ -1,4 +1,4 @@
-"""Compressed sparse rows from more pairs than fit in memory: a bucket sort on disk."""
+"""Writes compressed sparse rows from more pairs than fit in memory: a bucket sort on disk."""
 
 from __future__ import annotations
 
@@ -20,8 +20,16 @@ PAIR = np.dtype([("row", "<i4"), ("entry", "<i4")])
 WEIGHTED = np.dtype([("row", "<i4"), ("entry", "<i4"), ("weight", "<i4")])
 
 
-def bounds(degrees: NDArray[np.integer], bucket: int = BUCKET) -> NDArray[np.int64]:
-    """Splits rows into ranges with about ``bucket`` pairs each: bucket b holds the rows before ``bounds[b]``."""
+def bucket_limits(degrees: NDArray[np.integer], bucket: int = BUCKET) -> NDArray[np.int64]:
+    """Limits of ranges of rows with about ``bucket`` pairs each.
+
+    Args:
+        degrees: (N,) pairs of each row.
+        bucket: pairs of a range, unless that makes more than ``MAX_BUCKETS``.
+
+    Returns:
+        Ascending row numbers: range b holds the rows from ``limits[b - 1]`` (0 for the first) up to ``limits[b]``.
+    """
     ends = np.cumsum(degrees, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     size = max(bucket, -(-total // MAX_BUCKETS))
@@ -43,9 +51,9 @@ def write_csr(
     Args:
         pairs: records of ``PAIR``, or of ``WEIGHTED``: then ``{name}.counts.npy`` gets the sum over equal pairs.
         count: number of rows.
-        folder: where the arrays go.
+        folder: the arrays are written here.
         name: first part of their names.
-        scratch: where buckets are kept while they are sorted.
+        scratch: a folder for the buckets while they are sorted.
         flip: take ``entry`` as the row and ``row`` as the entry.
         bucket: pairs sorted in memory at a time.
 
@@ -57,7 +65,7 @@ def write_csr(
     degrees = np.zeros(count, np.int32)
     for block in pairs.blocks(BLOCK):
         np.add.at(degrees, block[row], 1)
-    limits = bounds(degrees, bucket)
+    limits = bucket_limits(degrees, bucket)
     files = [PairFile(scratch / f"{name}-{b}.bucket", pairs.dtype) for b in range(len(limits))]
     for block in pairs.blocks(BLOCK):
         owner = np.searchsorted(limits, block[row], side="right")

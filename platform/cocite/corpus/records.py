@@ -20,7 +20,13 @@ SPLITS = ("", "train", "dev", "test")
 
 @dataclass(slots=True)
 class PaperRecord:
-    """A paper as a source describes it. ``citations`` are ids of papers of any source."""
+    """A paper as a source describes it. ``citations`` are ids of papers of any source.
+
+    Example:
+        >>> from cocite.corpus.records import PaperRecord
+        >>> PaperRecord("W2", "Attention Is All You Need", year=2017, citations=("W1",)).citations
+        ('W1',)
+    """
 
     id: str
     title: str
@@ -37,7 +43,14 @@ class PaperRecord:
 
 @dataclass(slots=True)
 class ContextRecord:
-    """A group of citations at one place of a text, with the text around it."""
+    """A group of citations at one position of a text, with the text around it.
+
+    Example:
+        >>> from cocite.corpus.records import ContextRecord
+        >>> context = ContextRecord("W2/0", "W2", ("W1",), "Recurrent networks TARGETCIT are slow, unlike OTHERCIT.")
+        >>> context.citing, context.cited
+        ('W2', ('W1',))
+    """
 
     id: str
     citing: str
@@ -55,7 +68,13 @@ class ContextRecord:
 
 @dataclass(slots=True)
 class SentenceRecord:
-    """A sentence of a paper's body."""
+    """A sentence of a paper's body.
+
+    Example:
+        >>> from cocite.corpus.records import SentenceRecord
+        >>> SentenceRecord("W2", 7, "Recurrent networks [[CIT:0]] are slow.", "Introduction").position
+        7
+    """
 
     paper: str
     position: int
@@ -65,7 +84,13 @@ class SentenceRecord:
 
 @dataclass(slots=True)
 class CitationRecord:
-    """A link that the source gives apart from the papers."""
+    """A link that the source gives apart from the papers.
+
+    Example:
+        >>> from cocite.corpus.records import CitationRecord
+        >>> CitationRecord(citing="W2", cited="W1")
+        CitationRecord(citing='W2', cited='W1')
+    """
 
     citing: str
     cited: str
@@ -73,7 +98,13 @@ class CitationRecord:
 
 @dataclass(slots=True)
 class Malformed:
-    """What stands in a source where a record should be."""
+    """A part of a source that is no record, or breaks a rule by itself.
+
+    Example:
+        >>> from cocite.corpus.records import Malformed
+        >>> Malformed("year must be a whole number, not 'soon'", field="year").rule
+        'malformed'
+    """
 
     reason: str
     field: str = ""
@@ -86,7 +117,13 @@ class Malformed:
 
 @dataclass(slots=True)
 class UnknownFields:
-    """Fields of a record that cocite's own formats do not have."""
+    """Fields of a record that cocite's own formats do not have.
+
+    Example:
+        >>> from cocite.corpus.records import UnknownFields
+        >>> UnknownFields("paper", ("refs", "contexts.colour")).names
+        ('refs', 'contexts.colour')
+    """
 
     kind: str
     """One of ``cocite.corpus.fields.RECORDS``."""

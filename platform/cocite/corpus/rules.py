@@ -1,35 +1,32 @@
-"""What happens to a record that is not as it should be: one rule each, counted, sampled, told.
+"""The rules of an import: what may be wrong with a record, what is done about it, and how large a field may be.
 
-Nothing is lost silently: every hit of a rule is counted in the store's manifest, the first few are kept there as
-samples, and what was rejected is written to a file with its reason and its place in the source.
+Nothing is dropped without a trace: :class:`~cocite.corpus.rule_log.RuleLog` counts every hit of a rule.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
-from collections import Counter
-from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
-
-from cocite.atomic_files import replace_file
-from cocite.corpus.fields import suggest
-from cocite.errors import InputError
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what it finds, and what is done about it."""
+    """One rule: what it finds, and what is done about it.
+
+    Example:
+        >>> from cocite.corpus.rules import RULES
+        >>> rule = RULES["absurd_year"]
+        >>> rule.action, rule.strict
+        ('repaired', True)
+        >>> rule.finds
+        'a year before 1500 or after next year; set to 0, unknown'
+    """
 
     finds: str
     action: str
     """``rejected`` (the record is left out), ``repaired``, ``dropped`` (a part is left out) or ``kept``."""
     strict: bool = False
-    """Whether a hit ends a strict import: true of what is wrong with a record by itself."""
+    """Whether a hit ends a strict import. It does where a record is wrong by itself, whatever else the source holds."""
 
 
 RULES: dict[str, Rule] = {
@@ -68,17 +65,21 @@ RULES: dict[str, Rule] = {
 }
 """Name -> rule. The order is that of the tables."""
 
-SAMPLES = 5
-"""Hits of a rule kept in the manifest."""
-FIELDS = 200
-"""Names of unknown fields that are counted apart; those after them are counted together."""
-LISTED = 10_000
-"""Hits of a rule about links that are written to the rejects file; all of them are counted."""
-
 
 @dataclass(frozen=True)
 class Limits:
-    """What a field may hold. Longer values are cut, so that one broken record cannot fill a disk."""
+    """The largest values of the fields. Longer ones are cut, so that one broken record cannot fill a disk.
+
+    Example:
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.records import PaperRecord
+        >>> from cocite.corpus.rules import Limits
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build([PaperRecord("a", "A long title")], f"{folder}/store", limits=Limits(title=6))
+        ...     corpus.paper(0).title, corpus.counts["rules"]["too_long"]
+        ('A long', 1)
+    """
 
     id: int = 512
     """Characters. A longer id is refused: cut, it could name another paper."""
@@ -100,139 +101,3 @@ class Limits:
     last_year: int = field(default_factory=lambda: datetime.date.today().year + 1)
     later_years: int | None = 1
     """A link to a paper more than this many years later is dropped; ``None`` keeps all."""
-
-
-@dataclass(slots=True)
-class Place:
-    """Where in a source a record stands."""
-
-    file: str = ""
-    line: int = 0
-    """1 for the first; a row in a Parquet file; 0 when unknown."""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-
-class Tally:
-    """Counts the hits of each rule, keeps samples, and writes the rejects file.
-
-    Args:
-        strict: raise at the first hit of a strict rule.
-        rejects: file to write rejected and dropped things to, one JSON object a line; it replaces an existing one
-            when the tally is closed, after a refused record as far as it got, and is removed when it is empty. After
-            any other failure what was there stays.
-    """
-
-    def __init__(self, *, strict: bool = False, rejects: Path | None = None) -> None:
-        self.strict = strict
-        self.counts: Counter[str] = Counter()
-        self.samples: dict[str, list[dict[str, Any]]] = {}
-        self.unknown_fields: dict[tuple[str, str], dict[str, Any]] = {}
-        self.path = rejects
-        self._open = ExitStack()
-        self._file = None
-        self._listed: Counter[str] = Counter()
-        if rejects is not None:
-            self._file = self._open.enter_context(replace_file(rejects))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None or (issubclass(kind, InputError) and self._listed):
-            self._open.close()
-        else:
-            self._open.__exit__(kind, error, trace)
-        if kind is None and self.path is not None and not self._listed:
-            self.path.unlink(missing_ok=True)
-
-    @property
-    def rejected(self) -> int:
-        """How many records were left out."""
-        return sum(count for name, count in self.counts.items() if RULES[name].action == "rejected")
-
-    def hit(self, rule: str, reason: str, place: Place | None = None, **details: Any) -> None:
-        """Count one hit and tell of it; raises in a strict import when the rule says so."""
-        self.counts[rule] += 1
-        entry: dict[str, Any] = {"rule": rule, "reason": reason}
-        if place is not None and place.file:
-            entry |= {"file": place.file, "line": place.line}
-        entry |= {key: value for key, value in details.items() if value not in ("", None)}
-        if self.strict and RULES[rule].strict:
-            self._write(rule, entry)
-            where = ": ".join(
-                part for part in (str(place) if place else "", str(details.get("field", ""))) if part
-            )
-            raise InputError(reason, where=where or None, hint=f"rule {rule}; leave out --strict to go on")
-        self.show(rule, entry)
-
-    def unknown(self, kind: str, names: Iterable[str], place: Place, count: int = 1) -> None:
-        """Count unknown fields of a record (or of ``count`` records), each under its name with its first place."""
-        for name in names:
-            known = self.unknown_fields.get((kind, name))
-            if known is not None:
-                known["count"] += count
-            if known is not None or len(self.unknown_fields) >= FIELDS:
-                self.add("unknown_field", count)
-                continue
-            suggestion = suggest(kind, name)
-            self.unknown_fields[kind, name] = {
-                "field": name[:80],
-                "record": kind,
-                "count": count,
-                "first": str(place),
-                "suggestion": suggestion,
-            }
-            meant = f"; did you mean {suggestion!r}?" if suggestion else ""
-            self.hit("unknown_field", f"a {kind} has no such field{meant}", place, field=name[:80])
-            self.add("unknown_field", count - 1)
-
-    def why_empty(self) -> str:
-        """Why nothing could be kept: the commonest rule that records were rejected by, with its first hit."""
-        rejects = {name: self.counts[name] for name, rule in RULES.items() if rule.action == "rejected"}
-        rule = max(rejects, key=lambda name: rejects[name])
-        if not rejects[rule]:
-            return "it holds none"
-        sample = next(iter(self.samples.get(rule, [])), {})
-        where = f"{sample['file']}:{sample['line']}: " if sample.get("line") else ""
-        first = f" (the first: {where}{sample['reason']})" if sample else ""
-        meant = [
-            f"; {entry['field']!r} may mean {entry['suggestion']!r}"
-            for entry in self.unknown_fields.values()
-            if entry["suggestion"] in ("id", "title")
-        ]
-        return f"{self.rejected:,} rejected, {rejects[rule]:,} by the rule {rule}{first}{''.join(meant)}"
-
-    def add(self, rule: str, count: int) -> None:
-        """Count hits that are told elsewhere, or not one by one."""
-        if count:
-            self.counts[rule] += int(count)
-
-    def show(self, rule: str, entry: dict[str, Any]) -> None:
-        """Keep a counted hit as a sample and in the rejects file, as far as there is room."""
-        samples = self.samples.setdefault(rule, [])
-        if len(samples) < SAMPLES:
-            samples.append(entry)
-        if RULES[rule].action in ("rejected", "dropped"):
-            self._write(rule, entry)
-
-    def room(self, rule: str) -> int:
-        """How many more hits of a rule about links will be written."""
-        return max(LISTED - self._listed[rule], 0)
-
-    def _write(self, rule: str, entry: dict[str, Any]) -> None:
-        if RULES[rule].action != "rejected" and not self.room(rule):
-            return
-        self._listed[rule] += 1
-        if self._file is not None:
-            self._file.write((json.dumps(entry) + "\n").encode())
-
-    def summary(self) -> dict[str, int]:
-        """Counts by rule, in the order of the table, rules without a hit included."""
-        return {name: self.counts[name] for name in RULES}

@@ -14,10 +14,10 @@ _ID_LENGTH = {"maxLength": Limits().id}
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of one line: a paper, a context, a sentence or a citation, whichever its fields say.
+    """The schema of one line: a paper, a context, a sentence or a citation, depending on its fields.
 
-    A record that fits is kept whole by an import, as far as one record can tell: what depends on other records
-    (repeated ids, citations of unknown papers) is not in the schema.
+    An import keeps a record that fits whole. Rules over several records (repeated ids, citations of unknown papers)
+    are not in the schema.
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,4 +1,4 @@
-"""Files that grow as a store is built: equal record batches, arrays of unknown length, spilled pairs."""
+"""Files that grow as a store is built: equal record batches, spilled rows and pairs, arrays of unknown length."""
 
 from __future__ import annotations
 
@@ -14,9 +14,24 @@ from cocite.corpus.store import BATCH
 
 
 class BatchWriter:
-    """Writes an Arrow file of record batches of ``BATCH`` rows, whatever the sizes of what it is given."""
+    """Writes an Arrow file of record batches of ``BATCH`` rows from batches of any size.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pyarrow as pa
+        >>> from cocite.corpus.spill import BatchWriter, read_batches
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = BatchWriter(Path(folder, "rows.arrow"), pa.schema([("row", pa.int32())]))
+        ...     for start in (0, 10_000):
+        ...         writer.write(pa.record_batch({"row": pa.array(range(start, start + 10_000), pa.int32())}))
+        ...     writer.close()
+        ...     [batch.num_rows for batch in read_batches(writer.path)]
+        [16384, 3616]
+    """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
         self.schema = schema
         self.rows = 0
         self._sink = pa.OSFile(str(path), "wb")
@@ -59,8 +74,54 @@ def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.take(pa.array(np.arange(batch.num_rows), pa.int32()))
 
 
+class RowBuffer:
+    """Collects rows as columns, of which :meth:`take` makes a record batch.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from cocite.corpus.spill import RowBuffer
+        >>> rows = RowBuffer(pa.schema([("id", pa.string()), ("line", pa.int64())]))
+        >>> rows.append("a", 1)
+        >>> rows.append("b", 2)
+        >>> rows.take().to_pylist(), len(rows)
+        ([{'id': 'a', 'line': 1}, {'id': 'b', 'line': 2}], 0)
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def append(self, *values: Any) -> None:
+        """Append one row: a value for each field of the schema, in its order."""
+        for column, value in zip(self.columns.values(), values, strict=True):
+            column.append(value)
+
+    def take(self) -> pa.RecordBatch:
+        """The rows as a record batch; the buffer is empty afterwards."""
+        batch = pa.RecordBatch.from_pydict(self.columns, schema=self.schema)
+        self.columns = {name: [] for name in self.columns}
+        return batch
+
+
 class SpillWriter:
-    """Writes batches of any size to an Arrow file that is read back once and thrown away."""
+    """Writes batches of any size to an Arrow file that is read back once and removed.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pyarrow as pa
+        >>> from cocite.corpus.spill import SpillWriter, read_batches
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     spill = SpillWriter(Path(folder, "ids.spill"), pa.schema([("id", pa.string())]))
+        ...     for ids in (["a", "b"], [], ["c"]):
+        ...         spill.write(pa.record_batch({"id": pa.array(ids, pa.string())}))
+        ...     spill.close()
+        ...     [batch.num_rows for batch in read_batches(spill.path)]
+        [2, 1]
+    """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.path = path
@@ -95,7 +156,22 @@ def read_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.Re
 
 
 class NpyWriter:
-    """Writes a one-dimensional ``.npy`` file whose length is known only at its end."""
+    """Writes a one-dimensional ``.npy`` file whose length is known only at its end.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from cocite.artifacts import load_array
+        >>> from cocite.corpus.spill import NpyWriter
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = NpyWriter(Path(folder, "rows.npy"), np.int32)
+        ...     writer.write(np.arange(2))
+        ...     writer.write(np.arange(5, 8))
+        ...     writer.close()
+        ...     load_array(Path(folder, "rows.npy")).tolist()
+        [0, 1, 5, 6, 7]
+    """
 
     _HEADER = 128
 
@@ -120,7 +196,19 @@ class NpyWriter:
 
 
 class PairFile:
-    """Fixed-size binary records, appended in blocks and read back in blocks."""
+    """Fixed-size binary records, appended in blocks and read back in blocks.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from cocite.corpus.spill import PairFile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pairs = PairFile(Path(folder, "links.pairs"), np.dtype([("row", "<i4"), ("entry", "<i4")]))
+        ...     pairs.write(np.array([0, 0, 1]), np.array([5, 6, 7]))
+        ...     [block["entry"].tolist() for block in pairs.blocks(2)]
+        [[5, 6], [7]]
+    """
 
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
         self.path = path
@@ -129,7 +217,7 @@ class PairFile:
         self._file: BinaryIO = path.open("wb")
 
     def write(self, *columns: NDArray[Any]) -> None:
-        """Append records given as one array a field."""
+        """Append records, given as one array for each field."""
         records = np.empty(len(columns[0]), self.dtype)
         for name, values in zip(self.dtype.names or (), columns, strict=True):
             records[name] = values
@@ -137,7 +225,7 @@ class PairFile:
         self.count += len(records)
 
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:
-        """The records, ``size`` at a time; ends the writing."""
+        """The records, ``size`` at a time. Nothing can be written any more."""
         self._file.close()
         with self.path.open("rb") as file:
             while len(block := np.fromfile(file, self.dtype, size)):

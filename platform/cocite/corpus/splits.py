@@ -1,4 +1,4 @@
-"""Which papers train, which tune, which test; and Nogueira's filter against leaks between corpora."""
+"""Splits of a corpus into train, dev and test papers, and Nogueira's filter against leaks between corpora."""
 
 from __future__ import annotations
 
@@ -29,12 +29,21 @@ class Split:
 
     Attributes:
         codes: (N,) int8: ``NONE``, ``TRAIN``, ``DEV`` or ``TEST``.
+
+    Example:
+        >>> from cocite.corpus.splits import Split
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> Split.by_year(corpus, train_until=2015, dev_until=2018).counts()
+        {'none': 0, 'train': 191, 'dev': 92, 'test': 140}
+        >>> Split.random(len(corpus), dev=0.1, test=0.1, seed=7).counts()
+        {'none': 0, 'train': 339, 'dev': 42, 'test': 42}
     """
 
     codes: NDArray[np.int8]
 
     @classmethod
-    def given(cls, corpus: Corpus) -> Split:
+    def of(cls, corpus: Corpus) -> Split:
         """The split that the source gave, or the import."""
         return cls(np.asarray(corpus.split))
 
@@ -67,23 +76,23 @@ class Split:
 
     @property
     def train(self) -> NDArray[np.bool_]:
-        """(N,) whether a paper trains."""
+        """(N,) whether a paper belongs to train."""
         return np.asarray(self.codes == TRAIN)
 
     @property
     def dev(self) -> NDArray[np.bool_]:
-        """(N,) whether a paper tunes."""
+        """(N,) whether a paper belongs to dev."""
         return np.asarray(self.codes == DEV)
 
     @property
     def test(self) -> NDArray[np.bool_]:
-        """(N,) whether a paper tests."""
+        """(N,) whether a paper belongs to test."""
         return np.asarray(self.codes == TEST)
 
     def counts(self) -> dict[str, int]:
         """Papers of each split."""
-        found = np.bincount(self.codes, minlength=len(SPLITS)).tolist()
-        return {name or "none": n for name, n in zip(SPLITS, found, strict=True)}
+        counts = np.bincount(self.codes, minlength=len(SPLITS)).tolist()
+        return {name or "none": n for name, n in zip(SPLITS, counts, strict=True)}
 
 
 def split_papers(corpus: Corpus, split: str) -> NDArray[np.bool_]:
@@ -107,14 +116,14 @@ def split_papers(corpus: Corpus, split: str) -> NDArray[np.bool_]:
 
 
 def by_year_name(train_until: int, dev_until: int) -> Callable[[int], str]:
-    """The split's name of a year, as an import wants it."""
+    """A function from a year to the name of its split, for :func:`~cocite.corpus.builder.build`."""
     return lambda year: SPLITS[
         NONE if not year else TRAIN if year <= train_until else DEV if year <= dev_until else TEST
     ]
 
 
 def parse_years(text: str) -> tuple[int, int]:
-    """Reads ``TRAIN,DEV`` years, such as ``2009,2010``."""
+    """Read ``TRAIN,DEV`` years, such as ``2009,2010``."""
     try:
         train, dev = (int(part) for part in text.split(","))
     except ValueError as error:
@@ -125,7 +134,7 @@ def parse_years(text: str) -> tuple[int, int]:
 
 
 def parse_shares(text: str) -> tuple[float, float]:
-    """Reads ``DEV,TEST`` shares, such as ``0.1,0.1``."""
+    """Read ``DEV,TEST`` shares, such as ``0.1,0.1``."""
     try:
         dev, test = (float(part) for part in text.split(","))
     except ValueError as error:
@@ -145,7 +154,7 @@ def leaked(corpus: Corpus, other: Corpus, *, threshold: float = 0.7) -> NDArray[
 
 
 def with_split(corpus: Corpus, split: Split, destination: str | Path, *, replace: bool = False) -> Corpus:
-    """A copy of a store with another split; all else is the same, file by file."""
+    """Write a copy of a store with another split; all other files are the same."""
     if len(split.codes) != len(corpus):
         raise InputError(f"a split of {len(split.codes)} papers for a corpus of {len(corpus)}", where="split")
     meta: dict[str, Any] = dict(corpus.manifest.meta)

@@ -33,7 +33,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             "papers with a body": int((np.diff(corpus.sentence_indptr) > 0).sum()),
             "co-cited pairs": len(corpus.cocitations[0].indices) // 2,
         },
-        "splits": Split.given(corpus).counts(),
+        "splits": Split.of(corpus).counts(),
         "by_split": _by_split(corpus),
         "years": {
             ("unknown" if y == 0 else str(y)): n for y, n in zip(years.tolist(), papers.tolist(), strict=True)

@@ -45,7 +45,14 @@ def id_hash(text: str) -> int:
 
 
 class ArrowFile:
-    """A memory-mapped Arrow file of equal record batches."""
+    """A memory-mapped Arrow file of equal record batches.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> papers = starter_corpus().papers
+        >>> len(papers), papers.take("year", [0, 1])
+        (423, [1960, 1963])
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -69,16 +76,16 @@ class ArrowFile:
         column = self.table.column(name)
         if len(rows) < 16:
             return [column.chunk(row // BATCH)[row % BATCH].as_py() for row in rows.tolist()]
-        # Many rows: one take from each batch they lie in, then back into the order asked for.
+        # Many rows: one take from each batch that holds some of them, then back into the order of ``rows``.
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         owners = ordered // BATCH
         cuts = np.flatnonzero(np.diff(owners)) + 1
         values: list[Any] = [None] * len(rows)
-        for part, places in zip(np.split(ordered, cuts), np.split(order, cuts), strict=True):
-            found = column.chunk(int(part[0] // BATCH)).take(pa.array(part % BATCH)).to_pylist()
-            for place, value in zip(places.tolist(), found, strict=True):
-                values[place] = value
+        for part, positions in zip(np.split(ordered, cuts), np.split(order, cuts), strict=True):
+            taken = column.chunk(int(part[0] // BATCH)).take(pa.array(part % BATCH)).to_pylist()
+            for i, value in zip(positions.tolist(), taken, strict=True):
+                values[i] = value
         return values
 
     def batches(self, name: str) -> Iterator[list[Any]]:
@@ -97,7 +104,17 @@ class ArrowFile:
 
 
 class Corpus:
-    """A corpus store, opened for reading. All arrays are memory-mapped and must not be written to."""
+    """A corpus store, opened for reading. All arrays are memory-mapped and must not be written to.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()  # or Corpus.open("corpus")
+        >>> row = corpus.row("vaswani2017attention")
+        >>> corpus.paper(row).title, int(corpus.years[row])
+        ('Attention Is All You Need', 2017)
+        >>> corpus.ids(corpus.cites[row][:3])  # papers that it cites
+        ['marcus1993treebank', 'hochreiter1997long', 'graves2013generating']
+    """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
@@ -105,11 +122,11 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | Path, *, verified: bool = False) -> Corpus:
-        """Open a store whose files are undamaged; the first time on a machine all of it is read for that.
+        """Open a store after checking that its files are undamaged; the first time on a machine all of it is read.
 
         Args:
             path: the store.
-            verified: whether the caller has compared the files with their SHA-256; then it is not done here.
+            verified: whether the caller has compared the files with their SHA-256, which is then not done again.
         """
         path = Path(path)
         if not verified:
@@ -190,11 +207,15 @@ class Corpus:
         if not len(hashes) or not len(ids):
             return np.full(len(ids), -1, np.int32)
         wanted = np.array([id_hash(text) for text in ids], np.uint64)
-        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
-        return np.where(hashes[at] == wanted, rows[at], -1).astype(np.int32)
+        entries = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        return np.where(hashes[entries] == wanted, rows[entries], -1).astype(np.int32)
 
     def row(self, id_: str) -> int:
-        """Row of one id; raises when there is none."""
+        """Row of one id.
+
+        Raises:
+            NotFoundError: no paper has it.
+        """
         row = int(self.find([id_])[0])
         if row < 0:
             raise NotFoundError(f"no paper has the id {id_!r}", where=str(self.path))

@@ -1,9 +1,9 @@
-"""Synthetic corpora of any size, in which content and co-citation both tell what is cited.
+"""Synthetic corpora of any size, in which content and co-citation both predict what is cited.
 
 Papers come in order of their year, in ``topics`` that take turns. A paper's words are common ones, words of its topic
-(Zipf), its own two *signature* words, and signature words of papers it cites: so a shared rare word tells of a link,
-but only half of the time. Within a topic, papers that follow each other form *circles*; who cites one of a circle
-often cites others of it, and nothing in their words tells of that: only co-citation does. Earlier cited papers are
+(Zipf), its own two *signature* words, and signature words of papers it cites: so a shared rare word predicts a link,
+but only half of the time. Within a topic, papers that follow each other form *circles*; a paper that cites one of a
+circle often cites others of it. Nothing in their words predicts that: only co-citation does. Earlier cited papers are
 cited again with a probability that grows with their citations (preferential attachment, Barabasi and Albert 1999).
 
 Everything is drawn block by block from generators seeded with (seed, block), so a corpus is a function of its settings,
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus import vocabulary
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK, ContextRecord, PaperRecord, Record, SentenceRecord
-from cocite.corpus.rules import Place
+from cocite.corpus.streams import SourcePosition
 
 FIRST_YEAR, LAST_YEAR = 1990, 2019
 TOPIC_WORDS = 60
@@ -40,7 +40,7 @@ PREFERENTIAL = 0.5
 INHERITED = 0.55
 """Probability that an anchor's signature word is used by the paper that cites it."""
 RESERVOIR = 256
-"""Cited papers remembered per topic for preferential attachment."""
+"""Cited papers kept for each topic, for preferential attachment."""
 TITLE, ABSTRACT, SIDE = 8, 60, 14
 """Words of a title, an abstract, and one side of a context."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -55,7 +55,16 @@ class Synthetic:
         seed: the same settings and seed give the same records.
         context_rate: contexts a paper, on average; each stands for one anchor and its companions.
         sentences: also yield a body: each context's sentence between two others.
-        one_year: all papers are of the last year, and split at random: a tenth tunes, a tenth tests.
+        one_year: all papers are of the last year, and split at random: a tenth each are dev and test.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.synth import Synthetic
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     corpus = build(Synthetic(200, seed=5), f"{folder}/store")
+        ...     len(corpus), len(corpus.cites.indices), len(corpus.contexts), corpus.paper(199).title
+        (200, 1133, 723, 'the starplu of parplon work stilcan flildro wajen')
     """
 
     format = "synth"
@@ -77,13 +86,13 @@ class Synthetic:
         self.topics = max(round(0.7 * papers**0.5), 3)
         # Early blocks are short: a paper cites only papers of blocks before its own.
         self.block = int(np.clip(papers // 64, 8, 8192))
-        self.place = Place("synth")
+        self.position = SourcePosition("synth")
         self.done = 0
         self._common = len(vocabulary.COMMON)
         self._words = self._vocabulary()
 
     def settings(self) -> dict[str, Any]:
-        """What the corpus is a function of."""
+        """The settings that determine the corpus."""
         return {
             "papers": self.papers,
             "seed": self.seed,
@@ -157,7 +166,7 @@ class Synthetic:
     def _remember(
         self, rng: np.random.Generator, anchors: NDArray[np.int64], reservoir: NDArray[np.int32]
     ) -> None:
-        """Put the block's anchors into their topics' reservoirs at random places, over older ones."""
+        """Put the block's anchors into their topics' reservoirs at random positions, over older ones."""
         cited = anchors[anchors >= 0]
         reservoir[self.topic(cited), rng.integers(0, RESERVOIR, len(cited))] = cited
 
@@ -193,7 +202,7 @@ class Synthetic:
         return np.where(rng.random(shape) < 0.6, common, special)
 
     def _insert(self, rng: np.random.Generator, text: NDArray[np.int64], words: NDArray[np.int64]) -> None:
-        """Put words (n, m) over random places of texts (n, length); -1 puts nothing."""
+        """Put words (n, m) over random positions of texts (n, length); -1 puts nothing."""
         places = np.argsort(rng.random(text.shape), axis=1)[:, : words.shape[1]]
         old = np.take_along_axis(text, places, 1)
         np.put_along_axis(text, places, np.where(words >= 0, words, old), 1)
@@ -227,7 +236,7 @@ class Synthetic:
             for at, record in self._contexts(rng, rows, anchors, companions):
                 per_paper[at].append(record)
         for i, row in enumerate(rows.tolist()):
-            self.place.line = row + 1
+            self.position.line = row + 1
             links = tuple(paper_id(c) for c in dict.fromkeys(cited[i][cited[i] >= 0].tolist()))
             yield PaperRecord(
                 id=paper_id(row),
@@ -243,10 +252,10 @@ class Synthetic:
             yield from per_paper[i]
 
     def _authors(self, rng: np.random.Generator, topic: NDArray[np.int64]) -> list[tuple[str, ...]]:
-        """One to four of a topic's people each; a topic has about one person for three papers."""
+        """One to four authors of the topic for each paper; a topic has about one author for three papers."""
         pool = max(self.papers // self.topics // 3, 4)
-        people = np.floor(pool * rng.random((len(topic), 4)) ** 1.5).astype(np.int64) + topic[:, None] * pool
-        names = vocabulary.names(people.ravel()).reshape(people.shape).tolist()
+        authors = np.floor(pool * rng.random((len(topic), 4)) ** 1.5).astype(np.int64) + topic[:, None] * pool
+        names = vocabulary.names(authors.ravel()).reshape(authors.shape).tolist()
         return [
             tuple(dict.fromkeys(row[:n]))
             for row, n in zip(names, rng.integers(1, 5, len(topic)).tolist(), strict=True)
@@ -260,9 +269,9 @@ class Synthetic:
         companions: NDArray[np.int64],
     ) -> Iterator[tuple[int, Record]]:
         """Contexts of the block, each with the position of its paper: one anchor and its companions in each."""
-        held = anchors >= 0
+        is_anchor = anchors >= 0
         expected = self.context_rate / (0.85 * ANCHORS)
-        times = np.where(held, np.floor(expected + rng.random(anchors.shape)).astype(np.int64), 0)
+        times = np.where(is_anchor, np.floor(expected + rng.random(anchors.shape)).astype(np.int64), 0)
         paper, slot = np.nonzero(times)
         repeat = times[paper, slot]
         paper, slot = np.repeat(paper, repeat), np.repeat(slot, repeat)
@@ -271,9 +280,9 @@ class Synthetic:
         anchor = anchors[paper, slot]
         topic = self.topic(anchor)
         left, right = self._topical(rng, topic, SIDE), self._topical(rng, topic, SIDE)
-        # The words near a gap speak of what is cited: the anchor's signature, two times out of three.
-        told = np.where(rng.random(len(paper)) < 0.66, self.signature(anchor, 0), -1)
-        self._insert(rng, left, told[:, None])
+        # Two contexts out of three hold the signature word of the anchor that they cite.
+        signatures = np.where(rng.random(len(paper)) < 0.66, self.signature(anchor, 0), -1)
+        self._insert(rng, left, signatures[:, None])
         other = np.where(rng.random(len(paper)) < 0.3, self._common + 1, -1)
         self._insert(rng, right, other[:, None])
         gap = np.full((len(paper), 1), self._common)

@@ -18,7 +18,7 @@ from cocite.corpus.csr import CSR, distinct
 
 _WORD = re.compile(r"[^\W_]+")
 _PAIRS = 1 << 20
-"""Candidate pairs looked at together."""
+"""Candidate pairs compared at a time."""
 
 
 def title_words(title: str) -> frozenset[str]:
@@ -35,7 +35,7 @@ def similar_titles(titles: Sequence[str], others: Sequence[str], threshold: floa
 
     A title without a word is like none. Exact; 20,000 x 20,000 titles take a second or two.
     """
-    found = np.zeros(len(titles), bool)
+    similar = np.zeros(len(titles), bool)
     left, right = _by_rarity(titles, others)
     left_prefix, right_prefix = _prefixes(left, threshold), _prefixes(right, threshold)
     words = 1 + max((int(c.indices.max()) for c in (left, right) if len(c.indices)), default=-1)
@@ -48,17 +48,17 @@ def similar_titles(titles: Sequence[str], others: Sequence[str], threshold: floa
     start = 0
     for cut in cuts.tolist():
         owner, other = holders.gather(entries[start:cut])
-        mine = rows[start:cut][owner]
-        open_ = ~found[mine]
-        pairs = distinct((mine[open_].astype(np.int64) << 32) | other[open_].astype(np.int64))
+        left_rows = rows[start:cut][owner]
+        open_ = ~similar[left_rows]
+        pairs = distinct((left_rows[open_].astype(np.int64) << 32) | other[open_].astype(np.int64))
         first, second = pairs >> 32, pairs & 0xFFFFFFFF
         # Sets whose sizes differ too much cannot be alike.
         a, b = left.degrees[first], right.degrees[second]
         near = np.minimum(a, b) >= threshold * np.maximum(a, b) - 1e-9
         first, second = first[near], second[near]
-        found[first[_jaccard(left, right, first, second) >= threshold - 1e-9]] = True
+        similar[first[_jaccard(left, right, first, second) >= threshold - 1e-9]] = True
         start = cut
-    return found
+    return similar
 
 
 def _by_rarity(titles: Sequence[str], others: Sequence[str]) -> tuple[CSR, CSR]:
@@ -93,9 +93,11 @@ def _prefixes(sets: CSR, threshold: float) -> CSR:
     return CSR(indptr, sets.indices[keep])
 
 
-def _jaccard(left: CSR, right: CSR, mine: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
+def _jaccard(
+    left: CSR, right: CSR, left_rows: NDArray[np.int64], other: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Similarity of each pair of sets."""
-    a, b = left.degrees[mine].astype(np.int64), right.degrees[other].astype(np.int64)
-    owner, words = left.gather(mine)
-    shared = np.bincount(owner, weights=right.contains(other[owner], words), minlength=len(mine))
+    a, b = left.degrees[left_rows].astype(np.int64), right.degrees[other].astype(np.int64)
+    owner, words = left.gather(left_rows)
+    shared = np.bincount(owner, weights=right.contains(other[owner], words), minlength=len(left_rows))
     return np.asarray(shared / np.maximum(a + b - shared, 1))

@@ -25,6 +25,7 @@ class Comparison:
         p: two-sided p value.
         d: Cohen's d, the difference in units of the two runs' pooled standard deviation (.2 small, .5 medium,
             .8 large).
+        d_paired: the difference in units of the standard deviation of the per-query differences.
 
     Example:
         >>> comparison = compare(np.array([0.5, 1.0, 0.2, 0.9]), np.array([0.4, 0.7, 0.2, 0.5]))
@@ -41,6 +42,7 @@ class Comparison:
     t: float
     p: float
     d: float
+    d_paired: float
 
 
 def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Comparison:
@@ -87,6 +89,7 @@ def compare(first: NDArray[np.float64], second: NDArray[np.float64]) -> Comparis
         t=t,
         p=p,
         d=_ratio(mean, pooled),
+        d_paired=_ratio(mean, deviation),
     )
 
 

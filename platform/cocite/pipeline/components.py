@@ -34,17 +34,20 @@ from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.verification import open_verified
 
 ENCODERS = {
-    "nnselect": "cocite.systems.citeomatic.nnselect_encoder:load_encoder",
+    "nnselect": "cocite.systems.citeomatic.nnselect.encoder:load_encoder",
     "hatten": "cocite.systems.hatten.encoder:load_hatten_encoder",
     "sentence": "cocite.systems.sentence_encoder.encoder:load_sentence_encoder",
     "mp-bert4cr": "cocite.systems.mp_bert4cr.encoder:load_mp_bert4cr_encoder",
 }
 """Encoder -> ``module:function`` that loads it from its folder. Named by string: imported when used."""
 CROSS_ENCODER = "cocite.systems.cross_encoder.reranker:load_cross_encoder"
-COMPONENTS = (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final")
-"""In the order in which they work: each may read the scores of those before it."""
 BM25 = "bm25"
 """Key of :func:`upstream_fingerprints` for the k1 and b of an index, where they are not the defaults."""
+
+
+def component_names() -> tuple[str, ...]:
+    """Names of all components, in the order in which they work: each may read the scores of those before it."""
+    return (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final")
 
 
 def list_components(model: Path) -> list[str]:
@@ -55,10 +58,10 @@ def list_components(model: Path) -> list[str]:
     """
     if not model.is_dir():
         raise NotFoundError("no such model folder", where=str(model))
-    names = [name for name in COMPONENTS if (model / name).is_dir()]
+    names = [name for name in component_names() if (model / name).is_dir()]
     if not names:
         raise NotFoundError(
-            f"holds none of {', '.join(COMPONENTS)}",
+            f"holds none of {', '.join(component_names())}",
             where=str(model),
             hint="train a model: cocite train nnselect …",
         )
@@ -93,7 +96,7 @@ def active_components(model: Path) -> list[str]:
     """Names of the components that a model folder holds and the pipeline uses for some kind of query."""
     return [
         name
-        for name in COMPONENTS
+        for name in component_names()
         if (model / name).is_dir()
         and not (name == "nnrank" and "all" in excluded_kinds(model, name))
         and not (name in ("fusion", "final") and not ordered_kinds(model, name))
@@ -110,7 +113,7 @@ def exclusion_notes(model: Path | None) -> list[str]:
     fused = {"nnrank": ordered_kinds(model, "fusion"), "cross-encoder": ordered_kinds(model, "final")}
     notes = {
         why: None
-        for name in COMPONENTS
+        for name in component_names()
         for kind, why in excluded_kinds(model, name).items()
         if kind == "all" or kind not in fused.get(name, [])
     }
@@ -143,11 +146,11 @@ def load_encoder(model: Path, name: str) -> Encoder | None:
     return load(model / name)
 
 
-def load_encoders(model: Path | None, among: Sequence[str] = tuple(ENCODERS)) -> list[Encoder]:
-    """The encoders that a model folder holds, of the names in ``among``; none without a folder."""
+def load_encoders(model: Path | None, among: Sequence[str] | None = None) -> list[Encoder]:
+    """The encoders that a model folder holds, of the names in ``among`` (None: all); none without a folder."""
     if model is None:
         return []
-    encoders = (load_encoder(model, name) for name in ENCODERS if name in among)
+    encoders = (load_encoder(model, name) for name in ENCODERS if among is None or name in among)
     return [encoder for encoder in encoders if encoder is not None]
 
 
@@ -182,7 +185,7 @@ def load_nnrank(model: Path, index: Index, *, always: bool = False) -> Reranker 
     """
     if not (model / "nnrank").is_dir() or ("all" in excluded_kinds(model, "nnrank") and not always):
         return None
-    from cocite.systems.citeomatic.nnrank_reranker import load_reranker
+    from cocite.systems.citeomatic.nnrank.reranker import load_reranker
 
     encoder = load_encoder(model, "nnselect")
     known = encoder is not None and index.encoder_ids.get(encoder.name) == encoder.id
@@ -213,7 +216,7 @@ def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusio
         source = signal.partition(":")[0].partition("/")[0]
         if source == "vectors":
             raise _unfit(model, name, "was trained by an earlier version of cocite")
-        if source in COMPONENTS and source not in present:
+        if source in component_names() and source not in present:
             raise _unfit(model, name, f"reads the signal {signal!r}, and {_lacking(model, source)}")
     trained = read_manifest(model / name).meta.get("members")
     if trained is None:  # an earlier version of cocite wrote no fingerprints, and had neither of these
@@ -233,7 +236,7 @@ def upstream_fingerprints(model: Path, index: Index, name: str) -> dict[str, str
     active = active_components(model)
     fingerprints = {
         component: read_manifest(model / component).digest
-        for component in COMPONENTS[: COMPONENTS.index(name)]
+        for component in component_names()[: component_names().index(name)]
         if component in active and (component not in ENCODERS or component in index.vectors)
     }
     changed = " ".join(f"{key}={value}" for key, value in index.bm25.changed().items())
@@ -249,7 +252,7 @@ def _check_same(model: Path, name: str, now: dict[str, str], then: dict[str, str
             where=str(model / name),
             hint=f"train {name} again with index=INDEX, or build the index as it was",
         )
-    for component in COMPONENTS:
+    for component in component_names():
         if component in then and component not in now:
             raise _unfit(model, name, f"was trained with {component}, and {_lacking(model, component)}")
         if component in now and component not in then:

@@ -15,10 +15,10 @@ from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import QUERY_KINDS, Options
 from cocite.pipeline.second_stage import SecondStage
 from cocite.retrieval.index.index import Index
-from cocite.systems.citeomatic.nnrank_candidates import NeighbourCandidates
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_reranker import NNRankReranker, load_reranker
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder, load_encoder
+from cocite.systems.citeomatic.nnrank.candidates import NeighbourCandidates
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.reranker import NNRankReranker, load_reranker
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
 from cocite.systems.learned_fusion.examples import collect_examples
 from cocite.training.candidates import CandidateSet, CandidateSettings, cited_rows, training_positions
 from cocite.training.periods import Periods
@@ -35,7 +35,16 @@ QUERIES = 500
 
 
 class Progress(Protocol):
-    """Receives what begins now."""
+    """Receives the description of each stage of the comparison.
+
+    Example:
+        >>> class Printed:
+        ...     def stage(self, description, total, /):
+        ...         print(description)
+        >>> progress: Progress = Printed()
+        >>> progress.stage("comparing with the stages before", 0)
+        comparing with the stages before
+    """
 
     def stage(self, description: str, total: int, /) -> None:
         """Take the description of the stage that begins, and its number of steps (0: unknown)."""

@@ -96,7 +96,7 @@ class BlockSignals:
         self.near = window_texts(queries) if self.local else []
         self.dense = self._match_texts()
         self.vectors = self._encode_queries()
-        self.people = self._match_people()
+        self.people = self._match_authors()
         self.votes = self._count_votes()
 
     def _match_texts(self) -> dict[str, Matrix]:
@@ -134,7 +134,7 @@ class BlockSignals:
             for name, vectors in retriever.encode(self.queries).items()
         }
 
-    def _match_people(self) -> dict[str, sp.csr_matrix]:
+    def _match_authors(self) -> dict[str, sp.csr_matrix]:
         """(Q, N) sparse: shared authors, what they cited before, what the venue cites, and names in the text."""
         people = self.signals.people
         result = {

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 import pytest
-from cli.wrong_inputs import corpus_rows, evaluate_rows, index_rows, other_rows, rank_rows, toys
+from cli.wrong_inputs import corpus_rows, evaluate_rows, index_rows, other_rows, rank_rows
+from helpers import wrong_inputs
 from helpers.command_line import call
 from helpers.wrong_inputs import Wrong
 
@@ -27,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def names(folder: Path) -> dict[str, str]:
-    return toys.make(folder)
+    return wrong_inputs.make(folder)
 
 
 @pytest.fixture(autouse=True)

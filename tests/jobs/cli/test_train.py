@@ -13,8 +13,8 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
-from cocite_jobs import tracking
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.registry import download_model
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -55,7 +55,9 @@ def test_a_model_is_tracked_and_registered(
     kept = {"loss", "learning_rate", "gradient_norm", "tokens_per_second", "mfu", "epoch", "fit", "best.fit"}
     assert run.data.metrics.keys() == kept
     assert [m.step for m in client.get_metric_history(run.info.run_id, "loss")] == [2, 4, 6]
-    fetched = tracking.fetch("ours", "champion", tmp_path / "back", tracking=Tracking(folder=tmp_path))
+    fetched = download_model(
+        "ours", "champion", tmp_path / "back", tracking=TrackingSettings(folder=tmp_path)
+    )
     assert verify(fetched / "bag").digest == verify(tmp_path / "model" / "bag").digest
 
 

@@ -14,7 +14,7 @@ def test_the_packages_are_sent_and_run_where_nothing_else_is(tmp_path: Path) -> 
     directory.mkdir()
     assert pack_working_directory(directory, file=recipe, installed=False)
     names = {path.name for path in directory.iterdir()}
-    assert names == {"cocite", "cocite_jobs", "cocite_tuning", "cocite_serve", "ours.yaml"}
+    assert names == {"cocite", "cocite_mlflow", "cocite_jobs", "cocite_tuning", "cocite_serve", "ours.yaml"}
     assert not [path for path in directory.rglob("*") if path.name == "__pycache__" or path.name[0] == "."]
     assert (directory / "cocite_jobs" / "recipes" / "nnselect.yaml").is_file()
     # The copy is what runs there: python -m looks into the working directory first.

@@ -7,7 +7,7 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 

@@ -8,8 +8,8 @@ from helpers.citeomatic import untrained_nnrank
 from cocite.errors import IntegrityError
 from cocite.manifests import read_manifest
 from cocite.systems.citeomatic.model_files import load_weights, open_network
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectConfig, load_encoder, save_nnselect
-from cocite.systems.citeomatic.nnselect_network import NNSelect
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectConfig, load_encoder, save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder
 
 

@@ -14,13 +14,13 @@ import pytest
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
-from cocite.systems.citeomatic.cross_fitting import cross_fit
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnrank_task import nnrank_task
-from cocite.systems.citeomatic.nnselect_base_task import NNSelectTask
-from cocite.systems.citeomatic.nnselect_encoder import NNSelectEncoder
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
-from cocite.systems.citeomatic.nnselect_task import nnselect_task
+from cocite.systems.citeomatic.nnrank.cross_fitting import cross_fit
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.task import nnrank_task
+from cocite.systems.citeomatic.nnselect.base_task import NNSelectTask
+from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder
 from cocite.training.engine.loop import train
 from cocite.training.engine.settings import TrainingSettings

@@ -7,8 +7,8 @@ import pytest
 
 from cocite.config import flat
 from cocite.errors import ConfigError
-from cocite.systems.citeomatic.nnrank_recipe import NNRankRecipe
-from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.training_settings import RENAMED, with_new_keys
 from cocite_jobs.training.recipes import load_recipe
 

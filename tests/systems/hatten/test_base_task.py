@@ -93,7 +93,7 @@ def test_a_resumed_training_ends_as_one_never_interrupted(
 
     store = FolderStore(tmp_path / "checkpoints", World(), metric=HattenTask.metric)
     first = hatten_task(corpus, tmp_path, objective=objective, training={**training, "log_every": 1})
-    with pytest.raises(Stop):
+    with pytest.raises(Stop, match=r"^$"):
         train(first, first.recipe.training, world=World(), store=store, log=stop)
     second = hatten_task(corpus, tmp_path, objective=objective, training=training)
     train(second, second.recipe.training, world=World(), store=store)

@@ -127,7 +127,7 @@ def test_the_best_weights_are_left_in_the_model_even_those_of_an_earlier_run(tmp
 
     store = Snapshots(tmp_path, WORLD, metric="fit", keep=1)
     task = task_with([0.0, 1.0, 0.5, 0.7])
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         train(task, chosen, world=WORLD, store=store)
     best = store.taken[2]
     task = task_with([0.9])
@@ -219,7 +219,7 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence(tmp_path: Path, spoilt: flo
 
     chosen = settings(checkpoint_every=1)
     store = FolderStore(tmp_path, WORLD, metric="fit")
-    with pytest.raises(CociteError) as caught:
+    with pytest.raises(CociteError, match=f"the loss became {spoilt} in step") as caught:
         train(Spoilt(chosen), chosen, world=WORLD, store=store)
     last = store.checkpoints()[-1]
     step = int(last.name.removeprefix("step-"))

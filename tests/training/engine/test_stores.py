@@ -85,7 +85,7 @@ def test_a_damaged_latest_is_refused_and_names_the_file_and_the_one_that_is_whol
         damaged = bytearray(shard.read_bytes())
         damaged[-1] ^= 1
         shard.write_bytes(damaged)
-    with pytest.raises(IntegrityError) as caught:
+    with pytest.raises(IntegrityError, match="damaged: its SHA-256") as caught:
         newest(store)
     assert str(caught.value) == (
         f"{tmp_path}/step-00000003/shard-00000.safetensors: damaged: its SHA-256 is not the manifest's "
@@ -117,7 +117,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_ends_in_a_sentence_and_leaves_the_last_checkpoint_whole(small_disk: Path) -> None:
     store = FolderStore(small_disk / "store", WORLD, metric="fit")
     save(store, 1, 0.5)
-    with pytest.raises(CociteError) as caught:
+    with pytest.raises(CociteError, match="step 2 could not be written") as caught:
         save(store, 2, 0.6, size=100_000)
     assert "the checkpoint of step 2 could not be written by rank 0: no space left on the device" in str(
         caught.value

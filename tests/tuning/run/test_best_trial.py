@@ -14,7 +14,8 @@ from helpers.toy_study import TOY, Toy, ToySettings
 from cocite.artifacts import publish
 from cocite.errors import InputError
 from cocite.evaluation.significance import Comparison, compare
-from cocite_jobs.tracking import Run
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.runs import MlflowRun, start_run
 from cocite_tuning.run.best_trial import link_model, make_result, write_sweep_report
 from cocite_tuning.run.plan import SweepPlan
 from cocite_tuning.run.trial_store import TrialStore
@@ -125,7 +126,7 @@ def test_another_best_trial_replaces_the_earlier_one(empty: Path) -> None:
 def test_without_tracking_the_report_is_written_all_the_same(tmp_path: Path) -> None:
     ours = plan(Exporting, tmp_path)
     result = make_result(ours, BEST, TRIALS)
-    page = write_sweep_report(Run(), ours, TRIALS, result, None)
+    page = write_sweep_report(MlflowRun(), ours, TRIALS, result, None)
     assert page == tmp_path / "report.html"
     assert "use corpus best" in page.read_text()
 
@@ -134,13 +135,11 @@ def test_without_tracking_the_report_is_written_all_the_same(tmp_path: Path) -> 
 def test_the_sweeps_run_keeps_report_files_and_held_out_metrics(tmp_path: Path) -> None:
     from mlflow import MlflowClient
 
-    from cocite_jobs import tracking
-
     ours = plan(Exporting, tmp_path / "sweep")
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "sweep.json").write_text("{}")
     result = make_result(ours, BEST, TRIALS)
-    with tracking.run("toy", experiment="tune", tracking=tracking.Tracking(folder=tmp_path)) as run:
+    with start_run("toy", experiment="tune", tracking=TrackingSettings(folder=tmp_path)) as run:
         write_sweep_report(run, ours, TRIALS, result, None)
         client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
         files = {

@@ -9,7 +9,7 @@ import pytest
 from helpers.toy_study import TOY
 
 from cocite.corpus.store import Corpus
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.driver import SweepOptions, run_sweep
 from cocite_tuning.run.plan import plan_sweep
@@ -31,7 +31,7 @@ def test_a_sweep_calls_with_its_stages_and_each_trial_that_ends(small: Corpus, e
         on_trial_end=lambda trial, trials: calls.append((trial.number, len(trials.trials))),
     )
     plan = plan_sweep(Sweep.parse(TOY | {"budget": {"trials": 2}}), str(small.path), empty)
-    run_sweep(plan, SweepOptions(tracking=Tracking(enabled=False)), callback)
+    run_sweep(plan, SweepOptions(tracking=TrackingSettings(enabled=False)), callback)
     assert calls == [
         ("preparing", 0), ("trials", 2), (0, 1), (1, 2), ("what the best one is worth", 0), ("the report", 0),
     ]  # fmt: skip
@@ -45,5 +45,7 @@ def test_an_error_of_a_function_ends_the_sweep_after_the_trial_was_recorded(
 
     plan = plan_sweep(Sweep.parse(TOY | {"budget": {"trials": 2}}), str(small.path), empty)
     with pytest.raises(RuntimeError, match="the terminal is gone"):
-        run_sweep(plan, SweepOptions(tracking=Tracking(enabled=False)), SweepCallback(on_trial_end=fail))
+        run_sweep(
+            plan, SweepOptions(tracking=TrackingSettings(enabled=False)), SweepCallback(on_trial_end=fail)
+        )
     assert len(Trials.read(empty / "trials.json").trials) == 1

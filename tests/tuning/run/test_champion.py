@@ -9,10 +9,11 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
-from cocite_jobs import tracking
-from cocite_jobs.tracking import Tracking
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.registry import download_model
+from cocite_mlflow.runs import MlflowRun, start_run
 from cocite_tuning.run.champion import promote_if_better
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.sweep import ChampionSettings
@@ -46,10 +47,10 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
         "model.dimension=2",
     )
     strong = model(corpus, tmp_path / "strong")
-    store = Tracking(folder=tmp_path)
+    store = TrackingSettings(folder=tmp_path)
 
     def challenge(contender: Path) -> PromotionResult:
-        with tracking.run("sweep", experiment="tune", tracking=store) as run:
+        with start_run("sweep", experiment="tune", tracking=store) as run:
             result = promote_if_better(SETTINGS, contender, corpus, store, run)
         assert result is not None
         return result
@@ -66,9 +67,9 @@ def test_a_significantly_better_model_takes_the_alias(corpus: Corpus, tmp_path: 
         result = challenge(contender)
         assert (result.won, result.version) == (False, 2)
         assert result.sentence().startswith("ours@champion stays version 2: ")
-    holder = tracking.fetch("ours", "champion", tmp_path / "back", tracking=store)
+    holder = download_model("ours", "champion", tmp_path / "back", tracking=store)
     assert verify(holder / "nnselect").digest == verify(strong / "nnselect").digest
 
 
 def test_without_tracking_nothing_is_registered(corpus: Corpus, tmp_path: Path) -> None:
-    assert promote_if_better(SETTINGS, tmp_path, corpus, Tracking(enabled=False), tracking.Run()) is None
+    assert promote_if_better(SETTINGS, tmp_path, corpus, TrackingSettings(enabled=False), MlflowRun()) is None

@@ -13,7 +13,7 @@ from helpers.toy_study import TOY
 
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError
-from cocite_jobs.tracking import Run
+from cocite_mlflow.runs import MlflowRun
 from cocite_tuning.run.in_process import run_in_process
 from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.trial_runner import TrialRunner, take_in_turn
@@ -49,7 +49,7 @@ class Steps:
 def runner_of(empty: Path, *steps: str) -> Iterator[TrialRunner]:
     with TrialStore.opened(empty, Sweep.parse(TOY), "c1", start="new") as store:
         yield TrialRunner(
-            store, MlflowLogger(Run()), take_in_turn([{"do": do} for do in steps]), total=len(steps)
+            store, MlflowLogger(MlflowRun()), take_in_turn([{"do": do} for do in steps]), total=len(steps)
         )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from helpers.sweeps import trial_runs
 
-from cocite_jobs import tracking
-from cocite_jobs.tracking import Tracking
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.runs import start_run
 from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.trial_store import RunningTrial
 from cocite_tuning.sweep.trials import Trial, Trials
@@ -30,7 +30,7 @@ def history(folder: Path, run: Any, metric: str) -> list[tuple[int, float]]:
 
 
 def test_a_resumed_trial_continues_its_run_and_logs_each_step_once(tmp_path: Path) -> None:
-    with tracking.run("sweep", experiment="tune", tracking=Tracking(folder=tmp_path)) as run:
+    with start_run("sweep", experiment="tune", tracking=TrackingSettings(folder=tmp_path)) as run:
         logger = MlflowLogger(run)
         trial = RunningTrial(4, {"x": 1.5}, "short")
         first_id = logger.start(trial)
@@ -60,7 +60,7 @@ def test_a_resumed_trial_continues_its_run_and_logs_each_step_once(tmp_path: Pat
 def test_failed_trials_are_marked_and_the_best_value_is_in_the_sweeps_run(tmp_path: Path) -> None:
     from mlflow import MlflowClient
 
-    with tracking.run("sweep", experiment="tune", tracking=Tracking(folder=tmp_path)) as run:
+    with start_run("sweep", experiment="tune", tracking=TrackingSettings(folder=tmp_path)) as run:
         logger, ended = MlflowLogger(run), []
         for number, height in enumerate((0.3, None, 0.2, 0.4)):
             logger.start(RunningTrial(number, {"x": number}))

@@ -10,7 +10,7 @@ from typing import Any
 
 from helpers.toy_study import TOY
 
-from cocite_jobs.tracking import Run
+from cocite_mlflow.runs import MlflowRun
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.trial_runner import TrialRunner, TrialSpec, draw_after, take_in_turn
@@ -19,7 +19,7 @@ from cocite_tuning.sweep.sampler import Sampler
 from cocite_tuning.sweep.spaces import Space
 from cocite_tuning.sweep.sweep import Sweep
 
-LOGGER = MlflowLogger(Run())
+LOGGER = MlflowLogger(MlflowRun())
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def test_a_trial_that_died_continues_from_its_checkpoint(small: Corpus, tmp_path
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         ours.run({}, die, tmp_path / "trial")
     again: list[int] = []
     metrics = ours.run(
@@ -135,7 +135,7 @@ def test_a_neural_trial_that_died_continues_from_its_checkpoint(small: Corpus, t
         if "R@100" in metrics and step >= 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         ours.run({}, die, tmp_path / "trial")
     assert not (tmp_path / "trial" / METRICS_FILE).is_file()
     metrics = ours.run({}, ignore_metrics, tmp_path / "trial")

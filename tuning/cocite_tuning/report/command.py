@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cocite.cli.console import JsonFlag, emit, err, out, table
+from cocite.cli.console import out, print_json, print_note, print_table
+from cocite.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from cocite_tuning.sweep.promotion import PromotionResult
@@ -24,7 +25,7 @@ def report(
         float | None,
         typer.Option(min=0, max=1_000_000_000, help="Best trial within so many milliseconds a query."),
     ] = None,
-    json: JsonFlag = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write what a sweep found as one HTML page that opens without a network."""
     from cocite.atomic_files import write_atomic
@@ -39,31 +40,31 @@ def report(
     path = to or folder / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, render_html(contents))
-    err.print(f"written: {path}", highlight=False, soft_wrap=True)
-    if json:
-        emit(contents.to_dict() | {"report": path})
+    print_note(f"written: {path}")
+    if as_json:
+        print_json(contents.to_dict() | {"report": path})
         return
     out.print(
         f"{contents.trials.sweep}: " + ", ".join(f"{key} {value}" for key, value in contents.facts.items())
     )
     if best is not None and contents.chosen is not None:
-        table(f"trial {best.number}, the best", contents.chosen.columns, contents.chosen.rows)
+        print_table(f"trial {best.number}, the best", contents.chosen.columns, contents.chosen.rows)
         if contents.result is not None:
             show_result(contents.result, contents.trials)
         elif contents.unconfirmed:
             out.print(contents.unconfirmed)
     if contents.frontier is not None:
-        table(
+        print_table(
             "speed against quality: no trial beats these in both",
             contents.frontier.columns,
             contents.frontier.rows,
         )
         for part in contents.depths:
-            table(f"by {part.columns[0]}", part.columns, part.rows)
+            print_table(f"by {part.columns[0]}", part.columns, part.rows)
     importance = contents.importance
     if importance is not None:
         rows = [[name, f"{loss:.3f}", f"{deviation:.3f}"] for name, loss, deviation in importance.parameters]
-        table(f"importance, from {importance.trials} trials", ["parameter", "loss of R²", "±"], rows)
+        print_table(f"importance, from {importance.trials} trials", ["parameter", "loss of R²", "±"], rows)
         if not importance.trusted:
             out.print(
                 "The forest explains too little of the metric for this order to mean much.", style="dim"

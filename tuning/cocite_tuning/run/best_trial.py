@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 from cocite.errors import InputError
 from cocite.evaluation.significance import Comparison
 from cocite.manifests import MANIFEST
-from cocite.pipeline.components import COMPONENTS
-from cocite_jobs import tracking
+from cocite.pipeline.components import component_names
+from cocite_mlflow.runs import MlflowRun
 from cocite_tuning.report.page import write_artifacts, write_report
 from cocite_tuning.run.plan import SweepPlan
 from cocite_tuning.run.trial_store import BEST, TrialStore
@@ -33,7 +33,7 @@ def link_model(best: Trial, store: TrialStore) -> Path | None:
     source, target = store.trial_folder(best.number), store.folder / BEST
     # A resumed sweep with more trials may have another best one than the sweep that ended here before.
     shutil.rmtree(target, ignore_errors=True)
-    members = [source / name for name in COMPONENTS if (source / name / MANIFEST).is_file()]
+    members = [source / name for name in component_names() if (source / name / MANIFEST).is_file()]
     if not members:
         return None
     target.mkdir()
@@ -75,7 +75,7 @@ def make_result(plan: SweepPlan, best: Trial, trials: Trials) -> SweepResult:
 
 
 def write_sweep_report(
-    run: tracking.Run, plan: SweepPlan, trials: Trials, result: SweepResult, max_latency_ms: float | None
+    run: MlflowRun, plan: SweepPlan, trials: Trials, result: SweepResult, max_latency_ms: float | None
 ) -> Path:
     """Write the report into the sweep's folder, and log it with the sweep's files to its MLflow run.
 
@@ -86,11 +86,11 @@ def write_sweep_report(
     if run.id:
         with tempfile.TemporaryDirectory(prefix="cocite-report-") as folder:
             write_artifacts(trials, folder, result=result, max_latency_ms=max_latency_ms)
-            run.artifact(folder, folder="report")
-        run.artifact(plan.to / "sweep.json")
+            run.log_artifact(folder, folder="report")
+        run.log_artifact(plan.to / "sweep.json")
         if result.confirmation is not None:
             c = result.confirmation
-            run.log({"held_out.best": c.mean, "held_out.default": c.other, "held_out.p": c.p}, None)
+            run.log_metrics({"held_out.best": c.mean, "held_out.default": c.other, "held_out.p": c.p}, None)
     return page
 
 

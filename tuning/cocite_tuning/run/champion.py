@@ -16,7 +16,10 @@ from cocite.evaluation import experiment, systems, tasks
 from cocite.evaluation.metrics import Metric
 from cocite.evaluation.significance import compare
 from cocite.retrieval.index.index import Index
-from cocite_jobs import tracking
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.registration import register_model
+from cocite_mlflow.registry import download_model, version_of_alias
+from cocite_mlflow.runs import MlflowRun
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.result import is_better
 from cocite_tuning.sweep.sweep import ChampionSettings
@@ -27,7 +30,7 @@ DEPTH = 100
 
 
 def promote_if_better(
-    settings: ChampionSettings, model: Path, corpus: Corpus, store: tracking.Tracking, run: tracking.Run
+    settings: ChampionSettings, model: Path, corpus: Corpus, store: TrackingSettings, run: MlflowRun
 ) -> PromotionResult | None:
     """Compare a model with the holder of an alias, and register it if it is better or the alias has no holder.
 
@@ -44,20 +47,20 @@ def promote_if_better(
     if not run.id:
         return None
     name, alias = settings.register_as, settings.alias
-    holder_version = tracking.version(name, alias, tracking=store)
+    holder_version = version_of_alias(name, alias, tracking=store)
     comparison = None
     if holder_version is not None:
         with tempfile.TemporaryDirectory(prefix="cocite-champion-") as folder:
-            holder = tracking.fetch(name, alias, folder, tracking=store)
+            holder = download_model(name, alias, folder, tracking=store)
             comparison = compare(
                 _metric_per_query(settings, model, corpus), _metric_per_query(settings, holder, corpus)
             )
-        run.log({"champion.difference": comparison.difference, "champion.p": comparison.p})
+        run.log_metrics({"champion.difference": comparison.difference, "champion.p": comparison.p})
         if not is_better(comparison, level=settings.level):
-            run.tag("champion", "stays")
+            run.set_tag("champion", "stays")
             return PromotionResult(name, alias, False, holder_version, comparison)
-    version = tracking.register(model, name, alias, tracking=store, run=run)
-    run.tag("champion", f"{name}@{alias}, version {version}")
+    version = register_model(model, name, alias, tracking=store, run=run)
+    run.set_tag("champion", f"{name}@{alias}, version {version}")
     return PromotionResult(name, alias, True, version, comparison)
 
 

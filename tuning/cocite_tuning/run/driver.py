@@ -15,8 +15,9 @@ from typing import Literal
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError
 from cocite.write_errors import writing_to
-from cocite_jobs import tracking
 from cocite_jobs.storage.cache import fetch_local
+from cocite_mlflow.connection import TrackingSettings
+from cocite_mlflow.runs import start_run
 from cocite_tuning.run.best_trial import link_model, make_result, write_sweep_report
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.champion import promote_if_better
@@ -57,7 +58,7 @@ class SweepOptions:
     wait: bool = False
     verbose: bool = False
     max_latency_ms: float | None = None
-    tracking: tracking.Tracking = field(default_factory=tracking.Tracking)
+    tracking: TrackingSettings = field(default_factory=TrackingSettings)
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def run_sweep(
             )
         )
         run = stack.enter_context(
-            tracking.run(
+            start_run(
                 sweep.name,
                 experiment=EXPERIMENT,
                 params=sweep.model_dump(mode="json", by_alias=True, exclude={"space"}),

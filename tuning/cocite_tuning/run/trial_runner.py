@@ -55,13 +55,14 @@ class TrialRunner:
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from cocite_jobs.tracking import Run
+        >>> from cocite_mlflow.runs import MlflowRun
         >>> from cocite_tuning.sweep.sweep import load_sweep
         >>> with (
         ...     tempfile.TemporaryDirectory() as folder,
         ...     TrialStore.opened(Path(folder, "sweep"), load_sweep("bm25"), "v1", start="new") as store,
         ... ):
-        ...     runner = TrialRunner(store, MlflowLogger(Run()), take_in_turn([{"k1": 1.0}, {"k1": 2.0}]), total=2)
+        ...     draw = take_in_turn([{"k1": 1.0}, {"k1": 2.0}])
+        ...     runner = TrialRunner(store, MlflowLogger(MlflowRun()), draw, total=2)
         ...     while (spec := runner.next_trial()) is not None:
         ...         runner.start(spec.number)
         ...         runner.finish(spec.number, "finished", {"MRR": spec.params["k1"] / 10})

@@ -15,7 +15,7 @@ from cocite.config import Settings, leaves
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
 from cocite.manifests import MANIFEST, read_json
-from cocite.pipeline.components import COMPONENTS, ENCODERS
+from cocite.pipeline.components import ENCODERS, component_names
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import prepare_inputs
@@ -35,7 +35,7 @@ METRICS_FILE = ".outcome.json"
 BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "nnrank": ("nnselect",),
     "fusion": (*ENCODERS, "nnrank"),
-    "final": COMPONENTS[: COMPONENTS.index("final")],
+    "final": component_names()[:-1],
 }
 """Member of a model folder -> the members that its weights depend on: retrain one of those, and it is useless."""
 
@@ -111,7 +111,7 @@ class TrainingStudy:
     def usage(self, params: Mapping[str, Any], corpus: str, best: Path) -> UsageCommands:
         """The commands that serve the best trial's model, and that train it again."""
         commands = []
-        if any((best / name).is_dir() for name in COMPONENTS):
+        if any((best / name).is_dir() for name in component_names()):
             if any((best / name).is_dir() for name in ENCODERS):
                 commands.append(
                     command_line("cocite", "index", "build", corpus, "--to", INDEX, "--model", best)

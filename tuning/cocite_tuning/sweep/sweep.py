@@ -25,12 +25,12 @@ def _study(data: Any, info: ValidationInfo) -> Any:
     """Parse the settings of a study by the class of its kind."""
     if isinstance(data, Settings):
         return data
-    source = (info.context or Source()).at("study")
+    source = (info.context or Source()).section("study")
     kind = data.get("kind") if isinstance(data, Mapping) else data
     if kind not in STUDY_KINDS:
         raise ConfigError(
             f"study.kind: no study is of the kind {kind!r}",
-            where=source.of("kind"),
+            where=source.origin("kind"),
             hint=nearest(str(kind), STUDY_KINDS),
         )
     return STUDY_KINDS[kind].settings_class().parse(data, where=source)

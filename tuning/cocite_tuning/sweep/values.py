@@ -15,4 +15,4 @@ Values = Annotated[
     BeforeValidator(lambda data: flat(data) if isinstance(data, Mapping) else data),
     Field(max_length=1000),
 ]
-"""Dotted name -> value. Nested mappings are flattened: ``{"training": {"epochs": 1}}`` to ``{"training.epochs": 1}``"""
+"""Dotted name -> value. Nested mappings become flat: ``{"training": {"epochs": 1}}`` is ``{"training.epochs": 1}``."""

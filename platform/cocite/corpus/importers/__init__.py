@@ -1,4 +1,4 @@
-"""Importers: each reads one format and yields records with their place in the source.
+"""Importers: each reads one format and yields records with their positions in the source.
 
 =================  ==============================================================================================
 format             source
@@ -46,7 +46,7 @@ def open_source(path: str | Path, format: str | None = None) -> Source:
     """Open a source; its format is detected unless given.
 
     Raises:
-        InputError: there is no such source, its format cannot be told, or its records are clearly of another format
+        InputError: there is no such source, its format is not recognised, or its records are clearly of another format
             than the given one.
     """
     path = Path(path)

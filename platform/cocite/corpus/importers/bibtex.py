@@ -30,11 +30,23 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _WINDOWS_1252 = {
     0xDC00 + byte: bytes([byte]).decode("cp1252", "surrogateescape") for byte in range(0x80, 0x100)
 }
-"""What the bytes are that are not UTF-8, in the encoding of most files that are not."""
+"""Lone surrogate of a byte that is not UTF-8 -> its character in Windows-1252, the encoding of most such files."""
 
 
 class BibTeX(Source):
-    """Entries of one or several ``.bib`` files."""
+    """Entries of one or several ``.bib`` files.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.bibtex import BibTeX
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "references.bib")
+        ...     _ = path.write_text("@article{lee99, title={On {BERT}}, author={Lee, Ann and others}, year=1999}")
+        ...     paper, = BibTeX(path)
+        >>> paper.id, paper.title, paper.authors
+        ('lee99', 'On BERT', ('Ann Lee',))
+    """
 
     format = "bibtex"
 
@@ -56,23 +68,23 @@ class BibTeX(Source):
 
         parents = self._parents(file)
         parser = EntryParser()
-        self.place.file = file.name
+        self.position.file = file.name
         before = self.done
-        for position, first, text in _blocks(file):
-            self.done = before + position
-            self.place.line = first
+        for bytes_read, first, text in _blocks(file):
+            self.done = before + bytes_read
+            self.position.line = first
             if isinstance(text, Malformed):
                 yield text
                 continue
             if _NOT_UTF8.search(text):
                 text = text.translate(_WINDOWS_1252)
                 yield Malformed("bytes that are not UTF-8 were read as Windows-1252", rule="not_utf8")
-            for line, found in parser.parse(text, first):
-                self.place.line = line
-                if isinstance(found, Entry):
-                    yield from papers(found, parents)
+            for line, entry in parser.parse(text, first):
+                self.position.line = line
+                if isinstance(entry, Entry):
+                    yield from papers(entry, parents)
                 else:
-                    yield found
+                    yield entry
 
     def _parents(self, file: Path) -> dict[str, Fields]:
         """The fields of the entries that others refer to, by their keys in lower case."""
@@ -88,10 +100,10 @@ class BibTeX(Source):
         parser = EntryParser()
         parents: dict[str, Fields] = {}
         for text in _texts(file, needed):
-            for _, found in parser.parse(text.translate(_WINDOWS_1252), 1):
-                if isinstance(found, Entry) and found.key.lower() in keys:
-                    fields = {name: found.fields[name] for name in INHERITED if name in found.fields}
-                    parents.setdefault(found.key.lower(), fields)
+            for _, entry in parser.parse(text.translate(_WINDOWS_1252), 1):
+                if isinstance(entry, Entry) and entry.key.lower() in keys:
+                    fields = {name: entry.fields[name] for name in INHERITED if name in entry.fields}
+                    parents.setdefault(entry.key.lower(), fields)
         return parents
 
 
@@ -112,7 +124,7 @@ def _blocks(file: Path) -> Iterator[tuple[int, int, str | Malformed]]:
             number, line = next(lines, (0, ""))
             if (not number or _ENTRY.match(line)) and piece:
                 too_long = Malformed(f"an entry of more than {MAX_ENTRY >> 20} Mi characters")
-                yield stream.position, first, "".join(piece) if size <= MAX_ENTRY else too_long
+                yield stream.bytes_read, first, "".join(piece) if size <= MAX_ENTRY else too_long
                 piece, size = [], 0
             if not number:
                 return

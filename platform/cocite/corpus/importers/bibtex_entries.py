@@ -12,6 +12,7 @@ from pybtex.database import InvalidNameString, Person
 from pybtex.database.input.bibtex import LowLevelParser, month_names
 from pybtex.scanner import Pattern, PrematureEOF, PybtexSyntaxError
 
+from cocite.corpus.importers.record_reading import paper_of
 from cocite.corpus.latex import from_latex
 from cocite.corpus.records import ARXIV_DOI, Malformed, PaperRecord, Record
 
@@ -19,7 +20,7 @@ Fields = dict[str, str]
 """Name in lower case -> LaTeX, with single spaces."""
 VENUES = ("journal", "journaltitle", "booktitle", "publisher")
 INHERITED = ("title", "author", "year", "date", *VENUES, "crossref")
-"""What an entry takes from the one that its ``crossref`` names: never what tells the two apart, such as a DOI."""
+"""What an entry takes from the one that its ``crossref`` names: never what distinguishes the two, such as a DOI."""
 _YEAR = re.compile(r"\d{3,4}")
 _RUNS_ON = re.compile(r"\s*,\s*([A-Za-z][\w-]*)\s*=")
 _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
@@ -30,14 +31,30 @@ _NOT_NAMED = {"others", "et al", "et al."}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry whose abbreviations and concatenations are written out."""
+    """An entry whose abbreviations and concatenations are written out.
+
+    Example:
+        >>> from cocite.corpus.importers.bibtex_entries import Entry, papers
+        >>> paper, = papers(Entry("lee99", {"title": "On {BERT}", "date": "1999-05"}), parents={})
+        >>> paper.title, paper.year
+        ('On BERT', 1999)
+    """
 
     key: str
     fields: Fields
 
 
 class EntryParser:
-    """Parses pieces of one file; abbreviations defined in an earlier piece hold in the later ones."""
+    """Parses pieces of one file; abbreviations defined in an earlier piece hold in the later ones.
+
+    Example:
+        >>> from cocite.corpus.importers.bibtex_entries import EntryParser
+        >>> parser = EntryParser()
+        >>> list(parser.parse("@string{acl = {ACL}}", 1))
+        []
+        >>> list(parser.parse("@misc{a, booktitle = acl # { 1999}}", 2))
+        [(2, Entry(key='a', fields={'booktitle': 'ACL 1999'}))]
+    """
 
     def __init__(self) -> None:
         self._strings = _Strings(month_names)
@@ -88,8 +105,8 @@ class _Strings(UserDict[str, str]):
         return self.data.get(name.lower(), name)
 
     def take_undefined(self) -> list[str]:
-        found, self._undefined = self._undefined, []
-        return found
+        undefined, self._undefined = self._undefined, []
+        return undefined
 
 
 class _Parser(LowLevelParser):  # type: ignore[misc]
@@ -130,27 +147,27 @@ class _Parser(LowLevelParser):  # type: ignore[misc]
 
     def handle_error(self, error: PybtexSyntaxError) -> None:
         self.broken.add(self.command_start)
-        found = Malformed(self._explain(error), excerpt=self.text[self.command_start :][:200])
-        self._errors.append((self.line_of(self.command_start), found))
+        mistake = Malformed(self._explain(error), excerpt=self.text[self.command_start :][:200])
+        self._errors.append((self.line_of(self.command_start), mistake))
 
     def _explain(self, error: PybtexSyntaxError) -> str:
         entry = f"the entry {self.current_entry_key!r}" if self.current_entry_key else "an entry"
         field, inside = self.current_field_name, self._in_value
-        place = f" the field {field!r} of line {self.line_of(self._value_start)}" if field else " its key"
+        where = f" the field {field!r} of line {self.line_of(self._value_start)}" if field else " its key"
         self._in_value = False
         if isinstance(error, PrematureEOF):
             # A field that swallowed the closing brace of the entry was closed as well.
             what = (
                 "a brace or quotation mark stays open" if inside else "a closing brace is missing in or after"
             )
-            return f"{entry} is not closed: {what}{' in' if inside else ''}{place}"
+            return f"{entry} is not closed: {what}{' in' if inside else ''}{where}"
         wanted = str(error.args[0]).replace("'}' expected", "a comma or '}' expected")
-        place = f"in line {self.line_of(self.pos)}, {'in' if inside else 'after'}{place}"
-        return f"{entry} is not valid BibTeX: {wanted} {place}"
+        where = f"in line {self.line_of(self.pos)}, {'in' if inside else 'after'}{where}"
+        return f"{entry} is not valid BibTeX: {wanted} {where}"
 
 
 def papers(entry: Entry, parents: dict[str, Fields]) -> Iterator[Record]:
-    """The paper of an entry, with what it inherits, after what is to be said of it.
+    """The paper of an entry, with what it inherits, after the :class:`Malformed` of an unknown ``crossref``.
 
     Args:
         entry: the entry.
@@ -175,7 +192,8 @@ def _paper(key: str, fields: Fields) -> PaperRecord:
     year = _YEAR.search(fields.get("year", "") or fields.get("date", ""))
     venue = next((fields[name] for name in VENUES if fields.get(name)), "")
     keyphrases = map(from_latex, split_tex_string(fields.get("keywords", ""), "[,;]"))
-    return PaperRecord(
+    return paper_of(
+        {},
         id=key,
         title=from_latex(fields.get("title", "")),
         abstract=from_latex(fields.get("abstract", "")),

@@ -1,4 +1,4 @@
-"""The JSON lines that the authors of Citeomatic published their corpora in, and the Open Research Corpus behind them.
+"""The JSON lines of the corpora that Citeomatic's authors published, and of the Open Research Corpus behind them.
 
 Fields: ``id``, ``title``, ``abstract`` (``paperAbstract``), ``authors`` (names, or objects with ``name``), ``venue``,
 ``year``, ``out_citations`` (``outCitations``) and ``key_phrases`` (``keyPhrases``, ``entities``).
@@ -9,12 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cocite.corpus.importers.source import JSONLines, integer, text, texts
-from cocite.corpus.records import PaperRecord, Record
+from cocite.corpus.importers.record_reading import paper_of
+from cocite.corpus.importers.source import JSONLines
+from cocite.corpus.records import Record
+
+NAMES = {
+    "abstract": ("abstract", "paperAbstract"),
+    "keyphrases": ("key_phrases", "keyPhrases", "entities"),
+    "citations": ("out_citations", "outCitations"),
+}
+"""Field of a paper -> its names in Citeomatic's corpora and in the Open Research Corpus."""
 
 
 class Citeomatic(JSONLines):
-    """Papers with their outgoing citations."""
+    """Papers with their outgoing citations.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.citeomatic import Citeomatic
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "corpus.json")
+        ...     _ = path.write_text('{"id": "a", "title": "A", "paperAbstract": "Text.", "outCitations": ["b"]}')
+        ...     paper = next(iter(Citeomatic(path)))
+        >>> paper.abstract, paper.citations
+        ('Text.', ('b',))
+    """
 
     format = "citeomatic"
 
@@ -25,21 +45,4 @@ class Citeomatic(JSONLines):
 
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
         """The paper of one line."""
-        yield PaperRecord(
-            id=text(value, "id"),
-            title=text(value, "title"),
-            abstract=text(value, "abstract", "paperAbstract"),
-            year=integer(value, "year"),
-            venue=text(value, "venue"),
-            authors=texts(value, "authors"),
-            keyphrases=_first(value, "key_phrases", "keyPhrases", "entities"),
-            doi=text(value, "doi"),
-            citations=_first(value, "out_citations", "outCitations"),
-        )
-
-
-def _first(value: dict[str, Any], *names: str) -> tuple[str, ...]:
-    for name in names:
-        if value.get(name):
-            return texts(value, name)
-    return ()
+        yield paper_of(value, NAMES)

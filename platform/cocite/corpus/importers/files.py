@@ -28,7 +28,17 @@ _DESCRIPTIONS = ("README", "LICENSE")
 class InputFile(io.BufferedReader):
     """A file's bytes, unpacked when its first bytes are those of gzip, xz, zstd or bzip2.
 
-    Reading raises an :class:`InputError` where a compressed file is damaged, cut short, or unpacks to absurdly much.
+    Reading raises an :class:`InputError` where a compressed file is damaged or cut short, or unpacks to more than
+    ``MAX_RATIO`` times its size.
+
+    Example:
+        >>> import gzip
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.files import InputFile
+        >>> _ = Path("papers.gz").write_bytes(gzip.compress(b"first\\nsecond\\n"))
+        >>> with InputFile(Path("papers.gz")) as file:
+        ...     file.readline(), file.bytes_read == Path("papers.gz").stat().st_size
+        (b'first\\n', True)
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +49,7 @@ class InputFile(io.BufferedReader):
         super().__init__(_Unpacked(path, self._file, kind) if kind else self._file, BUFFER)
 
     @property
-    def position(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes of the file read so far, before they were unpacked."""
         return self._file.tell()
 
@@ -105,8 +115,8 @@ def bare_name(path: Path) -> str:
 
 def folder_files(folder: Path) -> list[Path]:
     """All files of a folder and its subfolders, in order, but for hidden files and those of hidden subfolders."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(p for p in files if not any(part.startswith(".") for part in p.relative_to(folder).parts))
 
 
 def data_files(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""From a full text with marked citations to sentences, citation groups and contexts."""
+"""Cuts a full text with marked citations into sentences, citation groups and contexts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,25 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True)
 class Mention:
-    """A citation in a text: its span, and the id of the cited paper, empty when unknown."""
+    """A citation in a text: its span, and the id of the cited paper, empty when unknown.
+
+    Example:
+        >>> from cocite.corpus.importers.fulltext import Mention, body_records
+        >>> text = "Transformers (Vaswani et al., 2017) replaced recurrence."
+        >>> mention = Mention(start=13, end=35, cited="vaswani")
+        >>> sentence, context = body_records("p", text, [(0, len(text), "Introduction")], [mention])
+        >>> sentence.text
+        'Transformers [[CIT:0]] replaced recurrence.'
+        >>> context.text, context.cited
+        ('Transformers TARGETCIT replaced recurrence.', ('vaswani',))
+    """
 
     start: int
     end: int
     cited: str
 
 
-def parts(
+def body_records(
     paper: str, text: str, paragraphs: Sequence[tuple[int, int, str]], mentions: Sequence[Mention]
 ) -> Iterator[Record]:
     """The sentences and contexts of a body.
@@ -36,7 +47,7 @@ def parts(
         paper: id of the citing paper.
         text: the whole text.
         paragraphs: (start, end, section) of each paragraph, in order.
-        mentions: the citations, in any order; overlapping ones after the first are passed over.
+        mentions: the citations, in any order; of overlapping ones the first counts.
     """
     position = number = 0
     ordered = sorted(mentions, key=lambda mention: (mention.start, mention.end))
@@ -48,10 +59,10 @@ def parts(
             marked.append(text[at : group[0].start] + f"[[CIT:{number + offset}]]")
             at = group[-1].end
         marked.append(text[at:end])
-        place_of: dict[int, int] = {}
+        sentence_of: dict[int, int] = {}
         for sentence in split_sentences("".join(marked)):
-            for found in re.findall(r"\[\[CIT:(\d+)\]\]", sentence):
-                place_of[int(found)] = position
+            for group_number in re.findall(r"\[\[CIT:(\d+)\]\]", sentence):
+                sentence_of[int(group_number)] = position
             yield SentenceRecord(paper, position, sentence, section)
             position += 1
         for i, group in enumerate(groups):
@@ -62,7 +73,7 @@ def parts(
                     citing=paper,
                     cited=cited,
                     text=_context(text, start, end, groups, i),
-                    sentence=place_of.get(number + i, -1),
+                    sentence=sentence_of.get(number + i, -1),
                     section=section,
                     group=number + i,
                     unresolved=sum(not m.cited for m in group),

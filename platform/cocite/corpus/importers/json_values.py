@@ -13,7 +13,7 @@ from typing import Any
 
 from cocite.corpus.importers.files import InputFile
 from cocite.corpus.records import Malformed
-from cocite.corpus.rules import Place
+from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
 
 MAX_LINE = 64 << 20
@@ -25,9 +25,9 @@ _BOM = codecs.BOM_UTF8
 
 
 def json_values(
-    stream: InputFile, place: Place, decoder: json.JSONDecoder | None = None
+    stream: InputFile, position: SourcePosition, decoder: json.JSONDecoder | None = None
 ) -> Iterator[dict[str, Any] | Malformed]:
-    """The objects of a file; ``place.line`` is the line that the last one begins in.
+    """The objects of a file; ``position.line`` is the line that the last one begins in.
 
     A line that is not a JSON object is :class:`Malformed`, and so is an element of an array that is not one.
 
@@ -35,14 +35,14 @@ def json_values(
         InputError: an array, or a document over several lines, is not valid JSON: what follows cannot be read.
     """
     decoder = decoder or json.JSONDecoder()
-    place.line = 0
-    begun = False
+    position.line = 0
+    has_begun = False
     while head := stream.readline(CHUNK):
-        place.line += 1
-        if not begun and head.strip(_BOM + b" \t\r\n"):
-            begun = True
+        position.line += 1
+        if not has_begun and head.strip(_BOM + b" \t\r\n"):
+            has_begun = True
             if _is_document(head, decoder):
-                yield from _documents(stream, head, place, decoder)
+                yield from _documents(stream, head, position, decoder)
                 return
         line = head
         if len(head) == CHUNK and not head.endswith(b"\n"):
@@ -85,20 +85,19 @@ def _is_document(line: bytes, decoder: json.JSONDecoder) -> bool:
 
 
 def _documents(
-    stream: InputFile, head: bytes, place: Place, decoder: json.JSONDecoder
+    stream: InputFile, head: bytes, position: SourcePosition, decoder: json.JSONDecoder
 ) -> Iterator[dict[str, Any] | Malformed]:
     """The objects of JSON documents that follow each other; those of an array are given one by one."""
     text = _Window(stream, head)
-    first = place.line
+    first = position.line
     in_array = False
     while text.skip_space():
-        place.line = first + text.lines
-        character = text.ahead
-        if character == ("]" if in_array else "["):
+        position.line = first + text.lines
+        if text.ahead == ("]" if in_array else "["):
             in_array = not in_array
             text.advance(1)
             continue
-        value = _decode(text, decoder, f"{stream.path}:{place.line}")
+        value = _decode(text, decoder, f"{stream.path}:{position.line}")
         yield value if isinstance(value, dict) else _not_an_object(value)
     if in_array:
         raise InputError("the JSON array has no end: the file is cut short", where=str(stream.path))
@@ -121,7 +120,7 @@ def _decode(text: _Window, decoder: json.JSONDecoder, where: str) -> Any:
 
 
 class _Window:
-    """A part of a file's text, from ``at``; what is before it is forgotten."""
+    """A part of a file's text, from ``at`` on; what is before it is dropped when more is read."""
 
     def __init__(self, stream: InputFile, head: bytes) -> None:
         self._stream = stream
@@ -155,9 +154,9 @@ class _Window:
     def skip_space(self) -> bool:
         """Go past white space and commas; False at the end of the file."""
         while True:
-            found = _SPACE.match(self.text, self.at)
-            assert found is not None
-            self.advance(found.end() - self.at)
+            space = _SPACE.match(self.text, self.at)
+            assert space is not None
+            self.advance(space.end() - self.at)
             if self.size:
                 return True
             if not self.read_more():

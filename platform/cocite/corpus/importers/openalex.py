@@ -10,17 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cocite.corpus.importers.source import (
-    FieldError,
-    JSONLines,
-    excerpt,
-    integer,
-    mapping,
-    objects,
-    text,
-    texts,
-)
-from cocite.corpus.records import Malformed, PaperRecord, Record
+from cocite.corpus.importers.record_reading import paper_of, read_records
+from cocite.corpus.importers.source import JSONLines
+from cocite.corpus.importers.values import FieldError, integer, mapping, objects, text, texts
+from cocite.corpus.records import PaperRecord, Record
 
 MAX_POSITION = 20_000
 """Words of the longest abstract put together."""
@@ -31,48 +24,61 @@ _OTHER = re.compile(r"https://openalex\.org/(?!W)")
 
 
 class OpenAlex(JSONLines):
-    """Works with their references."""
+    """Works with their references.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.openalex import OpenAlex
+        >>> work = '{"id": "https://openalex.org/W2", "display_name": "A", "publication_year": 2017,'
+        >>> work += '"abstract_inverted_index": {"all": [1], "Attention": [0]},'
+        >>> work += '"referenced_works": ["https://openalex.org/W1"]}'
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "works.jsonl")
+        ...     _ = path.write_text(work)
+        ...     paper = next(iter(OpenAlex(path)))
+        >>> paper.id, paper.abstract, paper.citations
+        ('W2', 'Attention all', ('W1',))
+    """
 
     format = "openalex"
 
     @staticmethod
     def recognises(value: dict[str, object]) -> bool:
         """Whether a first record looks like a work, or like a page of the API."""
-        known = ("referenced_works", "abstract_inverted_index", "authorships")
+        names = ("referenced_works", "abstract_inverted_index", "authorships")
         return (
             _is_page(value)
-            or any(name in value for name in known)
+            or any(name in value for name in names)
             or str(value.get("id")).startswith("https://openalex.org/")
         )
 
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
         """The paper of one work, or those of one page."""
         if not _is_page(value):
-            yield self._work(value)
+            yield _work(value)
             return
         for number, work in enumerate(value["results"]):
-            try:
-                if not isinstance(work, dict):
-                    raise FieldError("work", "an object", work)
-                yield self._work(work)
-            except FieldError as error:
-                yield Malformed(str(error), f"results[{number}].{error.field}", excerpt=excerpt(work))
+            yield from read_records(work, lambda work: iter([_work(work)]), within=f"results[{number}]")
 
-    @staticmethod
-    def _work(value: dict[str, Any]) -> PaperRecord:
-        if _OTHER.match(text(value, "id")):
-            raise FieldError("id", "that of a work", value["id"])
-        return PaperRecord(
-            id=short_id(text(value, "id")),
-            title=text(value, "title", "display_name"),
-            abstract=abstract(mapping(value, "abstract_inverted_index")),
-            year=integer(value, "publication_year"),
-            venue=_venue(value),
-            authors=tuple(text(mapping(a, "author"), "display_name") for a in objects(value, "authorships")),
-            keyphrases=_keyphrases(value),
-            doi=text(value, "doi").removeprefix("https://doi.org/"),
-            citations=tuple(short_id(id_) for id_ in texts(value, "referenced_works")),
-        )
+
+def _work(value: Any) -> PaperRecord:
+    if not isinstance(value, dict):
+        raise FieldError("work", "an object", value)
+    id_ = text(value, "id")
+    if _OTHER.match(id_):
+        raise FieldError("id", "that of a work", id_)
+    return paper_of(
+        value,
+        {"title": ("title", "display_name"), "year": ("publication_year",)},
+        id=short_id(id_),
+        abstract=abstract(mapping(value, "abstract_inverted_index")),
+        venue=_venue(value),
+        authors=tuple(text(mapping(a, "author"), "display_name") for a in objects(value, "authorships")),
+        keyphrases=_keyphrases(value),
+        doi=text(value, "doi").removeprefix("https://doi.org/"),
+        citations=tuple(short_id(url) for url in texts(value, "referenced_works")),
+    )
 
 
 def _is_page(value: dict[str, object]) -> bool:

@@ -20,17 +20,10 @@ import pyarrow.parquet as pq
 
 from cocite.corpus.fields import CITATION, CONTEXT, PAPER, SENTENCE
 from cocite.corpus.idtable import IdTable
-from cocite.corpus.importers.jsonl import context_record, read_fields
-from cocite.corpus.importers.source import FieldError, Source
-from cocite.corpus.records import (
-    SPLITS,
-    CitationRecord,
-    Malformed,
-    PaperRecord,
-    Record,
-    SentenceRecord,
-    UnknownFields,
-)
+from cocite.corpus.importers.native_fields import context_of, read_fields
+from cocite.corpus.importers.record_reading import citations_of, read_records
+from cocite.corpus.importers.source import Source
+from cocite.corpus.records import SPLITS, Malformed, PaperRecord, Record, SentenceRecord, UnknownFields
 from cocite.errors import InputError
 
 ROWS = 8192
@@ -38,29 +31,45 @@ ROWS = 8192
 
 
 class NativeParquet(Source):
-    """Papers, then citations, contexts and sentences."""
+    """Papers, then citations, contexts and sentences.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pyarrow as pa
+        >>> import pyarrow.parquet as pq
+        >>> from cocite.corpus.importers.parquet import NativeParquet
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pq.write_table(pa.table({"id": ["a", "b"], "title": ["A", "B"]}), Path(folder, "papers.parquet"))
+        ...     pq.write_table(pa.table({"citing": ["b"], "cited": ["a"]}), Path(folder, "citations.parquet"))
+        ...     for record in NativeParquet(Path(folder)):
+        ...         print(type(record).__name__)
+        PaperRecord
+        PaperRecord
+        CitationRecord
+    """
 
     format = "parquet"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path if path.is_dir() else path.parent)
-        found = sorted(self.path.glob("*.parquet"))
+        present = sorted(self.path.glob("*.parquet"))
         if not (self.path / "papers.parquet").exists():
             raise InputError(
                 "holds no papers.parquet",
                 where=str(self.path),
-                hint=f"there is {', '.join(file.name for file in found[:5])}" if found else None,
+                hint=f"there is {', '.join(file.name for file in present[:5])}" if present else None,
             )
         names = ["papers.parquet", "citations.parquet", "contexts.parquet"]
         files = [self.path / name for name in names] + sorted(self.path.glob("sentences*.parquet"))
         self.files = [file for file in files if file.exists()]
-        self._others = [file for file in found if file not in self.files]
+        self._others = [file for file in present if file not in self.files]
         self.total = sum(file.stat().st_size for file in self.files)
 
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
         for file in self._others:
-            self.place.file, self.place.line = file.name, 0
+            self.position.file, self.position.line = file.name, 0
             yield Malformed("the file is not read", rule="unread_file")
         for file in self.files:
             kind = file.name.split(".")[0].split("-")[0].rstrip("_0123456789")
@@ -86,7 +95,7 @@ class NativeParquet(Source):
         types = {"id": pa.string(), "position": pa.int32(), "text": pa.string(), "section": pa.string()}
         for batch in self._batches(file, ["id", "position", "text"], _SENTENCES):
             # By columns: a corpus has a hundred sentences a paper.
-            with _refused(file):
+            with _naming(file):
                 columns = [
                     batch.column(name).cast(type_).to_pylist()
                     if name in batch.schema.names
@@ -94,7 +103,7 @@ class NativeParquet(Source):
                     for name, type_ in types.items()
                 ]
             for id_, position, sentence, section in zip(*columns, strict=True):
-                self.place.line += 1
+                self.position.line += 1
                 yield SentenceRecord(id_ or "", position or 0, sentence or "", section or "")
 
     def _records(
@@ -103,23 +112,21 @@ class NativeParquet(Source):
         kind: str,
         needed: list[str],
         known: set[str],
-        make: Callable[[dict[str, Any], list[str]], Iterator[Record]],
+        make: Callable[..., Iterator[Record]],
     ) -> Iterator[Record]:
         yield from self._unknown(file, kind, known)
         for batch in self._batches(file, needed, known):
             for row in batch.to_pylist():
-                self.place.line += 1
+                self.position.line += 1
                 unknown: list[str] = []
-                try:
-                    yield from make(row, unknown)
-                except FieldError as error:
-                    yield Malformed(str(error), error.field)
+                # A row is not quoted: its values need not have a form in JSON.
+                yield from read_records(row, partial(make, unknown=unknown), quote=False)
                 if unknown:
                     yield UnknownFields(kind, tuple(unknown))
 
     def _unknown(self, file: Path, kind: str, known: set[str]) -> Iterator[UnknownFields]:
         """The columns that are not read, each once for all rows."""
-        self.place.file, self.place.line = file.name, 0
+        self.position.file, self.position.line = file.name, 0
         with _opened(file) as reader:
             names = [name for name in reader.schema_arrow.names if name not in known]
             if names:
@@ -127,7 +134,7 @@ class NativeParquet(Source):
 
     def _batches(self, file: Path, needed: list[str], known: set[str]) -> Iterator[pa.RecordBatch]:
         before = self.done
-        self.place.file, self.place.line = file.name, 0
+        self.position.file, self.position.line = file.name, 0
         with _opened(file) as reader:
             names = reader.schema_arrow.names
             for name in needed:
@@ -146,8 +153,8 @@ _SENTENCES = set(SENTENCE) - {"paper"} | {"id"}
 
 
 @contextmanager
-def _refused(file: Path) -> Iterator[None]:
-    """Names the file that Arrow cannot read."""
+def _naming(file: Path) -> Iterator[None]:
+    """Name the file where Arrow cannot read it."""
     try:
         yield
     except (pa.lib.ArrowException, OSError) as error:
@@ -156,7 +163,7 @@ def _refused(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[pq.ParquetFile]:
-    with _refused(file), pq.ParquetFile(file) as reader:
+    with _naming(file), pq.ParquetFile(file) as reader:
         yield reader
 
 
@@ -167,16 +174,14 @@ def _paper(splits: _Splits, row: dict[str, Any], unknown: list[str]) -> Iterator
 
 
 def _citation(row: dict[str, Any], unknown: list[str]) -> Iterator[Record]:
-    fields = read_fields("citation", row, unknown)
-    for cited in fields["cited"]:
-        yield CitationRecord(fields["citing"], cited)
+    yield from citations_of(read_fields("citation", row, unknown))
 
 
 def _context(row: dict[str, Any], unknown: list[str]) -> Iterator[Record]:
     row.pop("split", None)
     if "n_unresolved" in row:
         row["unresolved"] = row.pop("n_unresolved")
-    yield context_record({"id": ""} | read_fields("context", row, unknown))
+    yield context_of({"id": ""} | read_fields("context", row, unknown))
 
 
 class _Splits:
@@ -204,6 +209,6 @@ class _Splits:
         """The split of a paper, empty when it has no contexts."""
         if not len(self._hashes):
             return ""
-        wanted = IdTable.hashes([str(id_)])[0]
-        at = min(int(np.searchsorted(self._hashes, wanted)), len(self._hashes) - 1)
-        return SPLITS[self._codes[at]] if self._hashes[at] == wanted else ""
+        id_hash = IdTable.hashes([str(id_)])[0]
+        at = min(int(np.searchsorted(self._hashes, id_hash)), len(self._hashes) - 1)
+        return SPLITS[self._codes[at]] if self._hashes[at] == id_hash else ""

@@ -1,45 +1,43 @@
 """Semantic Scholar's datasets: S2AG (papers, abstracts, citations) and S2ORC (full texts with spans), as JSON lines.
 
-The kind of each file is told by its first record, so a folder may hold any of them. Ids are corpus ids. Where
+The first record of a file tells the file's kind, so a folder may hold any of them. Ids are corpus ids. Where
 papers have their abstracts or full texts in other files, these are joined through a small database on disk, not in
 memory.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cocite.corpus.importers.fulltext import Mention, parts
-from cocite.corpus.importers.source import (
-    FieldError,
-    JSONLines,
-    excerpt,
-    first_objects,
-    integer,
-    mapping,
-    objects,
-    text,
-    texts,
-)
+from cocite.corpus.importers.fulltext import body_records
+from cocite.corpus.importers.record_reading import excerpt, malformed, paper_of
+from cocite.corpus.importers.s2orc_body import Body
+from cocite.corpus.importers.source import JSONLines, first_objects
+from cocite.corpus.importers.values import FieldError, mapping, text, texts
 from cocite.corpus.records import TARGET_MARK, CitationRecord, ContextRecord, Malformed, PaperRecord, Record
 from cocite.errors import InputError
 
 KINDS = ("papers", "citations", "fulltext", "abstracts")
-_NAMES = {
-    # S2ORC's first API release and its second one name the same spans differently.
-    "bibref": ("bibref", "bib_ref"),
-    "bibentry": ("bibentry", "bib_entry"),
-    "header": ("sectionheader", "section_header"),
-}
 
 
 class SemanticScholar(JSONLines):
-    """S2AG and S2ORC files."""
+    """S2AG and S2ORC files.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.semantic_scholar import SemanticScholar
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "papers.jsonl").write_text('{"corpusid": 1, "title": "A", "year": 1999}')
+        ...     _ = Path(folder, "abstracts.jsonl").write_text('{"corpusid": 1, "abstract": "Text."}')
+        ...     paper, = SemanticScholar(Path(folder))
+        >>> paper.id, paper.abstract
+        ('1', 'Text.')
+    """
 
     format = "s2"
 
@@ -49,10 +47,10 @@ class SemanticScholar(JSONLines):
         for file in self.files:
             record = next(iter(first_objects(file)), {})
             self._kinds[kind_of(record) or ""].append(file)
-        found = [kind for kind in KINDS if self._kinds[kind]]
-        if found and not self._kinds["papers"] and not self._kinds["fulltext"]:
+        kinds = [kind for kind in KINDS if self._kinds[kind]]
+        if kinds and not self._kinds["papers"] and not self._kinds["fulltext"]:
             raise InputError(
-                f"holds {' and '.join(found)} but no papers",
+                f"holds {' and '.join(kinds)} but no papers",
                 where=str(path),
                 hint="put the files of the dataset `papers` beside them",
             )
@@ -106,13 +104,13 @@ class SemanticScholar(JSONLines):
                     yield Malformed("not an abstract, as the first record is", excerpt=excerpt(value))
                     continue
                 try:
-                    found = text(value, "abstract") if "abstract" in value else _Body(value).abstract
-                    entry = (text(value, "corpusid"), found.encode("utf-8", "replace").decode(), not once)
-                    if found:
+                    abstract = text(value, "abstract") if "abstract" in value else Body(value).abstract
+                    entry = (text(value, "corpusid"), abstract.encode("utf-8", "replace").decode(), not once)
+                    if abstract:
                         database.execute("INSERT OR IGNORE INTO abstracts VALUES (?, ?, ?)", entry)
                 except FieldError as error:
                     if once:
-                        yield Malformed(str(error), error.field)
+                        yield malformed(error)
         database.execute("COMMIT")
 
     def _unused_abstracts(self, database: sqlite3.Connection) -> Iterator[Malformed]:
@@ -121,7 +119,7 @@ class SemanticScholar(JSONLines):
         count = database.execute(f"SELECT COUNT(*) {unused}").fetchone()[0]
         if count:
             (first,) = database.execute(f"SELECT id {unused} LIMIT 1").fetchone()
-            self.place.file, self.place.line = self._kinds["abstracts"][0].name, 0
+            self.position.file, self.position.line = self._kinds["abstracts"][0].name, 0
             rule = "abstract_of_unknown_paper"
             yield Malformed(f"no paper has the id {first}", "corpusid", rule, count=count)
 
@@ -147,14 +145,11 @@ class SemanticScholar(JSONLines):
             if row:
                 self._abstracts.execute("UPDATE abstracts SET used = 1 WHERE id = ?", (id_,))
                 abstract = abstract or row[0]
-        journal = mapping(value, "journal")
-        return PaperRecord(
+        return paper_of(
+            value,
             id=id_,
-            title=text(value, "title"),
             abstract=abstract,
-            year=integer(value, "year"),
-            venue=text(value, "venue") or text(journal, "name"),
-            authors=texts(value, "authors"),
+            venue=text(value, "venue") or text(mapping(value, "journal"), "name"),
             keyphrases=tuple(dict.fromkeys(texts(value, "s2fieldsofstudy", "category"))),
             doi=text(mapping(value, "externalids"), "DOI", "doi"),
         )
@@ -176,14 +171,14 @@ class SemanticScholar(JSONLines):
             self._contexts += 1
 
     def _fulltext(self, value: dict[str, Any]) -> Iterator[Record]:
-        body = _Body(value)
+        body = Body(value)
         id_ = text(value, "corpusid")
         if not self._kinds["papers"]:
-            yield PaperRecord(
+            yield paper_of(
+                value,
                 id=id_,
                 title=text(value, "title") or body.first("title"),
                 abstract=body.abstract,
-                year=integer(value, "year"),
                 venue=text(value, "venue") or body.first("venue"),
                 authors=texts(value, "authors") or tuple(body.pieces("author")),
                 doi=text(mapping(value, "externalids"), "doi", "DOI"),
@@ -192,7 +187,7 @@ class SemanticScholar(JSONLines):
         if not self._kinds["citations"]:
             for cited in dict.fromkeys(m.cited for m in mentions if m.cited):
                 yield CitationRecord(id_, cited)
-        yield from parts(id_, body.text, body.paragraphs(), mentions)
+        yield from body_records(id_, body.text, body.paragraphs(), mentions)
 
 
 def kind_of(value: dict[str, Any]) -> str | None:
@@ -206,71 +201,3 @@ def kind_of(value: dict[str, Any]) -> str | None:
     if "title" in value:
         return "papers"
     return "abstracts" if "abstract" in value else None
-
-
-class _Body:
-    """A full text and its spans."""
-
-    def __init__(self, value: dict[str, Any]) -> None:
-        content = mapping(value, "content") or mapping(value, "body")
-        self.text = text(content, "text")
-        self._spans = mapping(content, "annotations")
-        bibliography = mapping(value, "bibliography")
-        self._entries = mapping(bibliography, "annotations") if bibliography else self._spans
-
-    def spans(self, name: str, source: dict[str, Any] | None = None) -> list[tuple[int, int, dict[str, Any]]]:
-        """(start, end, attributes) of one kind of span that lies within the text."""
-        source = self._spans if source is None else source
-        raw = next((source[n] for n in _NAMES.get(name, (name,)) if source.get(n)), None)
-        if isinstance(raw, str):
-            # The spans are JSON within JSON.
-            try:
-                raw = json.loads(raw)
-            except (ValueError, RecursionError) as error:
-                raise FieldError(f"annotations.{name}", "valid JSON", raw) from error
-        found = []
-        for span in objects({name: raw}, name):
-            start, end = integer(span, "start", -1), integer(span, "end", -1)
-            if 0 <= start < end:
-                found.append((start, end, mapping(span, "attributes")))
-        return found
-
-    def pieces(self, name: str) -> list[str]:
-        """The texts of one kind of span."""
-        return [
-            " ".join(self.text[start:end].split())
-            for start, end, _ in self.spans(name)
-            if end <= len(self.text)
-        ]
-
-    def first(self, name: str) -> str:
-        """The text of the first span of a kind."""
-        return next(iter(self.pieces(name)), "")
-
-    @property
-    def abstract(self) -> str:
-        """The abstract's paragraphs."""
-        return "\n".join(self.pieces("abstract"))
-
-    def mentions(self) -> list[Mention]:
-        """The citations, with the corpus ids of what they cite."""
-        known: dict[str, str] = {}
-        for _, _, attributes in self.spans("bibentry", self._entries):
-            known[text(attributes, "id")] = text(attributes, "matched_paper_id")
-        result = []
-        for start, end, attributes in self.spans("bibref"):
-            cited = text(attributes, "matched_paper_id") or known.get(text(attributes, "ref_id"), "")
-            if end <= len(self.text):
-                result.append(Mention(start, end, cited))
-        return result
-
-    def paragraphs(self) -> list[tuple[int, int, str]]:
-        """(start, end, section) of the body's paragraphs; the whole text when none is marked."""
-        spans = sorted((start, min(end, len(self.text))) for start, end, _ in self.spans("paragraph"))
-        headers = sorted((start, self.text[start:end].strip()) for start, end, _ in self.spans("header"))
-        result, at, section = [], 0, ""
-        for start, end in spans:
-            while at < len(headers) and headers[at][0] <= start:
-                section, at = headers[at][1], at + 1
-            result.append((start, end, section))
-        return result or [(0, len(self.text), "")]

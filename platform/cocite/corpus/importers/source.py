@@ -1,42 +1,53 @@
-"""What importers share: a source with its place, files of JSON objects, and fields of JSON objects."""
+"""What importers share: sources that say where their records stand, and files of JSON objects."""
 
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.importers.files import InputFile, data_files, unread_files
 from cocite.corpus.importers.json_values import json_values
+from cocite.corpus.importers.record_reading import read_records
 from cocite.corpus.records import Malformed, Record
-from cocite.corpus.rules import Place
+from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
 
 FIRST = 20
 """Values at a file's beginning that its format is recognised by."""
-_WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
-_TYPES = {"NoneType": "absent", "bool": "true or false", "dict": "an object", "list": "a list"}
 
 
 class Source(ABC):
-    """A stream of records that knows where it is.
+    """A file or folder of one format, as a stream of records.
 
     Attributes:
         path: the file or folder.
-        place: file and line of the record last yielded.
+        position: file and line of the record last yielded.
         total: bytes to read in all, 0 when unknown.
         done: bytes read so far.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.jsonl import NativeJSONL
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "papers.jsonl")
+        ...     _ = path.write_text('{"id": "a", "title": "A"}\\n{"id": "b", "title": "B"}\\n')
+        ...     source = NativeJSONL(path)
+        ...     for paper in source:
+        ...         print(paper.id, source.position, f"{source.done} of {source.total} bytes")
+        a papers.jsonl:1 52 of 52 bytes
+        b papers.jsonl:2 52 of 52 bytes
     """
 
     format: str
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self.place = Place()
+        self.position = SourcePosition()
         self.total = 0
         self.done = 0
 
@@ -47,21 +58,29 @@ class Source(ABC):
     def unread(self, files: list[Path]) -> Iterator[Malformed]:
         """One hit of a rule for each file of the folder that is not among those read."""
         for file in unread_files(self.path, files):
-            self.place.file, self.place.line = str(file.relative_to(self.path)), 0
+            self.position.file, self.position.line = str(file.relative_to(self.path)), 0
             yield Malformed("the file is not read", rule="unread_file")
 
 
-class FieldError(ValueError):
-    """A field that is not of the type its format gives it."""
-
-    def __init__(self, field: str, expected: str, value: object) -> None:
-        shown = _TYPES.get(type(value).__name__) or (repr(value) if len(repr(value)) < 80 else "longer text")
-        super().__init__(f"{field} must be {expected}, not {shown}")
-        self.field = field
-
-
 class JSONLines(Source):
-    """A source of JSON objects in one or several files: one a line, elements of arrays, or whole documents."""
+    """A source of JSON objects in one or several files: one a line, elements of arrays, or whole documents.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.record_reading import paper_of
+        >>> from cocite.corpus.importers.source import JSONLines
+        >>> class Headlines(JSONLines):
+        ...     def records(self, value):
+        ...         yield paper_of(value, {"title": ("headline",)})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "news.json")
+        ...     _ = path.write_text('[{"id": 1, "headline": "A"}, {"id": 2, "headline": {}}]')
+        ...     for record in Headlines(path):
+        ...         print(getattr(record, "title", "") or record.reason)
+        A
+        headline must be text, not an object
+    """
 
     decoder = json.JSONDecoder()
 
@@ -83,23 +102,24 @@ class JSONLines(Source):
         for value in self.objects(file):
             if isinstance(value, Malformed):
                 yield value
-                continue
-            try:
-                yield from self.records(value)
-            except FieldError as error:
-                yield Malformed(str(error), error.field, excerpt=excerpt(value))
+            else:
+                yield from read_records(value, self.records)
 
     @abstractmethod
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
-        """The records of one JSON object; raises :class:`FieldError` for one that does not fit the format."""
+        """The records of one JSON object.
+
+        Raises:
+            FieldError: a field is not of the type that the format gives it.
+        """
 
     def objects(self, file: Path) -> Iterator[dict[str, Any] | Malformed]:
-        """The JSON objects of one file; empty lines are passed over."""
-        self.place.file = str(file.relative_to(self.path)) if file != self.path else file.name
+        """The JSON objects of one file; empty lines are skipped."""
+        self.position.file = str(file.relative_to(self.path)) if file != self.path else file.name
         before = self.done
         with InputFile(file) as stream:
-            for value in json_values(stream, self.place, self.decoder):
-                self.done = before + stream.position
+            for value in json_values(stream, self.position, self.decoder):
+                self.done = before + stream.bytes_read
                 yield value
         self.done = before + file.stat().st_size
 
@@ -107,83 +127,6 @@ class JSONLines(Source):
 def first_objects(path: Path) -> list[dict[str, Any]]:
     """The JSON objects among a file's first values."""
     with InputFile(path) as stream:
-        return [value for value in islice(json_values(stream, Place()), FIRST) if isinstance(value, dict)]
-
-
-def excerpt(value: object) -> str:
-    """The beginning of an object, to recognise it by."""
-    return json.dumps(value)[:200]
-
-
-# -- fields -------------------------------------------------------------------------------------------------
-
-
-def text(value: Mapping[str, Any], *names: str) -> str:
-    """The first of some fields that is given, as text; numbers are written out, ``null`` counts as not given."""
-    for name in names:
-        found = value.get(name)
-        if found is None:
-            continue
-        if isinstance(found, str):
-            return found
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            return str(found)
-        raise FieldError(name, "text", found)
-    return ""
-
-
-def integer(value: Mapping[str, Any], name: str, default: int = 0) -> int:
-    """A whole number, or text that holds one."""
-    found = value.get(name)
-    if found is None:
-        return default
-    if isinstance(found, bool):
-        raise FieldError(name, "a whole number", found)
-    if isinstance(found, int):
-        return max(-(1 << 31), min(found, (1 << 31) - 1))
-    if isinstance(found, float) and found.is_integer():
-        return max(-(1 << 31), min(int(found), (1 << 31) - 1))
-    if isinstance(found, str) and not found.strip():
-        return default
-    if isinstance(found, str) and _WHOLE.fullmatch(found):
-        return max(-(1 << 31), min(int(found), (1 << 31) - 1))
-    raise FieldError(name, "a whole number", found)
-
-
-def objects(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """A list of JSON objects."""
-    found = value.get(name)
-    if found is None:
-        return []
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise FieldError(name, "a list of objects", found)
-    return found
-
-
-def mapping(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """A JSON object; empty when not given."""
-    found = value.get(name)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise FieldError(name, "an object", found)
-    return found
-
-
-def texts(value: dict[str, Any], name: str, key: str = "name") -> tuple[str, ...]:
-    """A list of texts or numbers, or of objects that hold the text under ``key``."""
-    found = value.get(name)
-    if found is None:
-        return ()
-    if not isinstance(found, list):
-        raise FieldError(name, "a list", found)
-    result = []
-    for item in found:
-        if isinstance(item, dict):
-            item = item.get(key) or ""
-        if item is None:
-            continue
-        if not isinstance(item, str | int) or isinstance(item, bool):
-            raise FieldError(name, "a list of texts", item)
-        result.append(str(item))
-    return tuple(result)
+        return [
+            value for value in islice(json_values(stream, SourcePosition()), FIRST) if isinstance(value, dict)
+        ]

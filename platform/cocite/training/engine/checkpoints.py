@@ -183,8 +183,8 @@ class Saved:
     Example:
         >>> import tempfile
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
         >>> from cocite.training.engine.loop import train
         >>> from cocite.training.engine.stores import FolderStore
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 2}})

@@ -82,8 +82,8 @@ def train(
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"epochs": 2, "batch": 128}})
         >>> task, curve = build(recipe, starter_corpus()), {}
         >>> log = lambda metrics, step: curve.update({step: metrics})

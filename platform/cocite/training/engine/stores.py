@@ -27,8 +27,8 @@ class Store(Protocol):
     Example:
         >>> import tempfile
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
         >>> from cocite.training.engine.loop import train
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 4, "checkpoint_every": 2}})
         >>> with tempfile.TemporaryDirectory() as folder:

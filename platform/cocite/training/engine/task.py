@@ -29,8 +29,8 @@ class TrainTask(Protocol[B]):
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
         >>> from cocite.training.engine.loop import train
         >>> recipe = NNSelectRecipe.parse({"model": {"dimension": 4}, "training": {"steps": 3}})
         >>> task: TrainTask = build(recipe, starter_corpus())
@@ -118,8 +118,8 @@ class ContrastiveTask(Protocol[C]):
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.systems.citeomatic.nnselect_task import build
-        >>> from cocite.systems.citeomatic.nnselect_recipe import NNSelectRecipe
+        >>> from cocite.systems.citeomatic.nnselect.task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
         >>> isinstance(build(NNSelectRecipe.parse({"model": {"dimension": 4}}), starter_corpus()), ContrastiveTask)
         True
     """

@@ -11,8 +11,8 @@ from cocite.cli import main
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.systems.citeomatic.nnrank_reranker import load_reranker
-from cocite.systems.citeomatic.nnselect_encoder import load_encoder
+from cocite.systems.citeomatic.nnrank.reranker import load_reranker
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import open_session, train
@@ -101,7 +101,7 @@ def test_a_stopped_training_is_resumed(corpus: Corpus, tmp_path: Path) -> None:
             evaluated.append(step)
 
     recipe, evaluated = load_recipe("nnselect", [*SMALL_SELECT, "training.epochs=3"]), []
-    with pytest.raises(Stop):
+    with pytest.raises(Stop, match=r"^$"):
         train(recipe, corpus, tmp_path / "a", ProgressFunctions(log=stop))
     with pytest.raises(InputError, match=r"unfinished training, up to step .*--resume"):
         train(recipe, corpus, tmp_path / "a")
@@ -129,7 +129,7 @@ def test_nnrank_is_resumed_on_the_nnselect_it_began_with(corpus: Corpus, tmp_pat
     recipe = load_recipe(
         "nnrank", [*SMALL_RANK, "training.epochs=8", "training.evaluate_every=10", "objective.folds=0"]
     )
-    with pytest.raises(Stop):
+    with pytest.raises(Stop, match=r"^$"):
         train(recipe, corpus, tmp_path, ProgressFunctions(log=stop))
     train(load_recipe("nnselect", [*SMALL_SELECT, "training.seed=9"]), corpus, tmp_path)
     with (

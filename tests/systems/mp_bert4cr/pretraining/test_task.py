@@ -75,7 +75,7 @@ def test_a_resumed_training_ends_as_one_never_interrupted(
             raise Stop
 
     store = FolderStore(tmp_path, World(), metric="accuracy")
-    with pytest.raises(Stop):
+    with pytest.raises(Stop, match=r"^$"):
         train(build(chosen, corpus, folder), chosen.training, world=World(), store=store, log=stop)
     task = build(chosen, corpus, folder)
     train(task, chosen.training, world=World(), store=store)

@@ -1,0 +1,156 @@
+"""Ranks a task's queries with each system of a model folder, and measures the rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cocite.atomic_files import replace_files
+from cocite.corpus.store import Corpus
+from cocite.evaluation import experiment, tasks
+from cocite.evaluation.metrics import GLOBAL, LOCAL, measure
+from cocite.evaluation.report import (
+    Report,
+    Table,
+    comparison_table,
+    metrics_table,
+    self_citation_table,
+    slice_tables,
+)
+from cocite.evaluation.tasks import EvalTask
+from cocite.manifests import read_manifest
+from cocite.pipeline.options import CandidateScope
+from cocite_jobs.evaluation.report_files import write_report
+from cocite_jobs.progress_bars import ProgressBars, no_bars
+
+if TYPE_CHECKING:
+    from cocite.evaluation.experiment import EvalResult
+    from cocite.retrieval.index.index import Index
+
+
+def evaluate_pipeline(
+    corpus: Corpus,
+    model: Path | None,
+    *,
+    task: str = "local",
+    split: str = "test",
+    sample: int | None = None,
+    seed: int = 0,
+    stages: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    k: int = 2000,
+    batch: int = 64,
+    rerank: int | None = None,
+    candidates: CandidateScope = "all",
+    saved: Path | None = None,
+    to: Path | None = None,
+    bars: ProgressBars = no_bars,
+) -> Report:
+    """Rank a task's queries with each system and report metrics of all, slices of the last, the last against the first.
+
+    Args:
+        corpus: papers, links and contexts.
+        model: model folder.
+        task: ``local`` or ``global``.
+        split: the queries are of its papers.
+        sample: number of queries; all by default.
+        seed: of the query sample.
+        stages: which of :data:`cocite.evaluation.systems.SYSTEMS`; all that the folder offers by default.
+        metrics: names of the metrics; the task's own by default.
+        k: depth of the rankings.
+        batch: queries ranked at a time.
+        rerank: candidates that the cross-encoder reads, where one does; the usual number by default.
+        candidates: ``all`` papers, as the tasks' protocol says; ``older``: those of a query's year and earlier. A
+            relevant paper that is later stays relevant, and is then never found.
+        saved: an index folder of the same corpus, whose vectors and word statistics are reused.
+        to: folder for ``qrels.trec``, a run for each system, ``report.json`` and ``report.md``.
+        bars: of each step.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> report = evaluate_pipeline(starter_corpus(), None, task="global", sample=5, k=20, metrics=["R@10"])
+        >>> report.title
+        'global task, test split'
+        >>> report.tables[0].columns, [row[:2] for row in report.tables[0].rows]
+        (['system', 'queries', 'R@10'], [['bm25', 5], ['first', 5]])
+    """
+    # Not at the top of the module: SciPy, FAISS and the index take long to import.
+    from cocite.evaluation import systems
+    from cocite.pipeline.components import exclusion_notes
+    from cocite.retrieval.index.reuse import index_of
+    from cocite.retrieval.index.snapshot import IndexSnapshot
+
+    queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
+    names = systems.select(model, stages, where="--stages")
+    encoders = systems.encoders_for(model, names)
+    opened = IndexSnapshot.open(saved) if saved is not None else None
+    with bars("indexing", None) as advance:
+        history = tasks.history_before(corpus, split)
+        index = index_of(corpus, history, encoders, saved=opened, advance=advance)
+    with replace_files(to) as folder:
+        if folder is not None:
+            experiment.write_task_qrels(queries, folder / "qrels.trec")
+        results: dict[str, EvalResult] = {}
+        for name in names:
+            rank = systems.open_system(name, model, index, rerank=rerank, candidates=candidates)
+            path = folder / f"{name}.trec" if folder is not None else None
+            with bars(f"ranking with {name}", len(queries)) as advance:
+                results[name] = experiment.run(
+                    queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
+                )
+        report = _pipeline_report(
+            queries, split, index, results, metrics or (LOCAL if task == "local" else GLOBAL)
+        )
+        report.facts |= {
+            "sample": sample or "all",
+            "seed": seed,
+            "depth": k,
+            "candidates": candidates,
+            "model": _versions(model),
+        }
+        if left_out := exclusion_notes(model):
+            report.facts["left_out"] = "; ".join(left_out)
+        if folder is not None:
+            write_report(report, folder)
+    return report
+
+
+def _pipeline_report(
+    task: EvalTask, split: str, index: Index, results: Mapping[str, EvalResult], metrics: Sequence[str]
+) -> Report:
+    measured = {name: measure(result.hits, metrics) for name, result in results.items()}
+    *_, last = results
+    history = index.history
+    report = Report(
+        f"{task.name} task, {split} split",
+        {
+            "corpus": str(task.corpus.path),
+            "corpus_version": task.corpus.version,
+            "task": task.name,
+            "split": split,
+            "queries": len(task),
+            "history_until": str(history.year),
+        },
+    )
+    report.tables.append(metrics_table(measured))
+    times = [[name, result.milliseconds, result.empty] for name, result in results.items()]
+    report.tables.append(Table("time", ["system", "ms per query", "queries without candidates"], times))
+    report.tables += slice_tables(
+        results[last].hits,
+        years=[query.year for query in task.queries],
+        venues=[query.venue for query in task.queries],
+        in_citations=history.in_citations,
+    )
+    report.tables.append(self_citation_table(results[last].self_citation))
+    if len(measured) > 1 and len(task) > 1:
+        first = next(iter(measured))
+        report.tables.append(comparison_table(measured[last], measured[first], (last, first)))
+    return report
+
+
+def _versions(model: Path | None) -> str:
+    if model is None:
+        return "none"
+    parts = [path for path in sorted(model.iterdir()) if (path / "manifest.json").is_file()]
+    return ", ".join(f"{path.name} {read_manifest(path).digest}" for path in parts) or str(model)

@@ -1,0 +1,123 @@
+"""The variants of a Citeomatic model that its tables compare, trained into the model folder where they are missing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from cocite.corpus.store import Corpus
+from cocite.manifests import read_manifest
+from cocite_jobs.progress_bars import ProgressBars
+
+ABLATIONS = "ablations"
+"""Folder of a model folder that holds its variants, each a model folder of its own."""
+METADATA = ("authors", "venue", "keyphrases")
+"""Metadata that NNRank can read."""
+WITHOUT: dict[str, tuple[str, dict[str, Any]]] = {
+    "without-intersection": ("without intersection", {"intersection": False}),
+    "without-neighbour-negatives": ("without neighbour negatives", {}),
+    "without-numerical": ("without numerical", {"nnselect": False, "in_citations": False}),
+}
+"""Variant of Table 3 -> (its row, what changes in NNRank's settings)."""
+NO_NEIGHBOURS = "without-neighbour-negatives"
+"""The variant whose NNSelect and NNRank are trained on other negatives."""
+
+
+class CiteomaticVariants:
+    """Model folders that differ from a trained one by a few settings.
+
+    Args:
+        corpus: to train on.
+        model: model folder with ``nnselect`` and ``nnrank``, whose manifests hold their recipes.
+        bars: of the trainings.
+
+    Example:
+        A table's row is the ranking of a variant, which is trained in the first call::
+
+            variants = CiteomaticVariants(corpus, Path("model"), no_bars)
+            folder = variants.without("without-intersection")  # model/ablations/without-intersection
+
+        >>> list(WITHOUT)
+        ['without-intersection', 'without-neighbour-negatives', 'without-numerical']
+    """
+
+    def __init__(self, corpus: Corpus, model: Path, bars: ProgressBars) -> None:
+        self.corpus, self.model, self.bars = corpus, model, bars
+
+    def without(self, variant: str) -> Path:
+        """The folder of a variant of Table 3, one of :data:`WITHOUT`."""
+        _, changes = WITHOUT[variant]
+        return self._trained(variant, changes, neighbours=variant != NO_NEIGHBOURS)
+
+    def text_only(self) -> Path:
+        """The folder whose NNRank reads titles and abstracts alone: the model's own, or the variant ``text``."""
+        if not self._nnrank_recipe().model.metadata:
+            return self.model
+        return self._trained("text", dict.fromkeys(METADATA, False))
+
+    def with_metadata(self) -> Path | None:
+        """The folder whose NNRank reads metadata too: the model's own, or the variant ``metadata``.
+
+        None when the corpus has no metadata.
+        """
+        if self._nnrank_recipe().model.metadata:
+            return self.model
+        present = {name: self._has(name) for name in METADATA}
+        return self._trained("metadata", present) if any(present.values()) else None
+
+    def _has(self, field: str) -> bool:
+        return any(bool(value) for values in self.corpus.papers.batches(field) for value in values)
+
+    def _nnrank_recipe(self) -> Any:
+        from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+
+        meta = read_manifest(self.model / "nnrank", kind="nnrank").meta
+        return NNRankRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnrank"))
+
+    def _nnselect_recipe(self) -> Any:
+        from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+
+        meta = read_manifest(self.model / "nnselect", kind="nnselect").meta
+        return NNSelectRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnselect"))
+
+    def _trained(self, name: str, changes: dict[str, Any], *, neighbours: bool = True) -> Path:
+        """The folder of a variant; what it lacks is trained by the model's recipes with these changes."""
+        folder = self.model / ABLATIONS / name
+        if not (folder / "nnselect").is_dir():
+            if neighbours:
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.copytree(self.model / "nnselect", folder / "nnselect")
+            else:
+                recipe = without_neighbours(self._nnselect_recipe())
+                self._train(f"training {name}: NNSelect", recipe, folder)
+        if not (folder / "nnrank").is_dir():
+            recipe = self._nnrank_recipe()
+            recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
+            recipe = recipe if neighbours else without_neighbours(recipe)
+            self._train(f"training {name}: NNRank", recipe, folder)
+        return folder
+
+    def _train(self, description: str, recipe: Any, folder: Path) -> None:
+        """Train a variant in this process, wherever the model was trained."""
+        from cocite_jobs.training.progress import ProgressFunctions
+        from cocite_jobs.training.train import train
+
+        recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
+        with self.bars(description, None) as advance:
+            train(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
+
+
+def without_neighbours(recipe: Any) -> Any:
+    """The recipe with its neighbour negatives drawn at random: their number stays (Citeomatic, section 5).
+
+    Args:
+        recipe: of NNSelect or NNRank.
+    """
+    old = recipe.negatives
+    negatives = old.model_copy(update={"random": old.random + old.neighbour, "neighbour": 0})
+    update: dict[str, Any] = {"negatives": negatives}
+    if hasattr(recipe.objective, "extra"):
+        random, neighbour, cited = recipe.objective.extra
+        update["objective"] = recipe.objective.model_copy(update={"extra": (random + neighbour, 0, cited)})
+    return recipe.model_copy(update=update)

@@ -1,0 +1,258 @@
+"""The systems of MP-BERT4CR's tables: models and baselines, made ready one after the other.
+
+Each is opened when it is its turn to rank, so that the weights of one system are in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, NotFoundError, nearest
+from cocite.evaluation import systems
+from cocite.evaluation.baselines import Bm25Baseline, lexical_index
+from cocite.evaluation.experiment import Rank
+from cocite.pipeline import components
+from cocite.protocols import Encoder
+from cocite.retrieval.engines.vectors import VectorIndex
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
+from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
+from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
+from cocite_jobs.progress_bars import ProgressBars, no_bars
+
+ALL_BASELINES = ("bm25", *NAMES, *HUB)
+"""The baselines of ``--baselines all``; of these, encoders that cannot be downloaded are left out and reported."""
+DEFAULT_ENCODER = "mp-bert4cr"
+"""The encoder of a model folder that is measured by default."""
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model folder and the name of its rows.
+
+    Attributes:
+        folder: its path.
+        label: the name; empty: the system's, or the folder's where several are measured.
+
+    Example:
+        >>> ModelFolder.parse("models/second=mpt-src")
+        ModelFolder(folder=PosixPath('models/second'), label='mpt-src')
+    """
+
+    folder: Path
+    label: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ModelFolder:
+        """From ``FOLDER`` or ``FOLDER=LABEL``."""
+        folder, equals, label = text.rpartition("=")
+        if not equals or Path(text).is_dir():
+            return cls(Path(text))
+        return cls(Path(folder), label)
+
+
+def parse_baselines(text: str) -> tuple[str, ...]:
+    """The baselines of a comma-separated list; ``all`` stands for every one, ``none`` for no one.
+
+    Example:
+        >>> parse_baselines("bm25, w2v")
+        ('bm25', 'w2v')
+        >>> parse_baselines("none")
+        ()
+    """
+    if text in ("all", "none"):
+        return ALL_BASELINES if text == "all" else ()
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@dataclass(frozen=True)
+class MeasuredSystem:
+    """A system to be measured: a row of the tables.
+
+    Attributes:
+        name: of the row.
+        kind: of the system; rows of one kind from several folders are variants of a model.
+        label: of its folder.
+        open: makes it ready to rank.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> bm25 = MeasuredSystem("BM25", "bm25", "", lambda: Bm25Baseline(lexical_index(corpus)).search)
+        >>> bm25.open()([], 10).rows.shape  # no queries
+        (0, 10)
+    """
+
+    name: str
+    kind: str
+    label: str
+    open: Callable[[], Rank]
+
+
+class CocitationSystems:
+    """Makes the systems of the tables: of model folders and of baselines.
+
+    Args:
+        corpus: papers and contexts.
+        known: links that baselines, indexes and counts may use.
+        saved: an index folder of the corpus, whose vectors and word statistics are reused.
+        cache: folder of trained baselines and encoded papers.
+        settings: of the trained baselines.
+        bars: of each step.
+
+    Attributes:
+        unreachable: encoders of ``--baselines all`` that could not be downloaded.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.corpus.history import history_before
+        >>> corpus = starter_corpus()
+        >>> made = CocitationSystems(corpus, history_before(corpus, "dev"), None, Path("cache"), None)
+        >>> [system.name for system in made.baselines(["bm25", "w2v"])]
+        ['BM25 (context+title)', 'Word2Vec']
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        known: History,
+        saved: Path | None,
+        cache: Path,
+        settings: BaselineSettings | None,
+        bars: ProgressBars = no_bars,
+    ) -> None:
+        self.corpus, self.history, self.cache, self.bars = corpus, known, cache, bars
+        self.saved = IndexSnapshot.open(saved) if saved is not None else None
+        self.trained = TrainedBaselines(known, cache, settings, bar=bars)
+        self.unreachable: list[str] = []
+
+    # -- baselines -------------------------------------------------------------------------------------------
+
+    def baselines(self, names: Sequence[str]) -> list[MeasuredSystem]:
+        """The baselines of some names; of :data:`ALL_BASELINES`, encoders that cannot be downloaded are left out.
+
+        Raises:
+            InputError: there is no such baseline.
+            NotFoundError: an encoder that was named cannot be downloaded.
+        """
+        rows = []
+        for name in dict.fromkeys(names):
+            if name == "bm25":
+                rows.append(MeasuredSystem("BM25 (context+title)", name, "", self._bm25))
+            elif name in NAMES:
+                rows.append(MeasuredSystem(NAMES[name], name, "", self._trained_opener(name)))
+            else:
+                rows += self._pooled(name, required=tuple(names) != ALL_BASELINES)
+        return rows
+
+    def _trained_opener(self, name: str) -> Callable[[], Rank]:
+        return lambda: self.trained.open(name).search
+
+    def _pooled(self, name: str, *, required: bool) -> list[MeasuredSystem]:
+        known = [*ALL_BASELINES, "none", "all"]
+        if "/" not in name and name not in HUB and not Path(name).is_dir():
+            raise InputError(
+                f"no baseline is called {name!r}, and there is no such folder",
+                where="--baselines",
+                hint=nearest(name, known),
+            )
+        try:
+            encoder = pooled_encoder(name)
+        except NotFoundError:
+            if required:
+                raise
+            self.unreachable.append(f"{HUB[name]} (not reached)")
+            return []
+        return [MeasuredSystem(encoder.name, name, "", lambda: self._dense(encoder).search)]
+
+    def _bm25(self) -> Rank:
+        return Bm25Baseline(self.index if self.saved is not None else self._words).search
+
+    @cached_property
+    def _words(self) -> Index:
+        with self.bars("indexing words", None):
+            return lexical_index(self.corpus)
+
+    # -- models ----------------------------------------------------------------------------------------------
+
+    def of_folders(self, models: Sequence[ModelFolder], names: Sequence[str] | None) -> list[MeasuredSystem]:
+        """Each system of each model folder.
+
+        Args:
+            models: the folders.
+            names: systems; by default :data:`DEFAULT_ENCODER` where a folder has it, else all its encoders.
+
+        Raises:
+            InputError: a folder lacks a system, or two rows have one name.
+        """
+        rows: list[MeasuredSystem] = []
+        for model in models:
+            parts = components.list_components(model.folder)
+            encoders = [name for name in parts if name in components.ENCODERS]
+            chosen = names or ([DEFAULT_ENCODER] if DEFAULT_ENCODER in encoders else encoders)
+            for name in chosen:
+                self._require(model, name, encoders)
+            for name in chosen:
+                label = model.label or (model.folder.resolve().name if len(models) > 1 else "")
+                title = f"{label}: {name}" if label and len(chosen) > 1 else label or name
+                rows.append(MeasuredSystem(title, name, label, self._opener(model.folder, name, encoders)))
+        duplicates = {row.name for row in rows if [other.name for other in rows].count(row.name) > 1}
+        if duplicates:
+            raise InputError(
+                f"two rows are called {sorted(duplicates)[0]!r}",
+                where="--model",
+                hint="label them: FOLDER=LABEL",
+            )
+        return rows
+
+    def _require(self, model: ModelFolder, name: str, encoders: list[str]) -> None:
+        """Refuse a system that a model folder does not have, before any system is opened."""
+        if name in components.ENCODERS:
+            if name not in encoders:
+                raise InputError(f"holds no {name}", where=str(model.folder), hint="train it, or --train")
+        else:
+            systems.select(model.folder, [name], where="--systems")
+
+    def _opener(self, folder: Path, name: str, encoders: list[str]) -> Callable[[], Rank]:
+        if name in encoders:
+            return lambda: self._dense(_load_encoder(folder, name)).search
+        return lambda: systems.open_system(name, folder, self._with_vectors(folder, name))
+
+    def _vectors(self, encoder: Encoder) -> Any:
+        if self.saved is not None and self.saved.encoder_ids.get(encoder.name) == encoder.id:
+            return self.saved.vectors[encoder.name].raw
+        with self.bars(f"encoding: {encoder.name}", len(self.corpus)) as advance:
+            return cached_vectors(encoder, self.corpus, self.cache, advance=advance)
+
+    def _dense(self, encoder: Encoder) -> EncoderBaseline:
+        return EncoderBaseline(encoder.name, encoder, self.corpus, self._vectors(encoder))
+
+    @cached_property
+    def index(self) -> Index:
+        """Words, contexts and links as known, without vectors: each system gets those of its own encoders."""
+        with self.bars("indexing", None) as advance:
+            return index_of(self.corpus, self.history, saved=self.saved, advance=advance)
+
+    def _with_vectors(self, folder: Path, name: str) -> Index:
+        """The index with the vectors of the encoders that a system of a folder needs."""
+        encoders = systems.encoders_for(folder, [name])
+        return replace(
+            self.index,
+            vectors={encoder.name: VectorIndex.build(self._vectors(encoder)) for encoder in encoders},
+            encoder_ids={encoder.name: encoder.id for encoder in encoders},
+        )
+
+
+def _load_encoder(folder: Path, name: str) -> Encoder:
+    encoder = components.load_encoder(folder, name)
+    if encoder is None:
+        raise InputError(f"holds no {name}", where=str(folder))
+    return encoder

@@ -1,0 +1,110 @@
+"""Options and arguments that several commands share, of all four packages, as annotated types of parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cocite.errors import InputError
+
+# -- output ---------------------------------------------------------------------------------------------------
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+# -- corpora --------------------------------------------------------------------------------------------------
+
+StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A corpus store.")]
+StoreDestinationOption = Annotated[Path, typer.Option("--to", help="Folder to write the store to.")]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")
+]
+CorpusOption = Annotated[Path, typer.Option("--corpus", help="Corpus store.")]
+
+# -- indexes and models ---------------------------------------------------------------------------------------
+
+IndexArgument = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder.")]
+EncodersOption = Annotated[
+    Path | None, typer.Option("--model", help="Model folder whose encoders make the vectors.")
+]
+KeepOption = Annotated[
+    int,
+    typer.Option(
+        "--keep",
+        min=1,
+        max=10_000,
+        help="Versions that stay; older ones are deleted when no process has them open.",
+    ),
+]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or one part of it.")]
+
+
+def _no_verify(value: bool) -> bool:
+    if value:
+        from cocite.verification import switch_off
+
+        switch_off()
+    return value
+
+
+NoVerifyOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-verify",
+        callback=_no_verify,
+        help="Trust corpus and index: do not compare them with their SHA-256 where this machine has not done it yet.",
+    ),
+]
+"""For a command that opens a corpus or an index. The option acts when it is parsed; its parameter is not read."""
+
+# -- ranking --------------------------------------------------------------------------------------------------
+
+CandidatesOption = Annotated[
+    Literal["all", "older"],
+    typer.Option(
+        "--candidates",
+        help="Papers that may be ranked: all, or older: of a query with a year, those of that year or earlier and "
+        "those of unknown year.",
+    ),
+]
+DepthOption = Annotated[int, typer.Option("--k", min=1, max=100_000, help="Papers per query.")]
+QueryBatchOption = Annotated[
+    int, typer.Option("--batch", min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
+]
+RerankOption = Annotated[
+    int | None,
+    typer.Option(
+        "--rerank", min=0, max=100_000, help="Candidates that the cross-encoder reads [default: 50]."
+    ),
+]
+
+# -- trainings and sweeps -------------------------------------------------------------------------------------
+
+OverridesArgument = Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")]
+RayAddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address", help="Address of a running Ray cluster [default: RAY_ADDRESS, else a private Ray]."
+    ),
+]
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Wait for resources that a growing cluster does not have yet.")
+]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show Ray's own log.")]
+
+
+def start_mode(resume: bool, fresh: bool, *, command: str) -> Literal["new", "resume", "fresh"]:
+    """The way to start that ``--resume`` and ``--fresh`` choose.
+
+    Raises:
+        InputError: both are given.
+
+    Example:
+        >>> from cocite.cli.options import start_mode
+        >>> start_mode(resume=True, fresh=False, command="train")
+        'resume'
+    """
+    if resume and fresh:
+        raise InputError("--resume and --fresh exclude each other", where=command)
+    return "resume" if resume else "fresh" if fresh else "new"

@@ -1,0 +1,280 @@
+"""Turns a staging area into a store: hashes become rows, texts are sorted, links become compressed sparse rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cocite.corpus.cocitation import ordered_pairs
+from cocite.corpus.csr import CSR
+from cocite.corpus.links import BLOCK, PAIR, WEIGHTED, write_csr
+from cocite.corpus.records import CONTEXTS, SENTENCES, SPLITS
+from cocite.corpus.spill import BatchWriter, PairFile, read_batches
+from cocite.corpus.staging import StagingArea
+from cocite.corpus.streams import SourcePosition
+from cocite.corpus.text_order import read_sort_order, write_ordered
+
+
+class Resolver:
+    """Writes all files of a store but ``papers.arrow``, from what a staging area has spilled.
+
+    Beside the staging area's memory, the resolver takes at most 28 bytes a paper at a time, for degrees and offsets.
+
+    Args:
+        staging: the records, after :meth:`~cocite.corpus.staging.StagingArea.close`.
+        links_from_contexts: make a citation of each (citing, cited) of a context; None: where the source names no
+            citations itself.
+        on_step: called with the name of each step.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.records import ContextRecord, PaperRecord
+        >>> from cocite.corpus.resolver import Resolver
+        >>> from cocite.corpus.staging import StagingArea
+        >>> from cocite.corpus.streams import SourcePosition
+        >>> records = [ContextRecord("b/0", "b", ("a",), "as TARGETCIT says")]
+        >>> records += [PaperRecord("a", "A"), PaperRecord("b", "B")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     staging = StagingArea(Path(folder, "store"))
+        ...     for line, record in enumerate(records, 1):
+        ...         staging.add(record, SourcePosition("lines", line))
+        ...     staging.close()
+        ...     counts = Resolver(staging).run()
+        >>> counts["papers"], counts["citations"], counts["contexts"]
+        (2, 1, 1)
+    """
+
+    def __init__(
+        self,
+        staging: StagingArea,
+        *,
+        links_from_contexts: bool | None = None,
+        on_step: Callable[[str], None] | None = None,
+    ) -> None:
+        self.staging = staging
+        self.table = staging.table
+        self.log = staging.log
+        self.folder = staging.folder
+        self.scratch = staging.scratch
+        self.files = staging.files
+        self.years: NDArray[np.int16] = np.array(staging.years, np.int16)
+        self.on_step: Callable[[str], None] = on_step or (lambda _: None)
+        self.pairs = PairFile(self.scratch / "resolved.pairs", PAIR)
+        self.together = PairFile(self.scratch / "together.pairs", WEIGHTED)
+        self.links_from_contexts = (
+            staging.links.count == 0 if links_from_contexts is None else links_from_contexts
+        )
+
+    def run(self) -> dict[str, Any]:
+        """Resolve and write everything.
+
+        Returns:
+            The numbers of ``papers``, ``citations``, ``contexts``, ``sentences`` and ``cocited_pairs``, and those of
+            papers by split under ``splits``.
+        """
+        self._copy_base_links()
+        self.on_step("resolving citations")
+        self._resolve_links()
+        linked = self.pairs.count
+        self.on_step("ordering contexts")
+        contexts = self._contexts()
+        self.on_step("ordering sentences")
+        sentences = self._sentences()
+        self.on_step("writing citations")
+        count = len(self.table)
+        distinct = write_csr(self.pairs, count, self.folder, "cites", scratch=self.scratch)
+        write_csr(self.pairs, count, self.folder, "cited_by", scratch=self.scratch, flip=True)
+        if self.pairs.count == linked:
+            self.log.add("duplicate_citation", linked - distinct)
+        together = write_csr(self.together, count, self.folder, "cocitations", scratch=self.scratch)
+        np.save(self.folder / "ids.npy", self.table.entries())
+        splits = np.zeros(len(SPLITS), np.int64)
+        for batch in read_batches(self.folder / "papers.arrow", ["split"]):
+            splits += np.bincount(batch.column(0).to_numpy(), minlength=len(SPLITS))
+        return {
+            "papers": count,
+            "citations": distinct,
+            "contexts": contexts,
+            "sentences": sentences,
+            "cocited_pairs": together // 2,
+            "splits": {name or "none": int(n) for name, n in zip(SPLITS, splits, strict=True)},
+        }
+
+    def _copy_base_links(self) -> None:
+        base = self.staging.base
+        if base is None:
+            return
+        for start in range(0, len(base), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(base)), dtype=np.int32)
+            owner, entries = base.cites.gather(rows)
+            self.pairs.write(rows[owner], entries)
+            pairs, times = base.cocitations
+            owner, entries = pairs.gather(rows)
+            self.together.write(
+                rows[owner], entries, times[pairs.indptr[start] : pairs.indptr[start + len(rows)]]
+            )
+
+    # -- citations ------------------------------------------------------------------------------------------
+
+    def _resolve_links(self) -> None:
+        for block in self.staging.links.blocks(BLOCK):
+            citing, cited = self.table.find(block["citing"]), self.table.find(block["cited"])
+            self.log.add("unknown_citing", int((citing < 0).sum()))
+            unknown = (citing >= 0) & (cited < 0)
+            self.log.add("unknown_citation", int(unknown.sum()))
+            for key in np.unique(block["cited"][unknown]).tolist():
+                sampled = self.staging.sample.pop(key)
+                if sampled is not None:
+                    entry: dict[str, Any] = {
+                        "rule": "unknown_citation",
+                        "reason": "the cited paper is not in the source",
+                    }
+                    entry |= {"file": sampled.file, "line": sampled.line} if sampled.file else {}
+                    entry |= {"citing": sampled.citing, "cited": sampled.cited}
+                    self.log.keep("unknown_citation", entry)
+            keep = (citing >= 0) & (cited >= 0) & (citing != cited)
+            citing, cited = citing[keep], cited[keep]
+            keep = self._not_later(citing, cited, count=True)
+            self.pairs.write(citing[keep], cited[keep])
+        self.staging.links.drop()
+
+    def _not_later(
+        self, citing: NDArray[np.int32], cited: NDArray[np.int32], *, count: bool
+    ) -> NDArray[np.bool_]:
+        """Mark the links that do not point too far into the future; a link of a paper of an unknown year never does.
+
+        Args:
+            citing: (n,) rows.
+            cited: (n,) rows.
+            count: report the others, and links to the next year, to the log.
+        """
+        allowed = self.staging.limits.later_years
+        ahead = self.years[cited].astype(np.int32) - self.years[citing]
+        ahead[(self.years[citing] == 0) | (self.years[cited] == 0)] = 0
+        late = ahead > allowed if allowed is not None else np.zeros(len(ahead), bool)
+        if count:
+            self.log.add("next_year_citation", int(((ahead > 0) & ~late).sum()))
+            self.log.add("later_citation", int(late.sum()))
+            for i in np.flatnonzero(late)[: self.log.room("later_citation")].tolist():
+                self.log.keep(
+                    "later_citation",
+                    {
+                        "rule": "later_citation",
+                        "reason": f"the cited paper is {ahead[i]} years later than the citing one",
+                        "citing_row": int(citing[i]),
+                        "cited_row": int(cited[i]),
+                    },
+                )
+        return ~late
+
+    # -- texts ----------------------------------------------------------------------------------------------
+
+    def _contexts(self) -> int:
+        staging = self.staging
+        writer = BatchWriter(self.folder / "contexts.arrow", CONTEXTS)
+        if staging.base is not None:
+            for batch in read_batches(staging.base.path / "contexts.arrow"):
+                writer.write(batch)
+        order = read_sort_order(staging.contexts.path, "citing", self.table)
+        write_ordered(staging.contexts.path, order, writer, self._resolve_contexts, scratch=self.scratch)
+        writer.close()
+        return writer.rows
+
+    def _resolve_contexts(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
+        rows = self.table.find(batch.column("citing").to_numpy())
+        keep = self._of_new_papers(batch, rows, "context", batch.column("id"))
+        cited = batch.column("cited")
+        members = self.table.find(cited.flatten().to_numpy())
+        sizes = cited.value_lengths().to_numpy()
+        owner = np.repeat(np.arange(batch.num_rows), sizes)
+        known = members >= 0
+        missing = np.bincount(owner[~known & keep[owner]], minlength=batch.num_rows)
+        self.log.add("context_unknown_cited", int(missing.sum()))
+        good = known & keep[owner]
+        good[good] &= self._not_later(rows[owner[good]], members[good], count=False)
+        groups = CSR.build(owner[good], members[good], batch.num_rows)
+        empty = keep & (groups.degrees == 0)
+        for i in np.flatnonzero(empty).tolist():
+            self._reject(
+                "context_without_cited", "none of its cited papers can be kept", batch, i, batch.column("id")
+            )
+        keep &= ~empty
+        chosen = np.flatnonzero(keep)
+        owner, members = groups.gather(chosen)
+        kept = CSR(np.concatenate([[0], np.cumsum(groups.degrees[chosen], dtype=np.int64)]), members)
+        if self.links_from_contexts:
+            self.pairs.write(rows[chosen][owner], members)
+        left, right = ordered_pairs(kept)
+        self.together.write(left, right, np.ones(len(left), np.int32))
+        part = batch.take(pa.array(chosen))
+        unresolved = np.minimum(
+            part.column("unresolved").to_numpy() + missing[chosen], np.iinfo(np.int32).max
+        )
+        columns = {
+            "id": part.column("id"),
+            "citing": pa.array(rows[chosen], pa.int32()),
+            "cited": pa.ListArray.from_arrays(
+                pa.array(kept.indptr, pa.int32()), pa.array(members, pa.int32())
+            ),
+            "text": part.column("text"),
+            "sentence": part.column("sentence"),
+            "section": part.column("section"),
+            "group": part.column("group"),
+            "unresolved": pa.array(unresolved, pa.int32()),
+        }
+        return rows[chosen], pa.RecordBatch.from_arrays(
+            [columns[name] for name in CONTEXTS.names], schema=CONTEXTS
+        )
+
+    def _sentences(self) -> int:
+        staging = self.staging
+        writer = BatchWriter(self.folder / "sentences.arrow", SENTENCES)
+        degrees = np.zeros(len(self.table), np.int64)
+        if staging.base is not None:
+            for batch in read_batches(staging.base.path / "sentences.arrow"):
+                writer.write(batch)
+            degrees[: staging.old_papers] = np.diff(staging.base.sentence_indptr)
+        order = read_sort_order(staging.sentences.path, "paper", self.table)
+        order.degrees[: staging.old_papers] = 0
+        degrees += order.degrees
+        write_ordered(
+            staging.sentences.path,
+            order,
+            writer,
+            self._resolve_sentences,
+            scratch=self.scratch,
+            ties="position",
+        )
+        writer.close()
+        indptr = np.zeros(len(degrees) + 1, np.int64)
+        np.cumsum(degrees, out=indptr[1:])
+        np.save(self.folder / "sentences.indptr.npy", indptr)
+        return writer.rows
+
+    def _resolve_sentences(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
+        rows = self.table.find(batch.column("paper").to_numpy())
+        keep = self._of_new_papers(batch, rows, "sentence", None)
+        part = batch.select(SENTENCES.names)
+        return (rows, part) if keep.all() else (rows[keep], part.filter(pa.array(keep)))
+
+    def _of_new_papers(
+        self, batch: pa.RecordBatch, rows: NDArray[np.int32], kind: str, ids: pa.Array | None
+    ) -> NDArray[np.bool_]:
+        """Mark the texts that belong to a new paper of this build, and reject the others."""
+        for i in np.flatnonzero(rows < 0).tolist():
+            self._reject(f"{kind}_of_unknown_paper", "its paper is not in the source", batch, i, ids)
+        for i in np.flatnonzero((rows >= 0) & (rows < self.staging.old_papers)).tolist():
+            self._reject(
+                f"{kind}_of_old_paper", "its paper was there before; import the corpus again", batch, i, ids
+            )
+        return np.asarray(rows >= self.staging.old_papers)
+
+    def _reject(self, rule: str, reason: str, batch: pa.RecordBatch, i: int, ids: pa.Array | None) -> None:
+        file = self.files[batch.column("file")[i].as_py()]
+        position = SourcePosition(file, batch.column("line")[i].as_py())
+        self.log.report(rule, reason, position, id=ids[i].as_py() if ids is not None else "")

@@ -1,0 +1,241 @@
+"""Starts and stops the endpoint, on a Ray of its own or on a cluster that runs already."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from cocite.errors import CociteError, InputError
+from cocite.ray_start import check_address, ray_errors, start_patiently
+from cocite_serve.release import LockedRelease, Release, ReleaseSource
+from cocite_serve.rollout import Rollout
+from cocite_serve.settings import ServeSettings
+from cocite_serve.watcher import LOG, Watcher
+
+NAMESPACE = "cocite"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+Notify = Callable[[str], None]
+"""Takes one line for the operator of the endpoint."""
+
+# Set before Ray starts, for all its processes; what is already set in the environment wins.
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+class Endpoint:
+    """A running endpoint. A context manager: leaving it stops the endpoint.
+
+    Args:
+        settings: what to serve, and how.
+        source: finds newer versions.
+        first: the release that is served first.
+        temporary: folder of the private Ray that was started for this endpoint; None: it runs on a cluster.
+        notify: takes one line for the operator of the endpoint.
+
+    Example:
+        :func:`start` returns a running one::
+
+            with start(ServeSettings(index="index")) as endpoint:
+                httpx.post(f"{endpoint.url}/v1/recommend", json={"title": "Neural machine translation"})
+
+        >>> settings = ServeSettings(index="index", host="::1", port=8080)
+        >>> Endpoint(settings, source=None, first=None, temporary=None, notify=print).url
+        'http://[::1]:8080'
+    """
+
+    def __init__(
+        self,
+        settings: ServeSettings,
+        source: ReleaseSource,
+        first: LockedRelease,
+        temporary: Path | None,
+        notify: Notify,
+    ) -> None:
+        host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
+        self.url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+        self._temporary = temporary
+        self._rollout = Rollout(settings)
+        self._watcher = Watcher(source, first, self._rollout, notify)
+        self._stopped = threading.Lock()
+
+    @property
+    def release(self) -> Release:
+        """The release that is served now."""
+        return self._watcher.served.release
+
+    def stop(self) -> None:
+        """Stop the endpoint, and Ray with it when it was started for this. A second call does nothing."""
+        if not self._stopped.acquire(blocking=False):
+            return
+        import ray
+
+        try:
+            self._watcher.stop()
+            if ray.is_initialized():
+                with ray_errors("the endpoint did not end", self._temporary or "Ray"):
+                    self._rollout.delete()
+        except CociteError:
+            if self._temporary is None:  # a private Ray ends all that runs on it
+                raise
+        finally:
+            if self._temporary is not None:
+                ray.shutdown()
+                _remove(self._temporary)
+            self._watcher.served.unlock()
+
+    def begin(self) -> None:
+        """Load the first release, and look for newer versions from then on."""
+        self._rollout.start(self.release)
+        self._watcher.start()
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def start(
+    settings: ServeSettings, *, address: str | None = None, quiet: bool = True, notify: Notify = LOG.warning
+) -> Endpoint:
+    """Start the endpoint and return when it answers.
+
+    Args:
+        settings: what to serve, and how.
+        address: a Ray cluster to run on; a private one on this machine when None, which ends with the endpoint.
+        quiet: keep the replicas' log lines out of this process' output; they are in Ray's log folder all the same.
+        notify: takes a line when a newer version is served, or cannot be, and when the index knows of no citation.
+
+    Raises:
+        InputError: the port is taken, or model and index do not fit.
+        CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
+    """
+    from cocite.pipeline.components import exclusion_notes  # imports models: only where one starts
+
+    _require_port(settings)
+    if address is not None:
+        check_address(address)
+    source = ReleaseSource(settings)
+    first = source.lock(source.newest())  # a missing file is an error before Ray is started
+    first.release.check()
+    if (cold := first.release.cold_history_warning()) is not None:
+        notify(f"cocite: warning: {cold}")
+    for note in exclusion_notes(first.release.model):
+        notify(f"cocite: warning: {note}")
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import ray
+    from ray import serve
+    from ray.serve.config import HTTPOptions, ProxyLocation
+
+    temporary = None
+    if address is None:
+        temporary = Path(tempfile.mkdtemp(prefix="cocite-"))
+    http = HTTPOptions(
+        host=settings.host,
+        port=settings.port,
+        # The gateway gives up first, with a sentence; this limit is for a gateway that hangs.
+        request_timeout_s=settings.request_timeout_s + 10,
+    )
+    endpoint = Endpoint(settings, source, first, temporary, notify)
+    try:
+        with ray_errors("the endpoint did not start", temporary or "Ray", longer="--set start_s=600"):
+            if not ray.is_initialized():
+                with _keep_sigterm():
+                    start_patiently(
+                        lambda: _connect(ray, settings, address, temporary, quiet),
+                        ray.shutdown,
+                        settings.start_s,
+                    )
+            if quiet:
+                logging.getLogger("ray.serve").setLevel(logging.WARNING)
+            # A repeated call finds the controller that the first one started, and waits for it.
+            start_patiently(
+                lambda: serve.start(proxy_location=ProxyLocation.HeadOnly, http_options=http),
+                int,
+                settings.start_s,
+            )
+            endpoint.begin()
+    except BaseException:
+        with suppress(Exception):  # what kept it from starting matters more than what keeps it from stopping
+            endpoint.stop()
+        raise
+    return endpoint
+
+
+@contextmanager
+def _keep_sigterm() -> Iterator[None]:
+    """Restore the caller's SIGTERM handler after the block: Ray installs its own, which raises SystemExit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit as error:
+        raise KeyboardInterrupt from error
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
+def _connect(
+    ray: Any, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
+) -> None:
+    if address is not None:
+        ray.init(address=address, namespace=NAMESPACE, log_to_driver=not quiet)
+        return
+    reserved = settings.gateway.replicas * settings.gateway.num_cpus
+    for stage in (settings.retriever, settings.reranker):  # twice: a new release loads beside the old one
+        reserved += 2 * stage.replicas * stage.num_cpus
+    ray.init(
+        address="local",
+        namespace=NAMESPACE,
+        num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
+        include_dashboard=False,
+        log_to_driver=not quiet,
+        logging_level=logging.ERROR if quiet else logging.INFO,
+        _temp_dir=str(temporary),
+    )
+
+
+def _remove(folder: Path) -> None:
+    """Remove Ray's folder; its last processes may still write to their logs, so this may need several attempts."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
+
+
+def _require_port(settings: ServeSettings) -> None:
+    """Refuse a taken port before a Ray is started for it."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {settings.host}:{settings.port}: {error.strerror}",
+                where="--port",
+                hint="choose another port",
+            ) from error

@@ -1,0 +1,110 @@
+"""Conversion between the API's schemas and the library's types."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cocite.pipeline.options import Recommendation
+from cocite.protocols import Query
+from cocite_serve.http.manuscript import Manuscript
+from cocite_serve.http.papers import Papers
+from cocite_serve.http.schemas import (
+    EvidenceOut,
+    PaperOut,
+    RecommendedPaper,
+    RecommendRequest,
+    RecommendResponse,
+    Took,
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The two stages' output for one query.
+
+    Attributes:
+        recommendations: the ranked papers, best first.
+        retrieve_ms: milliseconds of the first stage.
+        rerank_ms: milliseconds of the second stage.
+
+    Example:
+        >>> answer = Answer([], retrieve_ms=12.5, rerank_ms=80.0)
+        >>> answer.retrieve_ms + answer.rerank_ms
+        92.5
+    """
+
+    recommendations: list[Recommendation]
+    retrieve_ms: float
+    rerank_ms: float
+
+
+def to_query(manuscript: Manuscript, request: RecommendRequest) -> Query:
+    """The library's query of a request whose text was parsed."""
+    return Query(
+        id="request",
+        context=manuscript.context,
+        title=manuscript.title,
+        abstract=manuscript.abstract,
+        year=request.year,
+        authors=tuple(request.authors),
+        venue=request.venue,
+    )
+
+
+def to_response(
+    manuscript: Manuscript, answer: Answer, papers: Papers, unknown: list[str], versions: dict[str, str]
+) -> RecommendResponse:
+    """The API's response to a request.
+
+    Args:
+        manuscript: the request's text, parsed.
+        answer: of the stages.
+        papers: the corpus' papers.
+        unknown: excluded ids that the corpus does not have.
+        versions: ``model_version`` and ``index_version``.
+    """
+    counts = papers.in_citations([paper.row for paper in answer.recommendations])
+    return RecommendResponse(
+        read_as="context" if manuscript.context else "title and abstract",
+        gap=manuscript.gap,
+        gaps=manuscript.gaps,
+        context=manuscript.context,
+        papers=[
+            RecommendedPaper(
+                rank=rank,
+                id=paper.id,
+                title=paper.title,
+                authors=list(paper.authors),
+                year=paper.year or None,
+                venue=paper.venue,
+                abstract=paper.abstract,
+                doi=paper.doi,
+                in_citations=count,
+                score=float(paper.score),
+                stages={name: float(value) for name, value in paper.stages.items() if math.isfinite(value)},
+                evidence=EvidenceOut.model_validate(paper.evidence, from_attributes=True),
+            )
+            for rank, (paper, count) in enumerate(zip(answer.recommendations, counts, strict=True), 1)
+        ],
+        unknown=unknown,
+        took_ms=Took(
+            retrieve=answer.retrieve_ms, rerank=answer.rerank_ms, total=answer.retrieve_ms + answer.rerank_ms
+        ),
+        **versions,
+    )
+
+
+def to_paper(papers: Papers, id_: str) -> PaperOut:
+    """The API's form of one paper of the corpus; raises NotFoundError when the corpus does not have it."""
+    record = papers.records([id_])[0]
+    return PaperOut(
+        id=record.id,
+        title=record.title,
+        authors=list(record.authors),
+        year=record.year or None,
+        venue=record.venue,
+        abstract=record.abstract,
+        doi=record.doi,
+        in_citations=papers.in_citations(papers.rows([id_]))[0],
+    )

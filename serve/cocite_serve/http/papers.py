@@ -1,0 +1,78 @@
+"""The papers of an index snapshot by id and by row, for responses and BibTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.artifacts import load_array
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
+from cocite.errors import NotFoundError
+from cocite.retrieval.index.versions import VersionedFolder, VersionLock
+from cocite.verification import open_verified_once
+
+
+class Papers:
+    """Papers of one index snapshot; removed ones are not found.
+
+    Args:
+        corpus: the snapshot's store.
+        alive: (N,) whether a paper may be recommended.
+        lock: keeps the snapshot from being deleted.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.snapshot import IndexSnapshot
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = IndexSnapshot.create(starter_corpus(), folder)
+        ...     papers = Papers.open(Path(folder), "000001")
+        ...     rows = papers.rows(["devlin2019bert", "no-such-paper"])
+        ...     print(len(papers), papers.years, rows, papers.in_citations(rows[:1]))
+        423 (1960, 2023) [291  -1] [112]
+    """
+
+    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], lock: VersionLock | None = None) -> None:
+        self.corpus = corpus
+        self.alive = alive
+        self._lock = lock
+
+    @classmethod
+    def open(cls, index: Path, version: str) -> Papers:
+        """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
+        name, lock = VersionedFolder(index).lock(version)
+        folder = VersionedFolder(index).folder(name)
+        open_verified_once(folder, kind="index")
+        return cls(Corpus.open(folder / "corpus", verified=True), load_array(folder / "alive.npy"), lock)
+
+    def __len__(self) -> int:
+        return int(self.alive.sum())
+
+    @cached_property
+    def years(self) -> tuple[int, int] | None:
+        """The first and the last year of a paper, None when no year is known."""
+        years = self.corpus.years[self.alive & (self.corpus.years > 0)]
+        return (int(years.min()), int(years.max())) if len(years) else None
+
+    def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
+        """Rows of some ids, -1 for one that is unknown or removed."""
+        rows = self.corpus.find(ids)
+        return np.where((rows >= 0) & self.alive[rows], rows, -1).astype(np.int32)
+
+    def records(self, ids: Sequence[str]) -> list[PaperRecord]:
+        """The papers of some ids; raises NotFoundError for the first that is not there."""
+        rows = self.rows(ids)
+        if (rows < 0).any():
+            raise NotFoundError(f"no paper has the id {ids[int(np.argmax(rows < 0))]!r}", where="id")
+        return self.corpus.papers_at(rows)
+
+    def in_citations(self, rows: Sequence[int] | NDArray[np.int32]) -> list[int]:
+        """How many papers of the corpus cite each row."""
+        indptr = self.corpus.cited_by.indptr
+        cited = np.asarray(rows, np.int64)
+        return [int(count) for count in indptr[cited + 1] - indptr[cited]]

@@ -1,0 +1,77 @@
+"""The Ray Serve applications: the gateways, and the two stages of a release.
+
+The stages of a release are an application of their own, without a route; the gateways are another, which stays. So a
+new release loads beside the old one, the gateways switch to it between two requests, and each request is answered by
+the release that it began with.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ray import serve
+from ray.serve import Application, Deployment
+from ray.serve.config import AutoscalingConfig, BackpressureConfig
+
+from cocite.verification import SWITCH
+from cocite_serve.release import Release
+from cocite_serve.replicas.gateway import Gateway
+from cocite_serve.replicas.stages import Reranker, Retriever
+from cocite_serve.settings import ServeSettings, StageSettings
+
+
+def gateway_application(settings: ServeSettings) -> Application:
+    """The application that answers HTTP requests, for ``serve.run`` once stages run."""
+    gateway = serve.deployment(
+        Gateway,
+        num_replicas=settings.gateway.replicas,
+        max_ongoing_requests=settings.gateway.max_ongoing_requests,
+        max_queued_requests=settings.gateway.max_queued_requests,
+        backpressure_config=_backpressure(settings),
+        max_constructor_retry_count=1,
+        ray_actor_options=_actor_options(settings.gateway.num_cpus, 0),
+    )
+    return gateway.bind(settings)
+
+
+def stages_application(release: Release, settings: ServeSettings) -> Application:
+    """The application of a release's two stages, without a route."""
+    retriever = _stage_deployment(Retriever, settings.retriever, settings).bind(release)
+    return _stage_deployment(Reranker, settings.reranker, settings).bind(release, retriever)
+
+
+def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings) -> Deployment:
+    scaling: dict[str, Any] = {"num_replicas": stage.replicas}
+    if stage.max_replicas is not None and stage.max_replicas > stage.replicas:
+        scaling = {
+            "autoscaling_config": AutoscalingConfig(
+                min_replicas=stage.replicas,
+                max_replicas=stage.max_replicas,
+                target_ongoing_requests=max(1, stage.max_ongoing_requests // 2),
+                upscale_delay_s=5,
+                downscale_delay_s=120,
+            )
+        }
+    return serve.deployment(
+        cls,
+        **scaling,
+        max_ongoing_requests=stage.max_ongoing_requests,
+        max_queued_requests=stage.max_queued_requests,
+        backpressure_config=_backpressure(settings),
+        max_constructor_retry_count=1,
+        ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus),
+    )
+
+
+def _backpressure(settings: ServeSettings) -> BackpressureConfig:
+    """How a request is refused when too many wait."""
+    return BackpressureConfig(status_code=429, retry_after_s=settings.retry_after_s)
+
+
+def _actor_options(num_cpus: float, num_gpus: float) -> dict[str, Any]:
+    """Ray's options of a replica's process: what it reserves, and an environment of one thread."""
+    environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # On a cluster the process is not a child of this one and would not inherit the switch.
+    environment |= {name: os.environ[name] for name in (SWITCH,) if name in os.environ}
+    return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": environment}}

@@ -1,0 +1,252 @@
+"""``cocite index`` from end to end, on a small synthetic corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
+
+
+@pytest.fixture(scope="module")
+def store(synthetic: SyntheticCorpora) -> Path:
+
+    return synthetic(60, seed=1).path
+
+
+@pytest.fixture
+def new_papers(tmp_path: Path) -> Path:
+    path = tmp_path / "new.jsonl"
+    records: list[dict[str, Any]] = [
+        {"id": "n1", "title": "A quokka parser", "abstract": "Parsing with quokkas.", "year": 2024},
+        {"id": "n2", "title": "More quokkas", "abstract": "", "year": 2024, "citations": ["n1"]},
+        {"id": "n2", "title": "The same id again", "year": 2024},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_build_add_remove_list_verify(
+    store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    code, out, _ = call(capsys, "index", "build", store, "--to", index, "--known-until", "2015", "--json")
+    built = json.loads(out)
+    assert (code, built["version"], built["papers"], built["known_until"]) == (0, "000001", 60, 2015)
+    assert built["vectors"] == {}
+    code, out, _ = call(capsys, "index", "add", index, new_papers, "--json")
+    added = json.loads(out)
+    assert (code, added["version"], added["added"], added["papers"]) == (0, "000002", 2, 62)
+    assert added["rules"]["duplicate_id"] == 1
+    code, out, _ = call(capsys, "index", "remove", index, "n1")
+    assert code == 0
+    assert "61 papers" in out
+    assert "removed 1" in out
+    code, out, _ = call(capsys, "index", "list", index, "--json")
+    versions = json.loads(out)
+    assert [(v["version"], v["current"], v["alive"]) for v in versions] == [
+        ("000002", False, 62),
+        ("000003", True, 61),
+    ]
+    code, out, _ = call(capsys, "index", "list", index)
+    assert "000003 *" in out
+    assert "61 of 62" in out
+    code, out, _ = call(capsys, "index", "verify", index, "--json")
+    assert json.loads(out)["ok"] is True
+
+
+def test_an_index_before_a_split(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mixed, index = tmp_path / "mixed", tmp_path / "index"
+    assert call(capsys, "corpus", "split", store, "--random", "0.2,0.2", "--to", mixed)[0] == 0
+    build = ("index", "build", mixed, "--to", index)
+    code, out, err = call(capsys, *build, "--before-split", "test", "--json")
+    built = json.loads(out)
+    assert (code, built["before_split"], built["known_until"]) == (0, "test", None)
+    assert "warning" not in err
+    code, out, _ = call(capsys, "corpus", "stats", mixed, "--json")
+    contexts = json.loads(out)["by_split"]["contexts"]
+    assert built["contexts"] == contexts["train"] + contexts["dev"] < sum(contexts.values())
+    code, out, _ = call(capsys, "index", "list", index)
+    assert "before test" in out
+    evaluate = (
+        "evaluate",
+        "pipeline",
+        "--corpus",
+        mixed,
+        "--task",
+        "global",
+        "--k",
+        20,
+        "--no-track",
+        "--json",
+    )
+    tables = []
+    for options in ((), ("--index", index)):
+        code, out, err = call(capsys, *evaluate, "--stages", "first", *options)
+        assert code == 0, err
+        tables.append(json.loads(out)["tables"]["metrics"])
+    assert tables[0] == tables[1]
+    call(capsys, *build, "--before-split", "dev")
+    code, _, err = call(capsys, *evaluate, "--index", index)
+    assert (
+        code,
+        "build it without --known-until and --before-split, or with a later year or split" in err,
+    ) == (2, True)
+    code, _, err = call(capsys, *build, "--before-split", "dev", "--known-until", "2010")
+    assert (code, "the year 2010 and the split 'dev' both say what is known (give one of them)" in err) == (
+        2,
+        True,
+    )
+    code, _, err = call(capsys, *build, "--before-split", "tset")
+    assert (code, "did you mean 'test'" in err) == (2, True)
+    assert call(capsys, "corpus", "split", store, "--random", "0,0", "--to", tmp_path / "unsplit")[0] == 0
+    code, _, err = call(
+        capsys, "index", "build", tmp_path / "unsplit", "--to", index, "--before-split", "test"
+    )
+    assert (code, "no paper belongs to the test split (import the corpus with a split)" in err) == (2, True)
+
+
+def test_a_cold_history_is_a_warning_where_work_can_go_on_and_an_error_where_not(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cold, index = tmp_path / "cold", tmp_path / "index"
+    code, _, err = call(capsys, "corpus", "split", store, "--years", "1500,1501", "--to", cold)
+    sentence = "before the test split cites another one, so nothing is known of who cites whom"
+    assert (code, err.count("cocite: warning:"), sentence in err) == (0, 1, True)
+    source = tmp_path / "papers.jsonl"
+    papers = [
+        {"id": "a", "title": "A", "year": 2011},
+        {"id": "b", "title": "B", "year": 2011, "citations": ["a"]},
+    ]
+    source.write_text("".join(json.dumps(paper) + "\n" for paper in papers))
+    imported = ("corpus", "import", source, "--to", tmp_path / "one", "--split-years", "2009,2010")
+    code, out, err = call(capsys, *imported, "--json")
+    assert (code, json.loads(out)["citations"], sentence in err) == (0, 1, True)
+    assert "cocite corpus split STORE --random 0.1,0.1 --to NEW" in err
+    code, _, err = call(capsys, "index", "build", cold, "--to", index, "--before-split", "test")
+    assert (code, "warning" in err, "no paper whose links this index may know cites another one" in err) == (
+        0,
+        True,
+        True,
+    )
+    code, out, err = call(
+        capsys,
+        "evaluate",
+        "pipeline",
+        "--corpus",
+        cold,
+        "--task",
+        "global",
+        "--stages",
+        "bm25",
+        "--no-track",
+        "--json",
+    )
+    assert (code, "warning" in err, sentence in err) == (0, True, True)
+    assert json.loads(out)["queries"] > 0
+    train = (
+        "train",
+        "nnselect",
+        "--corpus",
+        cold,
+        "--to",
+        tmp_path / "model",
+        "period.train_until=1600",
+        "--no-track",
+    )
+    code, _, err = call(capsys, *train)
+    assert (code, "no paper of the training period cites another one" in err, "warning" in err) == (
+        2,
+        True,
+        False,
+    )
+    dev_only = tmp_path / "dev"
+    call(capsys, "corpus", "split", store, "--years", "1500,2015", "--to", dev_only)
+    train = (
+        "train",
+        "fusion",
+        "--corpus",
+        dev_only,
+        "--to",
+        tmp_path / "model",
+        "--no-track",
+        "tasks=[global]",
+    )
+    code, _, err = call(capsys, *train, "trees.trees=2", "queries=10")
+    assert (code, "warning" in err, "no paper before the dev split cites another one" in err) == (
+        0,
+        True,
+        True,
+    )
+
+
+def test_mistakes_are_reported_in_a_sentence(
+    store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    code, _, err = call(capsys, "index", "list", index)
+    assert (code, "holds no index" in err) == (2, True)
+    code, _, err = call(capsys, "index", "add", index, new_papers)
+    assert (code, "holds no index" in err) == (2, True)
+    assert not index.exists(), "a refused command leaves nothing behind"
+    code, _, err = call(capsys, "index", "build", tmp_path / "nothing", "--to", index)
+    assert code == 2
+    call(capsys, "index", "build", store, "--to", index)
+    code, _, err = call(capsys, "index", "remove", index, "nobody")
+    assert (code, "'nobody'" in err) == (2, True)
+    code, _, err = call(capsys, "index", "build", store, "--to", index, "--model", tmp_path)
+    assert (code, "nnselect" in err) == (2, True)
+    code, _, err = call(capsys, "index", "verify", index, "--version", "000007")
+    assert (code, "'000007'" in err) == (2, True)
+    damaged = index / "versions" / "000001" / "alive.npy"
+    damaged.write_bytes(damaged.read_bytes()[::-1])
+    code, _, err = call(capsys, "index", "verify", index)
+    assert (code, "alive.npy" in err) == (3, True)
+
+
+def test_k1_and_b_are_options_and_are_printed(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    build = ("index", "build", store, "--to", index)
+    code, out, _ = call(capsys, *build, "--bm25", "text.k1=2.5", "--bm25", "title.b=0.1")
+    assert code == 0
+    assert "text.k1 2.5, title.b 0.1" in out
+    code, out, err = call(capsys, *build, "--json")
+    assert json.loads(out)["bm25"] == {}
+    assert "the version before had --bm25 text.k1=2.5 --bm25 title.b=0.1" in err
+    code, _, err = call(capsys, *build, "--bm25", "txt.k1=2")
+    assert (code, "--bm25 txt.k1=2 on the command line: unknown key 'txt' (did you mean 'text'" in err) == (
+        2,
+        True,
+    )
+    code, _, err = call(capsys, *build, "--bm25", "text.b=2")
+    assert (code, "text.b: input should be less than or equal to 1, got 2" in err) == (2, True)
+
+
+def write(path: Path, *values: dict[str, Any] | str) -> Path:
+    path.write_text("".join((v if isinstance(v, str) else json.dumps(v)) + "\n" for v in values))
+    return path
+
+
+def test_adding_to_an_index_names_unknown_fields_and_refuses_nothing_new(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, index = tmp_path / "store", tmp_path / "index"
+    first = write(tmp_path / "a.jsonl", {"id": "a", "title": "A quokka"})
+    call(capsys, "corpus", "import", first, "--to", store)
+    call(capsys, "index", "build", store, "--to", index)
+    code, _, err = call(capsys, "index", "add", index, first)
+    assert code == 2
+    assert "a.jsonl: no new paper can be kept: 1 rejected, 1 by the rule duplicate_id" in err
+    new = write(tmp_path / "b.jsonl", {"id": "b", "title": "A parser", "references": ["a"]})
+    code, out, _ = call(capsys, "index", "add", index, new)
+    assert (code, "unknown field 'references' of a paper (1); did you mean 'citations'?" in out) == (
+        0,
+        True,
+    )
+    versions = json.loads(call(capsys, "index", "list", index, "--json")[1])
+    assert [entry["papers"] for entry in versions] == [1, 2]

@@ -1,0 +1,89 @@
+"""What a long command says where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cocite.cli import console, progress_log
+from cocite.cli.progress_log import ProgressLog, duration
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines_of(total: float | None, *steps: tuple[float, float]) -> list[str]:
+    """The lines of a stage that goes so many steps until so many seconds have passed, and then ends."""
+    clock, written = Clock(), []
+    lines = ProgressLog("indexing", total, written.append, clock)
+    for count, seconds in steps:
+        lines.advance(count)
+        clock.now = 100.0 + seconds
+        lines.write_if_due()
+    lines.write_end()
+    return written
+
+
+def test_a_line_every_half_minute_and_one_at_the_end() -> None:
+    every_second = [(200, second) for second in range(1, 101)]
+    assert lines_of(20_299, *every_second) == [
+        "indexing: 6,000 of 20,299 (30 %), 30 s, about 1 min 11 s to go",
+        "indexing: 12,000 of 20,299 (59 %), 1 min, about 41 s to go",
+        "indexing: 18,000 of 20,299 (89 %), 1 min 30 s, about 11 s to go",
+        "indexing: done in 1 min 40 s",
+    ]
+
+
+def test_a_short_stage_prints_nothing() -> None:
+    assert lines_of(10, (5, 10), (5, 29)) == []
+
+
+def test_where_the_length_is_not_known_or_nothing_advances_the_time_is_printed() -> None:
+    assert lines_of(None, (0, 31), (4_000, 62), (0, 80)) == [
+        "indexing: 31 s", "indexing: 4,000, 1 min 2 s", "indexing: done in 1 min 20 s",
+    ]  # fmt: skip
+    assert lines_of(10, (20, 40)) == [
+        "indexing: 20 of 10 (100 %), 40 s, about 0 s to go",
+        "indexing: done in 40 s",
+    ]
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (0.4, 59.4, 60, 70, 3600, 3900, 90_000)] == [
+        "0 s", "59 s", "1 min", "1 min 10 s", "1 h", "1 h 5 min", "25 h",
+    ]  # fmt: skip
+
+
+def test_progress_goes_to_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
+    with console.StagedProgress() as bar:
+        bar.stage("reading", 0)
+        bar.stage("training", 4)
+        bar.advance(2)
+        time.sleep(1.1)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [
+        "reading: done in 0 s",
+        "training: 2 of 4 (50 %), 1 s, about 1 s to go",
+        "training: done in 1 s",
+    ]
+
+
+def test_no_end_is_printed_for_a_stage_that_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress_log, "EVERY_S", 0.0)
+    with pytest.raises(ValueError, match="broken"), console.StagedProgress() as bar:
+        bar.stage("training", 4)
+        raise ValueError("broken")
+    with pytest.raises(ValueError, match="broken"), console.progress_bar("reading"):
+        raise ValueError("broken")
+    assert capsys.readouterr().err == ""

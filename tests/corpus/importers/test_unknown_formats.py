@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import lzma
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from helpers.records import (
+    write_lines,
+)
+
+from cocite.corpus.importers import detect, open_source
+from cocite.errors import InputError
+
+LINES = [{"id": f"p{i}", "title": f"T {i}", "citations": [f"p{i - 1}"] if i else []} for i in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "seen"),
+    [
+        ("x.csv", "id,title,year\n1,A,2000\n", r"a CSV file with the columns id, title, year \(python -c"),
+        ("x.csv", 'id;title\n1;"A\nB"\n', "a semicolon-separated file with the columns id, title"),
+        ("x.tsv", "id\ttitle\n1\tA\n", "a tab-separated file with the columns id, title"),
+        ("x.ris", "TY  - JOUR\nTI  - A\nER  - \n", r"RIS \(.*pandoc -f ris -t bibtex .*x\.ris -o NEW\.bib"),
+        ("x.nbib", "PMID- 1\n", "PubMed's tagged references"),
+        ("x.enw", "%0 Journal Article\n", "EndNote's tagged references"),
+        ("x.tex", "% a paper\n\\documentclass{article}\n", r"LaTeX source \(import the \.bib file"),
+        ("x.html", "<!DOCTYPE html>\n<html>", "an HTML page"),
+        ("x.xml", '<?xml version="1.0"?>\n<a/>', "XML"),
+        ("x.jsonl", "", "an empty file"),
+        ("x.json", " \n\n", "an empty file"),
+        ("x.json", "[]", "JSON without a valid record"),
+        ("x.json", '{"id": "a", "title": "A"', "JSON without a valid record"),
+        ("x.json", "{}", "a JSON object without fields"),
+        (
+            "x.jsonl",
+            '{"_id": "1", "title": "A", "text": "B", "metadata": {}}\n',
+            r"a BEIR corpus with _id, title and text \(jq -c '\{id: \._id",
+        ),
+        (
+            "csl.json",
+            '[{"id": "a", "type": "article-journal", "title": "A", "issued": {"date-parts": [[2000]]}}]',
+            r"CSL JSON \(.*pandoc -f csljson",
+        ),
+        ("x.json", '{"id": "a", "title": "A", "author": [{"family": "B"}]}', "CSL JSON"),
+        ("x.json", '{"paperId": "1", "title": "A"}', "papers of Semantic Scholar's API"),
+        ("x.json", '{"total": 1, "data": [{"paperId": "1"}]}', "a page of an API"),
+        ("x.json", '{"status": "ok", "message-type": "work-list", "message": {}}', "works of Crossref's API"),
+        (
+            "x.jsonl",
+            '{"pmid": 1, "name": "A", "k": 2}',
+            r"a JSON object with the fields pmid, name, k \(give name as title; a paper needs id and title",
+        ),
+        ("x.txt", "some words\nmore\n", "text that begins with 'some words'"),
+        ("x.bin", b"\x00\x01\x02" * 50, "binary data"),
+        ("x.pdf", b"%PDF-1.7\n", "a PDF"),
+        ("x.csv", "id,title\n1,A\n".encode("utf-16"), r"text in UTF-16 \(iconv"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_was_seen_and_what_to_do(
+    tmp_path: Path, name: str, content: str | bytes, seen: str, packed: bool
+) -> None:
+    data = content if isinstance(content, bytes) else content.encode()
+    path = tmp_path / (f"{name}.xz" if packed else name)
+    path.write_bytes(lzma.compress(data) if packed else data)
+    pattern = "the format is not recognised: this is "
+    for source, where in ((path, ""), (tmp_path, f"a folder whose file {path.name} is ")):
+        with pytest.raises(
+            InputError, match=pattern + where + (seen.split(r" \(")[0] if packed else seen)
+        ) as caught:
+            detect(source)
+        assert caught.value.hint
+        assert ("packed by xz" in str(caught.value)) == packed
+
+
+def test_archives_and_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a folder without files"):
+        detect(tmp_path)
+    text = write_lines(tmp_path / "x.jsonl", LINES)
+    for name, mode in (("x.tar", "w"), ("x.tgz", "w:gz")):
+        with tarfile.open(tmp_path / name, mode) as archive:  # type: ignore[call-overload]
+            archive.add(text)
+        with pytest.raises(InputError, match=rf"a tar archive \(tar -xf .*{name}\)"):
+            detect(tmp_path / name)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.write(text)
+    with pytest.raises(InputError, match="a zip archive"):
+        detect(tmp_path / "x.zip")
+    (tmp_path / "refs.txt").write_text("Exported on Monday\n\n@article{a, title = {A}}\n")
+    assert detect(tmp_path / "refs.txt") == "bibtex"
+
+
+def test_the_recipe_for_a_table_works(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('id;title;year\na;"A; b";2000\nb;B;\n')
+    with pytest.raises(InputError, match="semicolon-separated") as caught:
+        detect(path)
+    recipe = (
+        str(caught.value.hint).split("; a paper needs")[0].replace("NEW.jsonl", str(tmp_path / "new.jsonl"))
+    )
+    subprocess.run(recipe.replace("python -c", f"{sys.executable} -c"), shell=True, check=True)
+    assert [(r.id, r.title, r.year) for r in open_source(tmp_path / "new.jsonl")] == [
+        ("a", "A; b", 2000),
+        ("b", "B", 0),
+    ]

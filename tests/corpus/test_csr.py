@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite.corpus.csr import CSR
+
+PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=60)
+
+
+@given(PAIRS)
+def test_csr_holds_the_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
+    csr = CSR.build([a for a, _ in pairs], [b for _, b in pairs], 10)
+    expected = [sorted({b for a, b in pairs if a == row}) for row in range(10)]
+    assert [csr[row].tolist() for row in range(10)] == expected
+    assert csr.degrees.tolist() == [len(entries) for entries in expected]
+    rows = [3, 0, 3, 9]
+    owner, entries = csr.gather(rows)
+    assert [entries[owner == i].tolist() for i in range(4)] == [expected[row] for row in rows]
+    there = csr.contains(np.arange(10)[:, None], np.arange(-1, 12))
+    assert there.tolist() == [[value in expected[row] for value in range(-1, 12)] for row in range(10)]
+    back = csr.transpose().transpose()
+    assert np.array_equal(back.indptr, csr.indptr)
+    assert np.array_equal(back.indices, csr.indices)
+
+
+@given(PAIRS, st.integers(0, 2**32 - 1))
+def test_marked_entries_are_kept_in_their_rows(pairs: list[tuple[int, int]], seed: int) -> None:
+    csr = CSR.build([a for a, _ in pairs], [b for _, b in pairs], 10)
+    marks = np.random.default_rng(seed).random(len(csr.indices)) < 0.5
+    owner, entries = csr.pairs()
+    expected = CSR.build(owner[marks], entries[marks], 10)
+    kept = csr.keep(marks)
+    np.testing.assert_array_equal(kept.indptr, expected.indptr)
+    np.testing.assert_array_equal(kept.indices, expected.indices)

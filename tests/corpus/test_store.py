@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.records import hits, make, paper
+
+from cocite.corpus.store import Corpus
+from cocite.errors import IntegrityError
+
+
+def test_a_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
+    corpus = make(tmp_path, split=lambda year: "test" if year > 2001 else "train")
+    assert [corpus.paper(row).id for row in range(4)] == ["a", "b", "c", "d"]
+    b = corpus.paper(corpus.row("b"))
+    assert b == paper(
+        "b",
+        "a",
+        year=2000,
+        abstract="Naïve text",
+        authors=("Ann Bo", "Cy Di"),
+        keyphrases=("x", "y"),
+        split="train",
+    )
+    assert corpus.cites[3].tolist() == [0, 1, 2]
+    assert corpus.cited_by[0].tolist() == [1, 2, 3]
+    assert corpus.contexts.column("citing").tolist() == [1, 3]
+    assert corpus.contexts.take("id", [0, 1]) == ["c1", "c2"]
+    assert [corpus.context_cited[i].tolist() for i in range(2)] == [[0], [0, 1, 2]]
+    assert corpus.sentence_indptr.tolist() == [0, 1, 1, 1, 3]
+    assert corpus.sentences.take("text", range(3)) == ["body of a", "first", "second [[CIT:1]]"]
+    together, times = corpus.cocitations
+    assert [together[row].tolist() for row in range(4)] == [[1, 2], [0, 2], [0, 1], []]
+    assert times.tolist() == [1] * 6
+    assert hits(corpus) == {}
+    assert corpus.counts["splits"] == {"none": 0, "train": 3, "dev": 0, "test": 1}
+    assert corpus.find(["d", "zz", "a"]).tolist() == [3, -1, 0]
+
+
+@pytest.mark.parametrize("name", ["papers.arrow", "cites.indices.npy", "ids.npy", "sentences.indptr.npy"])
+def test_verify_names_the_damaged_file(tmp_path: Path, name: str) -> None:
+    make(tmp_path)
+    Corpus.verify(tmp_path / "store")
+    path = tmp_path / "store" / name
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(IntegrityError, match=name):
+        Corpus.verify(tmp_path / "store")
+    path.write_bytes(data[:-1])
+    with pytest.raises(IntegrityError, match=name):
+        Corpus.open(tmp_path / "store")
+
+
+def test_an_empty_source_makes_an_empty_store(tmp_path: Path) -> None:
+    corpus = make(tmp_path, [])
+    assert (len(corpus), len(corpus.contexts), len(corpus.sentences)) == (0, 0, 0)
+    assert corpus.find(["a"]).tolist() == [-1]
+    assert len(corpus.context_cited) == 0
+    assert corpus.years.tolist() == []
+
+
+def test_more_papers_than_a_batch(tmp_path: Path) -> None:
+    count = 40_000
+    corpus = make(tmp_path, (paper(str(i), str(i - 1), year=1990 + i // 2000) for i in range(count)))
+    assert len(corpus) == count
+    assert [len(chunk) for chunk in corpus.papers.table.column("id").chunks] == [16384, 16384, 7232]
+    rows = np.random.default_rng(1).integers(1, count, 200)
+    assert corpus.ids(rows) == [str(row) for row in rows]
+    assert np.array_equal(corpus.cites.gather(rows)[1], rows - 1)
+    assert [p.citations for p in corpus.papers_at(rows[:20])] == [(str(row - 1),) for row in rows[:20]]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cocite.artifacts import publish
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, NotFoundError
+from cocite.evaluation import tasks
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_jobs.tables import cocitation_systems
+from cocite_jobs.tables.cocitation_systems import (
+    ALL_BASELINES,
+    CocitationSystems,
+    ModelFolder,
+    parse_baselines,
+)
+
+
+def test_names_and_labels_are_parsed(tmp_path: Path) -> None:
+    assert parse_baselines("all") == ALL_BASELINES
+    assert parse_baselines("none") == ()
+    assert parse_baselines("w2v, bm25") == ("w2v", "bm25")
+    assert ModelFolder.parse("folder=mpt-src") == ModelFolder(Path("folder"), "mpt-src")
+    odd = tmp_path / "a=b"
+    odd.mkdir()
+    assert ModelFolder.parse(str(odd)) == ModelFolder(odd)
+
+
+@pytest.fixture(scope="module")
+def corpus(cited_together: Corpus) -> Corpus:
+    return cited_together
+
+
+def systems_of(corpus: Corpus, folder: Path, saved: Path | None = None) -> CocitationSystems:
+    return CocitationSystems(corpus, tasks.history_before(corpus, "dev"), saved, folder / "cache", None)
+
+
+def model(folder: Path, *names: str) -> Path:
+    """A model folder of which only manifests are there."""
+    for name in names:
+        with publish(folder / name, kind=name, meta={}):
+            pass
+    return folder
+
+
+def test_the_rows_of_model_folders_are_named_by_folder_label_and_system(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    systems = systems_of(corpus, tmp_path)
+    one = ModelFolder(model(tmp_path / "one", "hatten", "nnselect"))
+    both = ModelFolder(model(tmp_path / "two", "hatten", "mp-bert4cr"), "mine")
+    assert [row.name for row in systems.of_folders([one], None)] == ["nnselect", "hatten"]
+    assert [row.name for row in systems.of_folders([both], None)] == ["mine"], "mp-bert4cr by default"
+    rows = systems.of_folders([one, both], ["hatten", "first"])
+    assert [row.name for row in rows] == ["one: hatten", "one: first", "mine: hatten", "mine: first"]
+    assert [(row.kind, row.label) for row in rows[2:]] == [("hatten", "mine"), ("first", "mine")]
+    with pytest.raises(InputError, match="two rows are called 'mine'"):
+        systems.of_folders([both, both], None)
+    with pytest.raises(InputError, match="holds no sentence .train it, or --train"):
+        systems.of_folders([one], ["sentence"])
+
+
+def test_an_encoder_is_required_when_it_is_named_and_left_out_of_all(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cocitation_systems, "ALL_BASELINES", ("bm25", "scibert"))
+    systems = systems_of(corpus, tmp_path)
+    assert [row.name for row in systems.baselines(("bm25", "scibert"))] == ["BM25 (context+title)"]
+    assert systems.unreachable == ["allenai/scibert_scivocab_uncased (not reached)"]
+    with pytest.raises(NotFoundError, match="HF_HUB_OFFLINE forbids to ask the hub"):
+        systems.baselines(["scibert"])
+    with pytest.raises(InputError, match="no baseline is called 'bm26'.*did you mean 'bm25'"):
+        systems.baselines(["bm26"])
+
+
+def test_a_baseline_that_is_named_twice_is_one_row(corpus: Corpus, tmp_path: Path) -> None:
+    assert len(systems_of(corpus, tmp_path).baselines(["bm25", "w2v", "bm25"])) == 2
+
+
+def test_bm25_ranks_alike_from_a_saved_index(corpus: Corpus, tmp_path: Path) -> None:
+    IndexSnapshot.create(corpus, tmp_path / "index", before_split="dev")
+    queries = tasks.local(corpus, "test", sample=20).queries
+    rankings = [
+        systems_of(corpus, tmp_path, saved).baselines(["bm25"])[0].open()(queries, 10)
+        for saved in (None, tmp_path / "index")
+    ]
+    assert rankings[0].rows.tolist() == rankings[1].rows.tolist()

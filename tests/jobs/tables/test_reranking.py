@@ -1,0 +1,140 @@
+"""``cocite evaluate reranking`` on a small synthetic corpus, with a cross-encoder of random weights."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
+from helpers.tiny_bert import tiny_bert
+
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
+from cocite.text.pair_tokenizer import PairSettings
+from cocite_jobs.tables.reranking import TABLES, reranking_tables
+from cocite_jobs.training.train import train
+
+
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=3, split=(2, 1))
+
+
+@pytest.fixture(scope="module")
+def encoders(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with NNSelect alone."""
+    folder = tmp_path_factory.mktemp("m") / "model"
+    recipe = {"model": {"dimension": 8}, "training": {"epochs": 1}}
+    train(NNSelectRecipe.parse(recipe), corpus, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(encoders: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a cross-encoder."""
+    folder = tmp_path_factory.mktemp("x") / "model"
+    shutil.copytree(encoders, folder)
+    trunk = tiny_bert(tmp_path_factory.mktemp("b") / "bert", [])
+    pairs = PairSettings(query_tokens=32, candidate_tokens=32, context_tokens=16)
+    CrossEncoder.from_pretrained(trunk, pairs=pairs).save(folder / "cross-encoder")
+    return folder
+
+
+def tables(capsys: pytest.CaptureFixture[str], corpus: Corpus, model: Path, *args: object) -> Any:
+    shared = ["--corpus", corpus.path, "--model", model, "--no-track", "--json"]
+    code, out, err = call(capsys, "evaluate", "reranking", *shared, *args)
+    assert code == 0, err
+    return json.loads(out)["tables"]
+
+
+def test_every_table_is_printed(capsys: pytest.CaptureFixture[str], corpus: Corpus, model: Path) -> None:
+    made = tables(
+        capsys, corpus, model, "--sample", 8, "--depths", "5,10", "--oracle-depth", 15, "--split", "test"
+    )
+    assert len(made) == len(TABLES)
+    prefetching = {row["system"]: row for row in made["prefetching"]}
+    assert list(prefetching) == ["bm25 (context)", "bm25", "nnselect", "first-without-neural", "first"]
+    assert all(
+        0 <= row["R@10"] <= row["R@2000"] <= 1 and row["ms per query"] > 0 for row in prefetching.values()
+    )
+    assert prefetching["first"]["R@2000"] == 1  # of 300 papers all are found
+    oracle = {row["system"]: row for row in made["reranking, oracle BM25"]}
+    assert set(oracle) == {"bm25", "cross-encoder"}
+    assert [row["candidates"] for row in made["reranking time"]] == [5, 10]
+    assert len(made["token budgets"]) == 5
+    pipeline = {row["pipeline"]: row for row in made["R@10 by the number of reranked candidates"]}
+    # Ten candidates in another order: what is among the first ten is the same.
+    assert pipeline["first"]["10 reranked"] == pipeline["first + cross-encoder"]["10 reranked"]
+    forms = [row["system"] for row in made["BM25 by form of the query"]]
+    assert "context+title" in forms
+    assert "key-terms" in forms
+
+
+def test_global_queries_have_tables_of_their_own(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, model: Path
+) -> None:
+    made = tables(capsys, corpus, model, "--task", "global", "--sample", 6, "--only", "forms,reranking")
+    assert [row["system"] for row in made["BM25 by form of the query"]] == [
+        "title",
+        "title+abstract",
+        "key-terms",
+    ]
+    assert "F1@20" in made["reranking, oracle BM25"][0]
+
+
+def test_without_a_cross_encoder_only_retrieval_is_measured(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, encoders: Path
+) -> None:
+    made = tables(capsys, corpus, encoders, "--sample", 6)
+    assert list(made) == ["prefetching", "BM25 by form of the query"]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--only", "pipeline"], "holds no cross-encoder"),
+        (["--only", "prefetchin"], "prefetching"),
+        (["--depths", "5,x"], "whole numbers"),
+        (["--depths", "0"], "counted from 1"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, encoders: Path, args: list[str], sentence: str
+) -> None:
+    shared = ["--corpus", corpus.path, "--model", encoders, "--no-track"]
+    code, _, err = call(capsys, "evaluate", "reranking", *shared, *args)
+    assert code == 2
+    assert sentence in err
+
+
+def test_every_table_has_a_row_for_its_source() -> None:
+    assert all("Table" in text or "Figure" in text for text in TABLES.values())
+
+
+def test_an_oracle_needs_two_candidates(corpus: Corpus, model: Path) -> None:
+    with pytest.raises(InputError, match="1 candidates are too few: an oracle needs 2"):
+        reranking_tables(corpus, model, only=["reranking"], oracle_depth=1)
+
+
+def test_a_pair_is_scored_once_for_all_depths(
+    corpus: Corpus, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs: list[tuple[str, int]] = []
+    score = CrossEncoderReranker.score
+
+    def recorded(self: CrossEncoderReranker, queries: Any, candidates: Any) -> Any:
+        for query, rows in zip(queries, candidates.rows, strict=True):
+            pairs.extend((query.id, int(row)) for row in rows if row >= 0)
+        return score(self, queries, candidates)
+
+    monkeypatch.setattr(CrossEncoderReranker, "score", recorded)
+    reranking_tables(corpus, model, only=["pipeline"], sample=4, depths=[3, 6])
+    assert pairs
+    assert len(pairs) == len(set(pairs))

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from helpers.api_backend import InProcess, client
+
+from cocite.pipeline.options import Options
+from cocite_serve.http.conversion import Answer, to_paper, to_query, to_response
+from cocite_serve.http.manuscript import Manuscript
+from cocite_serve.http.schemas import RecommendRequest
+
+
+def test_the_evidence_is_the_librarys(backend: InProcess) -> None:
+    answer = client(backend).post("/v1/recommend", json={"title": "Neural machine translation", "top_k": 5})
+    query = backend.recommender.query(title="Neural machine translation")
+    expected = backend.recommender.recommend(query, Options(top_k=5))
+    for paper, reference in zip(answer.json()["papers"], expected, strict=True):
+        found = reference.evidence
+        assert paper["evidence"] == {
+            "shared_words": [word._asdict() for word in found.shared_words],
+            "cited_by": [citing._asdict() for citing in found.cited_by],
+            "sentences": [sentence._asdict() for sentence in found.sentences],
+        }
+    assert any(paper.evidence.cited_by for paper in expected)
+
+
+def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:
+    papers = (
+        client(backend)
+        .post("/v1/recommend", json={"title": "Translation", "evidence": False})
+        .json()["papers"]
+    )
+    assert papers
+    assert all(paper["evidence"] == {"shared_words": [], "cited_by": [], "sentences": []} for paper in papers)
+
+
+def test_a_query_has_the_manuscripts_text_and_the_requests_metadata() -> None:
+    request = RecommendRequest(title="unused", year=2015, authors=["A"], venue="V")
+    query = to_query(Manuscript("T", "A.", "some TARGETCIT text"), request)
+    assert (query.title, query.abstract, query.context) == ("T", "A.", "some TARGETCIT text")
+    assert (query.year, query.authors, query.venue) == (2015, ("A",), "V")
+
+
+def test_a_response_leaves_out_scores_that_are_not_numbers_and_unknown_years(backend: InProcess) -> None:
+    query = backend.recommender.query(title="Neural machine translation")
+    [best, second] = backend.recommender.recommend(query, Options(top_k=2))
+    best = replace(best, year=0, stages={"first-stage": 1.5, "cross-encoder": -math.inf})
+    versions = {"model_version": "5f0c", "index_version": "000001"}
+    response = to_response(
+        Manuscript("T", ""), Answer([best, second], 2.0, 3.0), backend.papers, ["x"], versions
+    )
+    assert response.papers[0].year is None
+    assert response.papers[0].stages == {"first-stage": 1.5}
+    assert [paper.rank for paper in response.papers] == [1, 2]
+    assert response.papers[1].in_citations == backend.papers.in_citations([second.row])[0]
+    assert (response.took_ms.retrieve, response.took_ms.rerank, response.took_ms.total) == (2.0, 3.0, 5.0)
+    assert (response.read_as, response.unknown, response.model_version) == (
+        "title and abstract",
+        ["x"],
+        "5f0c",
+    )
+    context = to_response(
+        Manuscript("", "", "a TARGETCIT", 0, 1), Answer([], 0, 0), backend.papers, [], versions
+    )
+    assert (context.read_as, context.gap, context.gaps) == ("context", 0, 1)
+
+
+def test_one_paper(backend: InProcess) -> None:
+    record = backend.papers.corpus.paper(3)
+    paper = to_paper(backend.papers, record.id)
+    assert (paper.id, paper.title, paper.year, paper.authors) == (
+        record.id,
+        record.title,
+        record.year,
+        list(record.authors),
+    )
+    assert paper.in_citations == backend.papers.in_citations([3])[0]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from helpers.citeomatic import sets_as_bags as bags
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite.systems.citeomatic.nnselect.network import NNSelect
+from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
+
+TYPES, DIMENSION = 12, 5
+BAGS = st.lists(st.sets(st.integers(0, TYPES - 1), max_size=6), min_size=1, max_size=5)
+
+
+def model(seed: int = 0) -> NNSelect:
+    torch.manual_seed(seed)
+    made = NNSelect(TYPES, DIMENSION)
+    made.words.magnitude.data.uniform_(-1, 2)
+    made.lambda_title.data.fill_(0.7)
+    made.lambda_abstract.data.fill_(1.3)
+    return made
+
+
+def by_hand(made: NNSelect, title: set[int], abstract: set[int]) -> np.ndarray:
+    """Eq. 1 and the weighted sum of fields in float64, one word after the other."""
+    magnitude = made.words.magnitude.detach().double().numpy()[:, 0]
+    direction = made.words.direction.detach().double().numpy()
+
+    def field(types: set[int]) -> np.ndarray:
+        total = sum(
+            (magnitude[t] * direction[t] / np.linalg.norm(direction[t]) for t in types), np.zeros(DIMENSION)
+        )
+        return total / max(np.linalg.norm(total), 1e-12)
+
+    vector = 0.7 * field(title) + 1.3 * field(abstract)
+    return vector / max(np.linalg.norm(vector), 1e-12)
+
+
+@given(BAGS, st.integers(0, 9))
+def test_embedding_equals_the_formula(titles: list[set[int]], seed: int) -> None:
+    abstracts = [{(t + 3 * i) % TYPES for t in title} | {i} for i, title in enumerate(titles)]
+    made, tables = model(seed), {"title": bags(titles), "abstract": bags(abstracts)}
+    expected = np.array([by_hand(made, t, a) for t, a in zip(titles, abstracts, strict=True)])
+    assert made.encode(tables, block=2) == pytest.approx(expected, abs=2e-5)
+    vectors, used = made(TokenBags.of(tables["title"]), TokenBags.of(tables["abstract"]))
+    assert vectors.detach().numpy() == pytest.approx(expected, abs=2e-5)
+    assert len(used) == len(set().union(*titles, *abstracts))
+
+
+def test_papers_without_words_are_zero() -> None:
+    tables = {"title": bags([set(), {1}]), "abstract": bags([set(), set()])}
+    found = model().encode(tables)
+    assert np.abs(found[0]).max() == 0
+    assert np.linalg.norm(found[1]) == pytest.approx(1)
+    empty = {"title": bags([set()]), "abstract": bags([set()])}
+    vectors, used = model()(TokenBags.of(empty["title"]), TokenBags.of(empty["abstract"]))
+    assert vectors.abs().max() == 0
+    assert len(used) == 0
+    assert embedding_penalty(used, l1=1.0, l2=1.0) == 0
+
+
+def test_a_part_of_the_papers_is_encoded_as_it_is_among_all() -> None:
+    tables = {"title": bags([{1}, {2, 3}, {4}, {5}]), "abstract": bags([{7}, set(), {8, 9}, {1}])}
+    made = model()
+    whole = made.encode(tables)
+    assert np.array_equal(made.encode(tables, rows=slice(1, 3)), whole[1:3])
+    assert made.encode(tables, rows=slice(2, 2)).shape == (0, DIMENSION)
