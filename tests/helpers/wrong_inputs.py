@@ -181,7 +181,7 @@ def _files(folder: Path) -> list[Path]:
         "unknown_kind": "kind: nnselekt\n",
         "no_kind": "training: {epochs: 1}\n",
         "kind_list": "kind: [a, b]\n",
-        "recipe_key": "kind: nnselect\nlop: {epochs: 1}\n",
+        "recipe_key": "kind: nnselect\ntrainin: {epochs: 1}\n",
         "recipe_type": "kind: nnselect\ntraining: {epochs: soon}\n",
         "recipe_nan": "kind: nnselect\ntraining: {optimizer: {learning_rate: .nan}}\n",
         "recipe_section": "kind: nnselect\ntraining: 3\n",

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
+from cocite.corpus.store import Corpus
 from cocite.pipeline import nnrank_comparison
 from cocite.pipeline.nnrank_comparison import nnrank_record
+from cocite.systems.citeomatic.nnrank.network import NNRank
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnrank.reranker import save_nnrank
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder, save_nnselect
+from cocite.systems.citeomatic.nnselect.network import NNSelect
+from cocite.text.fields import FieldEncoder, FieldSettings
+from cocite.training.periods import Periods, PeriodSettings
 from cocite.training.stages import StageComparison, compare_stages, query_values
+
+
+class IgnoredProgress:
+    """A progress that is shown nowhere."""
+
+    def stage(self, description: str, total: int, /) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    """300 papers; the last years are dev and test."""
+    return synthetic(300, seed=5, split=(3, 1))
 
 
 def comparison(before: str, kind: str, *, below: bool) -> StageComparison:
@@ -22,20 +45,35 @@ def comparison(before: str, kind: str, *, below: bool) -> StageComparison:
     )
 
 
+@pytest.fixture(scope="module")
+def model(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """NNSelect and NNRank, as they are before any training."""
+    folder = tmp_path_factory.mktemp("model")
+    history = Periods.of(corpus, PeriodSettings()).history
+    fields = FieldEncoder.build(history, FieldSettings())
+    words = {name: len(vocabulary) for name, vocabulary in fields.vocabularies.items()}
+    save_nnselect(folder / "nnselect", NNSelect(words["words"], 8), fields, {})
+    encoder = load_encoder(folder)
+    recipe = NNRankRecipe.parse({"model": {"dimension": 8}})
+    save_nnrank(folder / "nnrank", NNRank(words, recipe.model), fields, {}, nnselect=encoder.id)
+    return folder
+
+
 @pytest.fixture
-def record(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The record of comparisons that come out as told."""
+def record(corpus: Corpus, model: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The record of comparisons with the given outcomes."""
 
     def make(*, nnselect: bool, local: bool, keep: str = "unless_below") -> dict[str, Any]:
         over_first = [
             comparison("first-stage", "local", below=local),
             comparison("first-stage", "global", below=False),
         ]
-        monkeypatch.setattr(
-            nnrank_comparison, "_over_nnselect", lambda task: comparison("nnselect", "global", below=nnselect)
+        over_nnselect = comparison("nnselect", "global", below=nnselect)
+        monkeypatch.setattr(nnrank_comparison, "_over_nnselect", lambda *_: over_nnselect)
+        monkeypatch.setattr(nnrank_comparison, "_over_first_stage", lambda *_: over_first)
+        return nnrank_record(
+            NNRankRecipe.parse({"keep": keep}), corpus, model, model / "nnrank", IgnoredProgress()
         )
-        monkeypatch.setattr(nnrank_comparison, "_over_first_stage", lambda task, encoder: over_first)
-        return nnrank_record(None, None, keep)  # type: ignore[arg-type]
 
     return make
 

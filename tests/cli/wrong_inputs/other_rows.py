@@ -33,7 +33,7 @@ TRAIN = [
     _train("an unknown kind", "{unknown_kind_yaml}", "'nnselekt'", "'nnselect'"),
     _train("no kind", "{no_kind_yaml}", "kind"),
     _train("a list for a kind", "{kind_list_yaml}", "kind"),
-    _train("an unknown key", "{recipe_key_yaml}", "'lop'", "'loop'"),
+    _train("an unknown key", "{recipe_key_yaml}", "'trainin'", "'training'"),
     *(
         _train(f"{override} out of bounds", f"nnselect {override}", f"{override} on the command line")
         for override in (
@@ -78,7 +78,12 @@ TRAIN = [
         "train nnselect --corpus {index} --to {tmp}/m --no-track",
         "not a cocite artifact",
     ),
-    wrong("a corpus without a split", "train nnselect --corpus {unsplit} --to {tmp}/m --no-track", "split"),
+    wrong(
+        "a corpus without a split",
+        "train nnselect --corpus {unsplit} --to {tmp}/m --no-track",
+        "split",
+        leaves="m",  # what the training is of: the next one replaces it
+    ),
     wrong(
         "an unknown scheme of the corpus",
         "train nnselect --corpus foo://bar/c --to {tmp}/m --no-track",
@@ -103,7 +108,7 @@ TRAIN = [
     _train("resume and fresh", "nnselect --resume --fresh", "--resume", "--fresh"),
     _train("nothing to resume", "nnselect --resume", "--resume"),
     _train("an unknown place", "nnselect --on moon", "'--on'", "'moon'"),
-    _train("Ray for what needs none", "nnselect --on ray", "--on"),
+    _train("Ray without workers", "nnselect --on ray", "workers.count: 0", "at least 1"),
     _train("NNRank without NNSelect", "nnrank", "nnselect"),
     wrong(
         "a name without alias",

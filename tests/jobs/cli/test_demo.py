@@ -62,7 +62,7 @@ def test_a_step_is_printed_as_it_can_be_typed(capsys: pytest.CaptureFixture[str]
 
 
 def test_the_answer_marks_what_the_paper_cites(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = {"paper": SimpleNamespace(title="A [CIT] title", year=0), "cites": {"x"}}
+    asked = SimpleNamespace(paper=SimpleNamespace(title="A [CIT] title", year=0), cites={"x"})
     evidence = {"shared_words": [{"word": f"word{i}"} for i in range(7)]}
     papers = [
         {"id": "x", "title": "Cited", "year": 2001, "evidence": evidence},

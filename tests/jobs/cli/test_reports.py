@@ -28,10 +28,10 @@ class Run:
         self.metrics: dict[str, float] = {}
         self.files: dict[str, list[str]] = {}
 
-    def log(self, metrics: dict[str, float]) -> None:
+    def log_metrics(self, metrics: dict[str, float]) -> None:
         self.metrics |= metrics
 
-    def artifact(self, path: str, folder: str) -> None:
+    def log_artifact(self, path: str, folder: str) -> None:
         self.files[folder] = sorted(file.name for file in Path(path).iterdir())
 
 

@@ -188,7 +188,8 @@ def test_a_full_disk_is_an_error_and_leaves_the_earlier_model(corpus: Corpus, tm
         assert "no space left on the device" in sentence
         assert digest == verify(tmp_path / "model" / "nnselect").digest
         remains.append(left)
-    assert remains == [["nnselect"], ["nnselect"], [".nnselect.training", "nnselect"]]
+    assert remains[0] == ["nnselect"]
+    assert remains[-1] == [".nnselect.training", "nnselect"], "what a training resumes from"
 
 
 def test_an_interrupt_is_one_word_and_leaves_the_earlier_model(corpus: Corpus, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_papers_are_read_by_their_ids(corpus: Corpus, encoder: MpBert4crEncoder,
 
     class Later:
         format = "test"
-        place = Synthetic(1).place
+        place = Synthetic(1).position
 
         def settings(self) -> dict[str, object]:
             return {}

@@ -98,8 +98,12 @@ class TrainingStudy:
         values = {**self.settings.set, **params}
         if not KINDS[self.kind].uses_engine:
             return load_recipe(self.settings.recipe, values=values)
-        values |= {"workers.count": self.workers, "workers.cpus": self.cpus, "workers.gpus": self.gpus}
+        values |= {"workers.cpus": self.cpus, "workers.gpus": self.gpus}
         recipe: Any = load_recipe(self.settings.recipe, values=values)
+        if self.workers > 1 or recipe.workers.count:
+            # A recipe that trains in the process that asks for it does so in a trial too, and when it is repeated.
+            values["workers.count"] = self.workers
+            recipe = load_recipe(self.settings.recipe, values=values)
         if recipe.workers.storage is None:
             return recipe  # type: ignore[no-any-return]
         storage = f"{recipe.workers.storage.rstrip('/')}/{trial}"
