@@ -87,13 +87,13 @@ def train(
     store = Corpus.open(fetch_local(corpus))
     if kind in COUNTING:
         print_warnings(cold_before(store, "dev"))
-    manner = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
+    launch = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     params = {"recipe": recipe, **settings.model_dump(mode="json")}
     tags = {"corpus": store.version, "kind": kind}
     history: list[dict[str, float]] = []
     exit_on_sigterm()
     with ExitStack() as stack:
-        training = stack.enter_context(open_session(settings, store, to, manner))
+        training = stack.enter_context(open_session(settings, store, to, launch))
         kept = TrackingSettings(enabled=track and training.is_first)
         run = stack.enter_context(
             start_run(

@@ -83,7 +83,7 @@ def scratch_folder() -> Iterator[Path]:
     """Make a temporary folder that is removed with the block.
 
     A process that is killed leaves its folder, whose lock ends with the process. So the next process that makes a
-    folder removes those that nobody has locked.
+    folder removes those that no process has locked.
 
     Example:
         >>> with scratch_folder() as folder:

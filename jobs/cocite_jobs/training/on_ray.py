@@ -161,7 +161,7 @@ def _trainer(job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Pa
 
 
 def _reaper() -> Any:
-    """The reaper that must know the workers' placement group; None: nobody ends this process without its Ray job."""
+    """The reaper that must know the workers' placement group; None: none ends this process without its Ray job."""
     import ray
 
     try:

@@ -1,6 +1,6 @@
 """Semantic Scholar's datasets: S2AG (papers, abstracts, citations) and S2ORC (full texts with spans), as JSON lines.
 
-The first record of a file tells the file's kind, so a folder may hold any of them. Ids are corpus ids. Where
+The first record of a file shows the file's kind, so a folder may hold any of them. Ids are corpus ids. Where
 papers have their abstracts or full texts in other files, these are joined through a small database on disk, not in
 memory.
 """

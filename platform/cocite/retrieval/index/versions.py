@@ -31,10 +31,10 @@ KEEP = 2
 
 
 class VersionLock:
-    """A shared lock on a version: nobody deletes it until the lock is released or garbage-collected.
+    """A shared lock on a version: no process deletes it until the lock is released or garbage-collected.
 
     Args:
-        descriptor: of the locked file; None where the folder is read-only, so that nobody could delete anything.
+        descriptor: of the locked file; None where the folder is read-only, so that no process could delete anything.
 
     Example:
         >>> lock = VersionLock(None)

@@ -289,7 +289,7 @@ def _refuse_numbers(model: nn.Module) -> None:
 
 
 def _deepspeed() -> Any:
-    """DeepSpeed, told to be quiet, and not to compile its shared-memory exchange for CPUs (which needs g++)."""
+    """Import DeepSpeed quietly, and without compiling its shared-memory exchange for CPUs (which needs g++)."""
     if not torch.cuda.is_available():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")  # else it warns that it found no other
     try:
