@@ -11,19 +11,14 @@ from typing import Any
 
 import click
 import pytest
+from helpers.sources import ROOT, name_of
 
 from cocite.cli import root
 from cocite_tuning.sweep.sweep import SWEEPS, shipped_sweeps
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 RECIPES = sorted((ROOT / "jobs" / "cocite_jobs" / "recipes").rglob("*.yaml"))
 SWEEP_FILES = sorted(SWEEPS.glob("*.yaml"))
-
-
-def name_of(path: Path) -> str:
-    """A page's path from the root."""
-    return path.relative_to(ROOT).as_posix()
 
 
 def anchors(text: str) -> set[str]:

@@ -11,31 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers.sources import PACKAGES, ROOT, SOURCES, module_of, name_of
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = {
-    "cocite": ROOT / "platform" / "cocite",
-    "cocite_mlflow": ROOT / "platform" / "cocite_mlflow",
-    "cocite_jobs": ROOT / "jobs" / "cocite_jobs",
-    "cocite_tuning": ROOT / "tuning" / "cocite_tuning",
-    "cocite_serve": ROOT / "serve" / "cocite_serve",
-}
-SOURCES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
 MODULES = [path for path in SOURCES if path.name != "__main__.py"]
-
-
-def name_of(path: Path) -> str:
-    """A source file's path from the root."""
-    return path.relative_to(ROOT).as_posix()
-
-
-def module_of(path: Path) -> str:
-    """A source file's dotted module name."""
-    for folder in PACKAGES.values():
-        if path.is_relative_to(folder):
-            parts = path.relative_to(folder.parent).with_suffix("").parts
-            return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    raise AssertionError(f"{path} lies in no package")
 
 
 def python(code: str, *args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The source files of the four packages, for tests that read them."""
+"""The source files of the packages, for tests that read them."""
 
 from __future__ import annotations
 
