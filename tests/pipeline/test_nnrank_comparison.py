@@ -22,13 +22,6 @@ from cocite.training.periods import Periods, PeriodSettings
 from cocite.training.stages import StageComparison, compare_stages, query_values
 
 
-class IgnoredProgress:
-    """A progress that is shown nowhere."""
-
-    def stage(self, description: str, total: int, /) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def corpus(synthetic: SyntheticCorpora) -> Corpus:
     """300 papers; the last years are dev and test."""
@@ -72,7 +65,7 @@ def record(corpus: Corpus, model: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(nnrank_comparison, "_over_nnselect", lambda *_: over_nnselect)
         monkeypatch.setattr(nnrank_comparison, "_over_first_stage", lambda *_: over_first)
         return nnrank_record(
-            NNRankRecipe.parse({"keep": keep}), corpus, model, model / "nnrank", IgnoredProgress()
+            NNRankRecipe.parse({"keep": keep}), corpus, model, model / "nnrank", lambda *_: None
         )
 
     return make

@@ -166,7 +166,7 @@ class EngineSession:
         if after is None:
             return {}
         return dict(
-            load_object(after)(self.recipe, self.corpus, fetch_local(self.job.to), artifact, progress)
+            load_object(after)(self.recipe, self.corpus, fetch_local(self.job.to), artifact, progress.stage)
         )
 
 

@@ -60,7 +60,7 @@ class RecipeKind:
         inputs: what must be made before workers start.
         trained_on: artifacts that must be in the model folder before a training starts.
         after: ``module:function`` that the driver calls when a ``task`` has been trained, before the artifact is
-            published: ``(recipe, corpus, model folder, artifact folder, progress)``. It returns the entries to add to
+            published: ``(recipe, corpus, model folder, artifact folder, stage)``. It returns the entries to add to
             ``meta`` of the artifact's manifest.
 
     Raises:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,25 +35,12 @@ QUERIES = 500
 """Most dev queries of a kind that NNRank is compared with the first stage on."""
 
 
-class Progress(Protocol):
-    """Receives the description of each stage of the comparison.
-
-    Example:
-        >>> class Printed:
-        ...     def stage(self, description, total, /):
-        ...         print(description)
-        >>> progress: Progress = Printed()
-        >>> progress.stage("comparing with the stages before", 0)
-        comparing with the stages before
-    """
-
-    def stage(self, description: str, total: int, /) -> None:
-        """Take the description of the stage that begins, and its number of steps (0: unknown)."""
-        ...
-
-
 def nnrank_record(
-    recipe: NNRankRecipe, corpus: Corpus, model_folder: Path, artifact: Path, progress: Progress
+    recipe: NNRankRecipe,
+    corpus: Corpus,
+    model_folder: Path,
+    artifact: Path,
+    stage: Callable[[str, int], object],
 ) -> dict[str, Any]:
     """The entries of a trained NNRank's manifest about its use in the pipeline.
 
@@ -66,9 +54,9 @@ def nnrank_record(
         corpus: it was trained on.
         model_folder: holds the NNSelect it was trained on.
         artifact: the folder of the trained NNRank.
-        progress: is called when the comparison begins.
+        stage: is called with a description of the comparison when it begins, and 0: its length is unknown.
     """
-    progress.stage("comparing with the stages before", 0)
+    stage("comparing with the stages before", 0)
     periods = Periods.of(corpus, recipe.period)
     encoder = load_encoder(model_folder)
     vectors = encoder.encode_papers(corpus, np.arange(len(corpus), dtype=np.int32))

@@ -198,9 +198,9 @@ def test_several_workers_get_ddp_unless_a_backend_was_chosen() -> None:
         resolve_backend(recipe("training.backend=plain"), 2)
 
 
-def add_note(recipe: Any, corpus: Corpus, folder: Path, artifact: Path, progress: Any) -> dict[str, Any]:
+def add_note(recipe: Any, corpus: Corpus, folder: Path, artifact: Path, stage: Any) -> dict[str, Any]:
     """Stands in for a kind's ``after`` function."""
-    progress.stage("comparing", 0)
+    stage("comparing", 0)
     meta = read_manifest(artifact, kind="bag").meta
     assert (recipe.kind, folder.is_dir()) == ("bag", True)
     return {"notes": [*meta["notes"], f"compared at step {meta['step']}"], "papers": len(corpus)}
