@@ -103,11 +103,9 @@ class TrainingStudy:
         if self.workers > 1 or recipe.workers.count:
             # A recipe that trains in the process that asks for it does so in a trial too, and when it is repeated.
             values["workers.count"] = self.workers
-            recipe = load_recipe(self.settings.recipe, values=values)
-        if recipe.workers.storage is None:
-            return recipe  # type: ignore[no-any-return]
-        storage = f"{recipe.workers.storage.rstrip('/')}/{trial}"
-        return load_recipe(self.settings.recipe, values={**values, "workers.storage": storage})
+        if recipe.workers.storage is not None:
+            values["workers.storage"] = f"{recipe.workers.storage.rstrip('/')}/{trial}"
+        return load_recipe(self.settings.recipe, values=values)
 
     def export(self, params: Mapping[str, Any], folder: Path) -> None:
         """Write nothing: the sweep puts the best trial's model there."""
