@@ -198,7 +198,7 @@ def _copy(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _explain(
-    cls: type[BaseModel], error: ValidationError, data: Mapping[str, Any], source: Source
+    cls: type[Settings], error: ValidationError, data: Mapping[str, Any], source: Source
 ) -> ConfigError:
     """The first mistake as a sentence, with the right key where one is misspelt."""
     errors = error.errors(include_url=False)
@@ -248,7 +248,7 @@ def _has(data: Any, key: str | int) -> bool:
     return isinstance(data, Mapping) and key in data
 
 
-def _origin(cls: type[BaseModel], mistake: Any, keys: Sequence[str], source: Source) -> str | None:
+def _origin(cls: type[Settings], mistake: Any, keys: Sequence[str], source: Source) -> str | None:
     """Where a mistake comes from; see :meth:`Source.origin`.
 
     A rule over several values names the overrides of all of them, unless the file breaks the same rule alone.
@@ -259,13 +259,13 @@ def _origin(cls: type[BaseModel], mistake: Any, keys: Sequence[str], source: Sou
     return source.origin(*keys)
 
 
-def _breaks_alone(cls: type[BaseModel], mistake: Any, source: Source) -> bool:
+def _breaks_alone(cls: type[Settings], mistake: Any, source: Source) -> bool:
     """Whether the data without the overrides has the same mistake."""
     data: Any = source.data
     for key in source.below:
         data = data.get(key) if isinstance(data, Mapping) else None
     try:
-        cls.model_validate(data)
+        cls.model_validate(cls.with_present_keys(data))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         return bool((first["loc"], first["type"]) == (mistake["loc"], mistake["type"]))

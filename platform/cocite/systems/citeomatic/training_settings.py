@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import model_validator
-
 from cocite.bounds import (
     Epochs,
     GradientNorm,
@@ -98,7 +96,7 @@ class InProcessSettings(WorkerSettings):
 
 
 class CiteomaticRecipe(Settings):
-    """What the recipes of both networks share; see :class:`~.nnselect_recipe.NNSelectRecipe`.
+    """What the recipes of both networks share; see :class:`~cocite.systems.citeomatic.nnselect.recipe.NNSelectRecipe`.
 
     Example:
         >>> class Recipe(CiteomaticRecipe):
@@ -108,11 +106,6 @@ class CiteomaticRecipe(Settings):
     """
 
     workers: InProcessSettings = InProcessSettings()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, data: Any) -> Any:
-        return with_new_keys(data)
 
     @classmethod
     def with_present_keys(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
