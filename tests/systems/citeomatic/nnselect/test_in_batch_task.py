@@ -70,6 +70,15 @@ def test_pieces_of_a_step_lose_as_the_whole_step(training_corpus: Corpus) -> Non
     torch.testing.assert_close(*losses, rtol=1e-5, atol=1e-6)
 
 
+def test_the_loss_of_a_batch_is_that_of_a_step_of_its_own(training_corpus: Corpus) -> None:
+    task = select_task(training_corpus, word_dropout=0.0, l2=0.01)
+    batch = task.collate(np.arange(20), 0)
+    embedded = task.embed(task.model, batch)
+    expected = task.contrast(embedded.vectors, [np.arange(20)], 0) + embedded.penalty
+    assert torch.equal(task.loss(task.model, batch), expected)
+    assert expected.shape == (20,)
+
+
 def test_lengths_are_the_words_of_an_examples_papers(training_corpus: Corpus) -> None:
     task = select_task(training_corpus, extra=[1, 0, 0])
     drawn = task.citations(0)

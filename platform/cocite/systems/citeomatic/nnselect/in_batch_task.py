@@ -53,6 +53,8 @@ class CitationBatch:
     Attributes:
         title, abstract: bags.
         pairs: how many queries and candidates are set against one another.
+        examples: numbers of the citations.
+        epoch: the epoch that they belong to.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -66,6 +68,8 @@ class CitationBatch:
     title: TokenBags
     abstract: TokenBags
     pairs: int
+    examples: Examples
+    epoch: int
 
 
 class InBatchNNSelectTask(NNSelectTask):
@@ -126,9 +130,8 @@ class InBatchNNSelectTask(NNSelectTask):
     def collate(self, examples: Examples, epoch: int) -> CitationBatch:
         """The bags of some citations' papers."""
         queries, candidates = self.citations(epoch).papers(examples)
-        return CitationBatch(
-            *self.bags_of(np.concatenate([queries, candidates])), len(queries) * len(candidates)
-        )
+        title, abstract = self.bags_of(np.concatenate([queries, candidates]))
+        return CitationBatch(title, abstract, len(queries) * len(candidates), examples, epoch)
 
     def embed(self, model: nn.Module, batch: CitationBatch) -> PenalizedVectors:
         """(q + c, d) vectors of a piece's queries and candidates."""
@@ -163,8 +166,9 @@ class InBatchNNSelectTask(NNSelectTask):
         )
 
     def loss(self, model: nn.Module, batch: CitationBatch) -> Tensor:
-        """Never called: the losses of a step's citations depend on one another."""
-        raise NotImplementedError("see contrast")
+        """(b,) losses of a batch that is a step by itself."""
+        embedded = self.embed(model, batch)
+        return self.contrast(embedded.vectors, [batch.examples], batch.epoch) + embedded.penalty
 
     def forbidden(
         self, query: NDArray[np.int32], candidates: NDArray[np.int32], target: NDArray[np.int64]
