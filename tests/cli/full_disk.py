@@ -56,8 +56,6 @@ def ran(disk: Path, toys: Path) -> list[dict[str, object]]:
     vectors = ("--model", model, "--vectors", "flat")
     run_options = ("--queries", toys / "many.jsonl", "--index", toys / "index")
     evaluate = ("evaluate", "pipeline", "--corpus", corpus)
-    # What a training that was not finished leaves to resume from.
-    unfinished = str(disk / "model" / ".nnselect.training")
     results = []
     for destination, *line in (
         (store, "corpus", "synth", "--papers", 1000, "--to", store, "--replace"),
@@ -89,7 +87,7 @@ def ran(disk: Path, toys: Path) -> list[dict[str, object]]:
         changed = sorted(
             name
             for name in before.keys() | after.keys()
-            if before.get(name) != after.get(name) and not name.startswith((str(disk / "runs"), unfinished))
+            if before.get(name) != after.get(name) and not name.startswith(str(disk / "runs"))
         )
         results.append(
             {"line": [*map(str, line)], "to": str(destination), "code": code, "err": err, "changed": changed}
