@@ -13,6 +13,6 @@
 | ``weight_files`` | settings and weights as files of an artifact |
 | ``softmax_losses`` | cross-entropy over many candidates |
 | ``word2vec`` | word vectors trained with word2vec, and kept in a model folder |
-| ``word_vectors`` | initial word vectors of a :class:`~cocite.text.paragraphs.ParagraphReader`'s words |
+| ``word_vectors`` | initial word vectors of a :class:`~cocite.text.paragraph_reader.ParagraphReader`'s words |
 | ``pretrained_vectors`` | word vectors from a text file |
 """

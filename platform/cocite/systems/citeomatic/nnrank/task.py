@@ -41,7 +41,7 @@ def nnrank_task(
     encoder: NNSelectEncoder,
     fit_folds: Callable[..., FoldVectors] | None = None,
 ) -> ListwiseNNRankTask | TripletNNRankTask:
-    """The task of a recipe's objective; see :class:`~.nnrank_base_task.NNRankTask` for the arguments."""
+    """The task of a recipe's objective; see :class:`~.base_task.NNRankTask` for the arguments."""
     task = ListwiseNNRankTask if recipe.objective.objective == "listwise" else TripletNNRankTask
     return task(recipe, periods, fields, encoder, fit_folds)
 

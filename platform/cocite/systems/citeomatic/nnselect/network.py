@@ -58,7 +58,8 @@ class NNSelect(nn.Module):
             word_dropout: share of the words that are left out.
 
         Returns:
-            (n, d) unit vectors; (U, d) the word vectors used, for :func:`~.word_bags.embedding_penalty`.
+            (n, d) unit vectors; (U, d) the word vectors used, for
+            :func:`~cocite.systems.citeomatic.word_bags.embedding_penalty`.
         """
         bags = title.joined(abstract).dropped(word_dropout)
         sums, vectors = self.words.sums(bags)  # (2n, d), (U, d)
