@@ -8,7 +8,6 @@ to Ray, for Ray's own callbacks.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from typing import Any
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import check_resources, worker_range, worker_resources
 from cocite_jobs.training.progress import Event
 from cocite_jobs.training.ray_actors import EventBuffer, PlacementGroupReaper
@@ -79,7 +79,7 @@ def train_on_ray(
     """
     worker_range(workers)
     receive(("stage", "starting Ray", 0))
-    with ray_connection(address, verbose=verbose) as scratch, _environment(_variables(workers)):
+    with ray_connection(address, verbose=verbose) as scratch, default_environment(_variables(workers)):
         import ray
 
         if not wait:
@@ -199,18 +199,6 @@ def _variables(workers: WorkerSettings) -> dict[str, str]:
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",  # a report waits for the next check
         "RAY_CHDIR_TO_TRIAL_DIR": "0",  # a recipe's relative paths mean the same on the workers
     }
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set the variables that are not set yet, while the block runs."""
-    new = {name: value for name, value in variables.items() if name not in os.environ}
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name in new:
-            os.environ.pop(name, None)
 
 
 def _result(call: _BackgroundCall, workers: WorkerSettings) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from cocite.bounds import Depth, Seed, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError
+from cocite.errors import IntegrityError
 from cocite.protocols import NO_ROW, Query
 from cocite.text.queries import context_queries, manuscript_queries
+from cocite.training.input_artifacts import check_same_corpus
 from cocite.training.periods import PeriodSettings
 from cocite.verification import open_verified_once
 
@@ -165,10 +166,7 @@ def load(folder: Path, corpus: Corpus) -> dict[str, CandidateSet]:
         IntegrityError: an array does not fit the others.
     """
     manifest = open_verified_once(folder, kind=KIND)
-    if manifest.meta.get("corpus") != corpus.version:
-        raise InputError(
-            "the candidates are of another corpus", where=str(folder), hint="remove them, to be made anew"
-        )
+    check_same_corpus(manifest, corpus, folder, what="candidates")
     result = {}
     for name in PARTS:
         get = {

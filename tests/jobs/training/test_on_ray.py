@@ -26,7 +26,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.training.on_ray import _BackgroundCall, _environment, _result, _variables
+from cocite_jobs.training.on_ray import _BackgroundCall, _result
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import open_session
 from cocite_jobs.training.types import LaunchOptions
@@ -232,18 +232,6 @@ def test_the_result_of_rank_0_is_returned() -> None:
         return_value: dict[str, int]
 
     assert _result(Call(value=Result({"steps": 3})), WorkerSettings()) == {"steps": 3}  # type: ignore[arg-type]
-
-
-def test_the_users_environment_takes_precedence_and_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    variables = _variables(WorkerSettings(timeout=90))
-    assert variables["RAY_TRAIN_COLLECTIVE_TIMEOUT_S"] == "90"
-    for name in variables:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RAY_CHDIR_TO_TRIAL_DIR", "1")
-    with _environment(variables):
-        assert os.environ["RAY_CHDIR_TO_TRIAL_DIR"] == "1"
-        assert os.environ["RAY_TRAIN_COLLECTIVE_TIMEOUT_S"] == "90"
-    assert [name for name in variables if name in os.environ] == ["RAY_CHDIR_TO_TRIAL_DIR"]
 
 
 def test_a_call_in_the_background_can_be_waited_for() -> None:

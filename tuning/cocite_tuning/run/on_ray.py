@@ -8,14 +8,14 @@ the driver, or all of Ray, ended, nor whether Tune had just saved its state.
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import check_resources, worker_capacity
 from cocite_jobs.training.on_ray import reap_placement_groups
 from cocite_tuning.run.trial_runner import TrialRunner
@@ -75,7 +75,7 @@ def run_on_ray(
         1, worker_capacity(trial_workers, nodes) // sweep.resources.workers
     )
     single_worker = sweep.resources.workers == 1
-    with _environment(VARIABLES), nullcontext() if single_worker else reap_placement_groups():
+    with default_environment(VARIABLES), nullcontext() if single_worker else reap_placement_groups():
         from ray import tune
 
         # The callback below reports how each trial ends.
@@ -248,15 +248,3 @@ def _last_error(file: str | None) -> str:
     if any(words in text for words in PROCESS_DEATH):
         return "its process died once more, after all retries"
     return text.strip().splitlines()[-1]
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables while the block runs, except those that the user has set."""
-    new = {name: value for name, value in variables.items() if name not in os.environ}
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name in new:
-            os.environ.pop(name, None)

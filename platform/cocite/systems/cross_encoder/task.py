@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
-from cocite.errors import NotFoundError
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
 from cocite.systems.cross_encoder.examples import CandidateGroups
@@ -33,6 +32,7 @@ from cocite.training.candidates import CandidateSet
 from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
+from cocite.training.input_artifacts import find_input
 from cocite.training.stages import METRICS, metric_means, query_values
 
 CANDIDATES = "candidates"
@@ -278,11 +278,5 @@ def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> Cro
     Raises:
         NotFoundError: the model folder holds no candidates.
     """
-    folder = Path(model_folder) / CANDIDATES
-    if not folder.is_dir():
-        raise NotFoundError(
-            "holds no candidates to train on",
-            where=str(model_folder),
-            hint="train with `cocite train`, which makes them",
-        )
+    folder = find_input(model_folder, CANDIDATES, lacking="candidates to train on")
     return CrossEncoderTask(recipe, corpus, candidates.load(folder, corpus))

@@ -21,12 +21,13 @@ from cocite.artifacts import load_array, publish
 from cocite.bounds import TextLength, TextLengthOrNone, Total
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.errors import InputError, IntegrityError
 from cocite.manifests import holds
 from cocite.text.gaps import strip_marks
 from cocite.text.paper_text import paper_text
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
+from cocite.training.input_artifacts import check_same_corpus, find_input
 from cocite.training.periods import Periods, PeriodSettings
 from cocite.verification import open_verified_once
 
@@ -220,14 +221,7 @@ def load_from_model_folder(model_folder: Path, corpus: Corpus) -> PretrainingTex
     Raises:
         NotFoundError: it keeps none.
     """
-    folder = Path(model_folder) / KIND
-    if not folder.is_dir():
-        raise NotFoundError(
-            "holds no texts to pretrain on",
-            where=str(model_folder),
-            hint="train with `cocite train`, which makes them",
-        )
-    return load(folder, corpus)
+    return load(find_input(model_folder, KIND, lacking="texts to pretrain on"), corpus)
 
 
 def load(folder: Path, corpus: Corpus) -> PretrainingTexts:
@@ -237,11 +231,7 @@ def load(folder: Path, corpus: Corpus) -> PretrainingTexts:
         InputError: it was made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    manifest = open_verified_once(folder, kind=KIND)
-    if manifest.meta.get("corpus") != corpus.version:
-        raise InputError(
-            "the texts are of another corpus", where=str(folder), hint="remove them, to be made anew"
-        )
+    check_same_corpus(open_verified_once(folder, kind=KIND), corpus, folder, what="texts")
     parts = {}
     for name in ("train", "dev"):
         ids, counts = load_array(folder / f"{name}.ids.npy"), load_array(folder / f"{name}.counts.npy")

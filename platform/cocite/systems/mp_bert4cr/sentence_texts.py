@@ -19,13 +19,14 @@ from cocite.artifacts import load_array, publish
 from cocite.bounds import PositiveSmallCount, TextLengthOrNone
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.errors import IntegrityError
 from cocite.manifests import holds
 from cocite.systems.masked_lm.texts import paper_texts
 from cocite.text.documents import bounds
 from cocite.text.sentence_texts import SentenceReader, SentenceTexts, Surroundings, stretches
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
+from cocite.training.input_artifacts import check_same_corpus, find_input
 from cocite.training.periods import Periods, PeriodSettings
 from cocite.verification import open_verified_once
 
@@ -230,14 +231,7 @@ def load_from_model_folder(model_folder: Path, corpus: Corpus) -> SentenceTexts:
     Raises:
         NotFoundError: it keeps none.
     """
-    folder = Path(model_folder) / KIND
-    if not folder.is_dir():
-        raise NotFoundError(
-            "holds no sentences to train on",
-            where=str(model_folder),
-            hint="train with `cocite train`, which makes them",
-        )
-    return load(folder, corpus)
+    return load(find_input(model_folder, KIND, lacking="sentences to train on"), corpus)
 
 
 def load(folder: Path, corpus: Corpus) -> SentenceTexts:
@@ -247,11 +241,7 @@ def load(folder: Path, corpus: Corpus) -> SentenceTexts:
         InputError: it was made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    manifest = open_verified_once(folder, kind=KIND)
-    if manifest.meta.get("corpus") != corpus.version:
-        raise InputError(
-            "the texts are of another corpus", where=str(folder), hint="remove them, to be made anew"
-        )
+    check_same_corpus(open_verified_once(folder, kind=KIND), corpus, folder, what="texts")
     (abstracts, abstract_indptr), (bodies, body_indptr), (contexts, context_indptr) = (
         _runs(folder, name, count)
         for name, count in (

@@ -1,0 +1,46 @@
+"""Artifacts of the model folder that a kind is trained on besides the corpus: candidates, texts, sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError, NotFoundError
+from cocite.manifests import Manifest
+
+
+def find_input(model_folder: Path, kind: str, *, lacking: str) -> Path:
+    """The folder of an input in a model folder.
+
+    Args:
+        model_folder: holds it.
+        kind: of the artifact, which is its name too.
+        lacking: what the model folder lacks without it: ``candidates to train on``.
+
+    Raises:
+        NotFoundError: the model folder does not hold it.
+    """
+    folder = Path(model_folder) / kind
+    if not folder.is_dir():
+        raise NotFoundError(
+            f"holds no {lacking}", where=str(model_folder), hint="train with `cocite train`, which makes them"
+        )
+    return folder
+
+
+def check_same_corpus(manifest: Manifest, corpus: Corpus, folder: Path, *, what: str) -> None:
+    """Refuse an input that was made of another corpus than the one that is trained on.
+
+    Args:
+        manifest: of the input, verified.
+        corpus: that is trained on.
+        folder: of the input.
+        what: it holds, in the plural: ``candidates``.
+
+    Raises:
+        InputError: it was made of another corpus.
+    """
+    if manifest.meta.get("corpus") != corpus.version:
+        raise InputError(
+            f"the {what} are of another corpus", where=str(folder), hint="remove them, to be made anew"
+        )
