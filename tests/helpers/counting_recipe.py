@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,28 +16,21 @@ from cocite_jobs.training.types import TrainedArtifact
 
 
 class CountingRecipe(Settings):
-    """Counts to ``last``, from the number after the last that an unfinished training wrote."""
+    """Counts from 1 to ``last``."""
 
     kind: Literal["counting"] = "counting"
     last: int = 3
 
 
 def train_counting(
-    recipe: CountingRecipe, corpus: Corpus, to: Path, progress: ProgressCallback, *, fresh: bool = False
+    recipe: CountingRecipe, corpus: Corpus, to: Path, progress: ProgressCallback
 ) -> TrainedArtifact:
-    checkpoint = to / ".counting.checkpoint"
-    if fresh:
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    checkpoint.mkdir(parents=True, exist_ok=True)
-    begun = max((int(path.name) for path in checkpoint.iterdir()), default=0)
     progress.stage("counting", recipe.last)
-    for number in range(begun + 1, recipe.last + 1):
-        (checkpoint / str(number)).touch()
+    for number in range(1, recipe.last + 1):
         progress.log({"number": float(number)}, number)
         progress.advance(1)
     with publish(to / "counting", kind="counting", meta={"last": recipe.last}, replace=True) as folder:
         (folder / "count.txt").write_text(str(recipe.last))
-    shutil.rmtree(checkpoint)
     return TrainedArtifact(to / "counting", {"number": float(recipe.last)})
 
 

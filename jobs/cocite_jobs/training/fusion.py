@@ -38,8 +38,6 @@ def train_fusion(
     corpus: Corpus,
     to: Path,
     progress: ProgressCallback,
-    *,
-    fresh: bool = False,  # noqa: ARG001  (takes minutes and has no checkpoint)
 ) -> TrainedArtifact:
     """Train a LambdaMART on the signals of the folder's other components, and write ``to/fusion``.
 
@@ -48,7 +46,6 @@ def train_fusion(
         corpus: whose dev split is learned from.
         to: the model folder.
         progress: called while it trains.
-        fresh: ignored: there is no checkpoint.
 
     Raises:
         InputError: the dev split has no queries.
@@ -68,8 +65,6 @@ def train_final(
     corpus: Corpus,
     to: Path,
     progress: ProgressCallback,
-    *,
-    fresh: bool = False,  # noqa: ARG001
 ) -> TrainedArtifact:
     """Train a LambdaMART that weighs the cross-encoder's score too, and write ``to/final``.
 
@@ -81,7 +76,6 @@ def train_final(
         corpus: whose dev split is learned from.
         to: the model folder, with a cross-encoder.
         progress: called while it trains.
-        fresh: ignored: there is no checkpoint.
 
     Raises:
         InputError: there is no cross-encoder, no query, or the fusion learned from all dev queries.

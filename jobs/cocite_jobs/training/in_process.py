@@ -22,16 +22,20 @@ from cocite_jobs.training.types import InProcessTrainer, LaunchOptions, TrainedA
 def open_in_process_session(
     recipe: Any, corpus: Corpus, to: str | Path, options: LaunchOptions
 ) -> Iterator[InProcessSession]:
-    """Open a session for a kind with a trainer of its own: see :func:`cocite_jobs.training.train.open_session`."""
+    """Open a session for a kind with a trainer of its own: see :func:`cocite_jobs.training.train.open_session`.
+
+    Such a trainer writes nothing but its artifact, which is published whole or not at all. So an unfinished training
+    leaves nothing to discard, and ``fresh`` does the same as ``new``.
+    """
     kind = str(recipe.kind)
     if options.on == "ray" or options.address is not None:
         raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
     location, folder = Location.of(to), fetch_local(to)
     check_output_replaceable(location / kind)
-    if options.start == "resume":  # these kinds leave no checkpoints
+    if options.start == "resume":
         raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
     with training_lock(location, kind):
-        yield InProcessSession(recipe, corpus, location, folder, fresh=options.start == "fresh")
+        yield InProcessSession(recipe, corpus, location, folder)
 
 
 class InProcessSession:
@@ -39,7 +43,7 @@ class InProcessSession:
 
     Attributes:
         is_first: True; no other process trains along.
-        mlflow_run: empty: a training that continues from a checkpoint starts an MLflow run of its own.
+        mlflow_run: empty: there is no checkpoint to continue from, so each training starts an MLflow run of its own.
 
     Example:
         >>> import tempfile
@@ -54,9 +58,8 @@ class InProcessSession:
 
     is_first, mlflow_run = True, ""
 
-    def __init__(self, recipe: Any, corpus: Corpus, location: Location, folder: Path, *, fresh: bool) -> None:
+    def __init__(self, recipe: Any, corpus: Corpus, location: Location, folder: Path) -> None:
         self.recipe, self.corpus, self.location, self.folder = recipe, corpus, location, folder
-        self.fresh = fresh
 
     def set_mlflow_run(self, id_: str) -> None:
         """Do nothing: see :attr:`mlflow_run`."""
@@ -65,7 +68,7 @@ class InProcessSession:
         """Train into the local folder, and upload the artifact where the model folder is elsewhere."""
         trainer: InProcessTrainer = load_object(KINDS[str(self.recipe.kind)].trainer or "")
         with writing_to(self.folder):
-            trained = trainer(self.recipe, self.corpus, self.folder, progress, fresh=self.fresh)
+            trained = trainer(self.recipe, self.corpus, self.folder, progress)
         if self.location.local is None:
             (self.location / trained.folder.name).put(trained.folder)
         return trained

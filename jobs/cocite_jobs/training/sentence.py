@@ -23,8 +23,6 @@ def train_sentence(
     corpus: Corpus,
     to: Path,
     progress: ProgressCallback,
-    *,
-    fresh: bool = False,  # noqa: ARG001  (takes seconds and has no checkpoint)
 ) -> TrainedArtifact:
     """Copy the encoder to ``to/sentence``, and check its vectors of some papers of the corpus.
 
@@ -33,7 +31,6 @@ def train_sentence(
         corpus: whose first papers are encoded.
         to: the model folder.
         progress: called while it runs.
-        fresh: ignored: there is no checkpoint.
 
     Raises:
         InputError: a vector has a number that is not finite.

@@ -12,9 +12,9 @@ from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.registry import load_object
 
 Start = Literal["new", "resume", "fresh"]
-"""How to begin where an earlier training was not finished. ``new``: kinds that the training engine trains refuse to
-begin beside its checkpoints, and the others continue it; ``resume``: continue it, and refuse where there is none;
-``fresh``: discard it."""
+"""How to begin where an earlier training was not finished. ``new``: refuse to begin beside its checkpoints;
+``resume``: continue it, and refuse where there is none; ``fresh``: discard it. Only kinds that the training engine
+trains leave checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class InProcessTrainer(Protocol):
 
     Example:
         >>> from cocite_jobs.training.progress import ProgressFunctions
-        >>> def train_popularity(recipe, corpus, to, progress, *, fresh=False):
+        >>> def train_popularity(recipe, corpus, to, progress):
         ...     progress.stage("counting citations", 0)
         ...     return TrainedArtifact(to / "popularity", metrics={"MRR": 0.1})
         >>> trainer: InProcessTrainer = train_popularity
@@ -152,8 +152,6 @@ class InProcessTrainer(Protocol):
         'popularity'
     """
 
-    def __call__(
-        self, recipe: Any, corpus: Corpus, to: Path, progress: ProgressCallback, *, fresh: bool = False
-    ) -> TrainedArtifact:
-        """Train; with ``fresh``, discard the checkpoint of an unfinished training first."""
+    def __call__(self, recipe: Any, corpus: Corpus, to: Path, progress: ProgressCallback) -> TrainedArtifact:
+        """Train from the beginning, and write nothing but the artifact."""
         ...

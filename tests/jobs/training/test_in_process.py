@@ -1,4 +1,4 @@
-"""Trainings without the engine: refusals, locks, checkpoints of an unfinished one, and remote model folders."""
+"""Trainings without the engine: refusals, locks, what an unfinished one leaves, and remote model folders."""
 
 from __future__ import annotations
 
@@ -58,14 +58,17 @@ def test_options_for_workers_are_refused(corpus: Corpus, tmp_path: Path) -> None
         assert session.is_first
 
 
-def test_an_unfinished_training_is_continued_or_discarded(corpus: Corpus, tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ["new", "fresh"])
+def test_an_unfinished_training_leaves_nothing_and_starts_over(
+    corpus: Corpus, tmp_path: Path, start: str
+) -> None:
     with pytest.raises(NotFoundError, match=r"holds no training to go on with \(leave --resume out\)"):
         count(corpus, tmp_path, "resume")
-    for start, numbers in (("new", [3]), ("fresh", [1, 2, 3])):
-        with pytest.raises(Stop, match="number 2"):
-            count(corpus, tmp_path, "fresh", stop=2)
-        assert count(corpus, tmp_path, start) == numbers
-        assert [path.name for path in tmp_path.iterdir()] == ["counting"]
+    with pytest.raises(Stop, match="number 2"):
+        count(corpus, tmp_path, stop=2)
+    assert list(tmp_path.iterdir()) == []
+    assert count(corpus, tmp_path, start) == [1, 2, 3]
+    assert [path.name for path in tmp_path.iterdir()] == ["counting"]
 
 
 def test_two_processes_do_not_train_in_one_folder(corpus: Corpus, tmp_path: Path) -> None:
