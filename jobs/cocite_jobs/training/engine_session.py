@@ -16,7 +16,7 @@ from cocite_jobs.cluster.resources import worker_range
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import check_output_replaceable, training_lock
-from cocite_jobs.training.inputs import check_trained_on, prepare_inputs
+from cocite_jobs.training.inputs import check_periods, check_trained_on, prepare_inputs
 from cocite_jobs.training.progress import ProgressCallback, ProgressReceiver
 from cocite_jobs.training.registry import KINDS, load_object
 from cocite_jobs.training.training_run import TrainingRun, TrainingState
@@ -41,8 +41,8 @@ def open_engine_session(
     Raises:
         ConfigError: the recipe's workers and its backend do not go together.
         NotFoundError: the recipe's pretrained encoder is neither a folder nor a model of a hub that answers.
-        InputError: an earlier training's model or checkpoints forbid it, there is nothing to resume, or the model
-            folder lacks what the kind is trained on.
+        InputError: an earlier training's model or checkpoints forbid it, there is nothing to resume, the model folder
+            lacks what the kind is trained on, or the corpus has no links to train on or no dev queries.
         BusyError: another process trains there.
     """
     if options.on is None:
@@ -62,7 +62,9 @@ def open_engine_session(
             try:
                 stack.enter_context(training_lock(location, kind))
                 stack.enter_context(run.lock())
+                # The task refuses the same, but builds after the state is written, which would be left behind.
                 check_trained_on(kind, location)
+                check_periods(recipe, corpus)
                 _require_encoder(recipe, options)
                 state = run.begin(recipe, corpus, options.start)
             except CociteError as error:

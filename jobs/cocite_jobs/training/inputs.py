@@ -1,4 +1,4 @@
-"""Artifacts that some kinds are trained on besides the corpus, made in the model folder before the workers start."""
+"""Checks what a kind is trained on, and makes the artifacts that it needs before the workers start."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import MANIFEST
+from cocite.training.periods import Periods
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.registry import KINDS, load_object
@@ -61,6 +62,22 @@ def check_trained_on(kind: str, to: Location) -> None:
                 where=to.uri,
                 hint=f"train {name} into it first",
             )
+
+
+def check_periods(recipe: Any, corpus: Corpus) -> None:
+    """Refuse a corpus that has no links to train on, or no dev queries.
+
+    Args:
+        recipe: of any kind. Its settings of the periods lie in the section of its inputs, where it has some.
+        corpus: to train on.
+
+    Raises:
+        InputError: see :meth:`cocite.training.periods.Periods.of`.
+    """
+    needed = KINDS[recipe.kind].inputs
+    period = getattr(recipe if needed is None else getattr(recipe, needed.section), "period", None)
+    if period is not None:
+        Periods.of(corpus, period)
 
 
 def _is_made_of(artifact: Location, meta: dict[str, Any]) -> bool:

@@ -78,12 +78,23 @@ TRAIN = [
         "train nnselect --corpus {index} --to {tmp}/m --no-track",
         "not a cocite artifact",
     ),
-    wrong(
-        "a corpus without a split",
-        "train nnselect --corpus {unsplit} --to {tmp}/m --no-track",
-        "split",
-        leaves="m",  # what the training is of: the next one replaces it
+    *(
+        wrong(
+            "a corpus without links",
+            f"train {recipe} --corpus {{unsplit}} --to {{tmp}}/m --no-track",
+            "holds no link at all",
+        )
+        for recipe in (
+            "nnselect",
+            "hatten",
+            "masked-lm",
+            "mp-bert4cr-small",
+            "mp-bert4cr-pretraining-small",
+            "cross-encoder-small",
+        )
     ),
+    _train("no paper in the training period", "nnselect period.train_until=1", "period.train_until=YEAR"),
+    _train("no paper in the dev period", "nnselect period.train_until=2999", "dev_until"),
     wrong(
         "an unknown scheme of the corpus",
         "train nnselect --corpus foo://bar/c --to {tmp}/m --no-track",

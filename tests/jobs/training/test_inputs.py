@@ -7,15 +7,16 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.manifests import MANIFEST, read_manifest
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
 from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
 from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite_jobs.storage.location import Location
-from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.inputs import check_periods, prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions
-from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.recipes import load_recipe, shipped_recipes
 from cocite_jobs.training.registry import KINDS
 
 
@@ -77,3 +78,21 @@ def test_an_input_is_put_into_a_remote_model_folder(corpus: Corpus, tmp_path: Pa
 def test_other_kinds_need_nothing(corpus: Corpus, tmp_path: Path) -> None:
     assert not prepare_inputs(load_recipe("fusion"), corpus, Location.of(tmp_path), ProgressFunctions())
     assert not list(tmp_path.iterdir())
+
+
+ENGINE_KINDS = [kind for kind, row in KINDS.items() if row.uses_engine]
+
+
+@pytest.mark.parametrize("kind", ENGINE_KINDS)
+def test_every_kind_of_the_engine_is_refused_where_no_paper_is_trained_on(corpus: Corpus, kind: str) -> None:
+    name = next(name for name in shipped_recipes() if load_recipe(name).kind == kind)  # type: ignore[attr-defined]
+    section = "" if (row := KINDS[kind].inputs) is None else f"{row.section}."
+    check_periods(load_recipe(name), corpus)
+    with pytest.raises(
+        InputError, match=r"no paper of the training period .*choose period\.train_until=YEAR"
+    ):
+        check_periods(load_recipe(name, [f"{section}period.train_until=1"]), corpus)
+
+
+def test_a_recipe_without_periods_is_not_refused(corpus: Corpus) -> None:
+    check_periods(load_recipe("fusion"), corpus)
