@@ -29,7 +29,7 @@ FAISS_gpu := faiss-gpu-cu12
 OTHER_cpu := $(FAISS_gpu)
 OTHER_gpu := $(FAISS_cpu)
 
-# Nothing that is started here tells anybody about it, and no model is fetched behind anybody's back.
+# Ray and MLflow send no usage statistics, and no model is downloaded unless HF_HUB_OFFLINE=0 is given.
 export RAY_USAGE_STATS_ENABLED ?= 0
 export MLFLOW_DISABLE_TELEMETRY ?= true
 export HF_HUB_OFFLINE ?= 1

@@ -144,7 +144,7 @@ def padded_tokens(texts: Sequence[tuple[str, str]], lengths: NDArray[np.int64], 
 
 
 def needed_flops(model: CrossEncoder, lengths: NDArray[np.int64]) -> float:
-    """Without padding, the last layer's output at one token of each pair."""
+    """FLOPs without padding, with the last layer's output at one token of each pair."""
     config = model.backbone.config
     size = {"hidden": config.hidden_size, "inner": config.intermediate_size}
     tokens, squares, count = float(lengths.sum()), float((lengths.astype(float) ** 2).sum()), len(lengths)
@@ -180,7 +180,7 @@ def peer(folder: Path, data: Data, precision: str) -> Callable[[], NDArray[np.fl
 
 
 def compared(found: NDArray[np.float32], exact: NDArray[np.float32]) -> dict[str, Any]:
-    """How near scores are to exact ones, and how alike the two rankings."""
+    """Measure how near scores are to exact ones, and how alike the two rankings."""
     order, wanted = np.argsort(-found, kind="stable"), np.argsort(-exact, kind="stable")
     above = np.sign(found[:, None] - found) * np.sign(exact[:, None] - exact)
     return {

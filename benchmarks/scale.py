@@ -135,7 +135,7 @@ def asked(index: Path, model: Path, count: int, kind: str) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """What the machine calls its processor."""
+    """The name of the processor, as the system gives it."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def compared(name: str, study: ScoreStudy[Any], trials: int, seeds: int) -> dict[str, Any]:
-    """Both searches on one study, and what the sign test says."""
+    """Run both searches on one study, and test the difference by signs."""
     space = Space.parse(space_of(study))
     best: dict[str, list[float]] = {search: [] for search in SEARCHES}
     unseen: dict[str, list[float]] = {search: [] for search in SEARCHES}
@@ -136,7 +136,7 @@ def held_out(study: ScoreStudy[Any], params: Mapping[str, Any]) -> float:
 
 
 def signs(first: list[float], second: list[float]) -> dict[str, float]:
-    """How often the first is greater and smaller, and p of the two-sided sign test."""
+    """The number of times that the first is greater and smaller, and p of the two-sided sign test."""
     difference = np.array(first) - np.array(second)
     wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
     p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
@@ -144,7 +144,7 @@ def signs(first: list[float], second: list[float]) -> dict[str, float]:
 
 
 def space_of(study: ScoreStudy[Any]) -> dict[str, Any]:
-    """What is searched: of BM25 all four parameters, of the blend each weight up to the greatest in its grid, 1.6."""
+    """The searched space: of BM25 all four parameters, of the blend each weight up to its grid's greatest, 1.6."""
     if study.settings.kind == "fusion":
         return {name: {"uniform": [0, 1.6]} for name in study.parameter_types}
     forms = [str(form) for form in study.forms]  # type: ignore[attr-defined]

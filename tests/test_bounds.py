@@ -42,7 +42,7 @@ STUDY = {"kind": "training", "recipe": "nnselect"}
 
 
 def all_settings() -> list[type[Settings]]:
-    """Every settings class of the four packages."""
+    """Every settings class of the packages."""
     for package, folder in PACKAGES.items():
         for path in sorted((ROOT / folder / package).rglob("*.py")):
             if path.name != "__main__.py":

@@ -1,4 +1,4 @@
-"""What the GPU benchmarks share: the device, its limit, timing, and how a result is kept."""
+"""The parts that the GPU benchmarks share: the device, its limit, timing, and how a result is kept."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def random_pairs(lengths: NDArray[np.int64], vocabulary: int, rng: np.random.Gen
 
 
 def flops(config: Any, lengths: NDArray[np.int64]) -> float:
-    """Of the packed forward: the last layer's output at one token of each pair."""
+    """FLOPs of the packed forward, with the last layer's output at one token of each pair."""
     size = {"hidden": config.hidden_size, "inner": config.intermediate_size}
     tokens, pairs = float(lengths.sum()), float((lengths.astype(float) ** 2).sum())
     full = layer_flops(tokens, pairs, **size)
@@ -59,7 +59,7 @@ def padded(backbone: Any, batch: PairBatch) -> Tensor:
 
 
 def agreement(found: Tensor, exact: Tensor, head: Tensor) -> dict[str, float]:
-    """How far scores are from those of fp32, and how many of its ten best are among the ten best."""
+    """Measure how far scores are from those of fp32, and how many of its ten best are among the ten best."""
     scores, right = found.float() @ head, exact @ head
     best = set(scores.topk(min(10, len(scores))).indices.tolist())
     same = len(best & set(right.topk(min(10, len(right))).indices.tolist())) / len(best)

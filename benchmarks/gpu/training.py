@@ -41,7 +41,7 @@ class Scorer(nn.Module):
         return scores.squeeze(1)
 
     def gradient_checkpointing_enable(self) -> None:
-        """Of the backbone."""
+        """Turn on gradient checkpointing in the backbone."""
         self.backbone.gradient_checkpointing_enable()
 
 

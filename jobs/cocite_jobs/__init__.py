@@ -1,1 +1,1 @@
-"""What runs and ends: training, embedding, indexing, evaluation."""
+"""Jobs, which run and end: trainings, evaluations, tables and demos, on this machine or on Ray."""

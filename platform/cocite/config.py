@@ -227,7 +227,7 @@ def _explain(
 
 
 def _reason(message: str) -> str:
-    """What pydantic says, as the rest of a sentence."""
+    """The message of pydantic, as the rest of a sentence."""
     message = message.removeprefix("Value error, ")
     return message[0].lower() + message[1:]
 
@@ -249,7 +249,7 @@ def _has(data: Any, key: str | int) -> bool:
 
 
 def _origin(cls: type[Settings], mistake: Any, keys: Sequence[str], source: Source) -> str | None:
-    """Where a mistake comes from; see :meth:`Source.origin`.
+    """The file or override that a mistake comes from; see :meth:`Source.origin`.
 
     A rule over several values names the overrides of all of them, unless the file breaks the same rule alone.
     """

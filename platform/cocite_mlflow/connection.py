@@ -1,4 +1,4 @@
-"""Which MLflow store is meant, the client of it, and its errors as sentences.
+"""Finds the MLflow store that is meant, makes its client, and turns its errors into sentences.
 
 The store is SQLite in a folder unless ``MLFLOW_TRACKING_URI`` names another one.
 """
@@ -66,7 +66,7 @@ def writable_uri(settings: TrackingSettings) -> str:
 
 
 def artifact_location(settings: TrackingSettings, experiment: str) -> str | None:
-    """Where a new experiment's files lie; None: the store decides.
+    """The place of a new experiment's files; None: the store decides.
 
     A local store keeps its files beside its database; a server knows where it keeps them.
     """

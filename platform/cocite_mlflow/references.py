@@ -35,7 +35,7 @@ class ModelReference:
 
     @classmethod
     def parse(cls, model: Path | str | None) -> ModelReference | None:
-        """What ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` names; None: the text is the path of a folder.
+        """The model that ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` names; None: the text is a folder's path.
 
         Raises:
             InputError: the text begins as such an address and is none.

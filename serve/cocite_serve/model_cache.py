@@ -77,7 +77,7 @@ class ModelCache:
             _, lock = versions.lock(label)
             try:
                 verify_model(folder, tags, version.reference)
-                _require_members(folder, version)
+                _require_components(folder, version)
             except CociteError:
                 lock.release()  # damaged since: fetched again
             else:
@@ -98,14 +98,14 @@ class ModelCache:
         try:
             temporary.mkdir()
             copy = self.registry.download(version, temporary)
-            _require_members(copy, version)
+            _require_components(copy, version)
             shutil.rmtree(folder, ignore_errors=True)
             copy.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _require_members(folder: Path, version: ModelVersion) -> None:
+def _require_components(folder: Path, version: ModelVersion) -> None:
     """Refuse a registered folder that holds no part of the pipeline."""
     from cocite.pipeline import components
 

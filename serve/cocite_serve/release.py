@@ -1,4 +1,4 @@
-"""What is served: one model over one index snapshot, where both come from, and whether they fit each other."""
+"""A release: one model over one index snapshot, where both come from, and whether they fit each other."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class RolloutError(CociteError):
 
 
 class Rollout:
-    """What runs on Ray Serve: gateways and the stages of one release; during a rollout, of two.
+    """The applications that run on Ray Serve: gateways and the stages of one release; during a rollout, of two.
 
     Args:
         settings: of the endpoint.

@@ -25,7 +25,7 @@ def folder(root: Path, *parts: str) -> Path:
     return root
 
 
-def test_available_systems_follow_from_the_members(tmp_path: Path) -> None:
+def test_available_systems_follow_from_the_components(tmp_path: Path) -> None:
     assert systems.available(None) == ["bm25", "first"]
     assert systems.available(folder(tmp_path / "a", "fusion")) == ["bm25", "first", "full"]
     everything = (

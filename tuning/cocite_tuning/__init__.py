@@ -1,1 +1,1 @@
-"""What searches: hyperparameter sweeps."""
+"""Sweeps, which search for hyperparameters."""

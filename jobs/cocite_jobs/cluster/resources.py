@@ -29,7 +29,7 @@ def worker_range(workers: WorkerSettings) -> tuple[int, int]:
 
 
 def worker_resources(workers: WorkerSettings) -> dict[str, float]:
-    """What Ray reserves for one worker, by Ray's names of resources.
+    """The resources that Ray reserves for one worker, by Ray's names of resources.
 
     Example:
         >>> worker_resources(WorkerSettings(cpus=2, gpus=0.5))
@@ -74,7 +74,7 @@ def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
 
 
 def worker_capacity(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> int:
-    """How many such workers the nodes can have at a time; a worker is placed on one node as a whole.
+    """The number of such workers that the nodes can have at a time; a worker is placed on one node as a whole.
 
     Example:
         >>> worker_capacity(WorkerSettings(cpus=3), [{"CPU": 8.0}, {"CPU": 2.0}])

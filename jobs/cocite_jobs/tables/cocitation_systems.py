@@ -52,7 +52,7 @@ class ModelFolder:
 
     @classmethod
     def parse(cls, text: str) -> ModelFolder:
-        """From ``FOLDER`` or ``FOLDER=LABEL``."""
+        """Read ``FOLDER`` or ``FOLDER=LABEL``."""
         folder, equals, label = text.rpartition("=")
         if not equals or Path(text).is_dir():
             return cls(Path(text))

@@ -163,7 +163,7 @@ class EngineSession:
         return TrainedArtifact(fetch_local((location / kind).uri), result["best"], details)
 
     def _more_meta(self, artifact: Path, progress: ProgressCallback) -> dict[str, Any]:
-        """What the kind's ``after`` function adds to the manifest of the trained model."""
+        """The entries that the kind's ``after`` function adds to the manifest of the trained model."""
         after = KINDS[str(self.recipe.kind)].after
         if after is None:
             return {}

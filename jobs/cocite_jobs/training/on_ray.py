@@ -202,7 +202,7 @@ def _variables(workers: WorkerSettings) -> dict[str, str]:
 
 
 def _result(call: _BackgroundCall, workers: WorkerSettings) -> dict[str, Any]:
-    """What rank 0 returned; raises the error behind Ray's error, as a sentence where the user can do something."""
+    """The result of rank 0; raises the error behind Ray's error, as a sentence where the user can do something."""
     if call.error is None:
         return dict(call.value.return_value)
     from ray.exceptions import RayError

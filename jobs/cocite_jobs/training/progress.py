@@ -21,7 +21,7 @@ def ignore_progress(*_: object) -> None:
 
 
 class ProgressCallback(Protocol):
-    """What a training calls while it runs; :class:`ProgressFunctions` makes one of up to three functions.
+    """The functions that a training calls while it runs; :class:`ProgressFunctions` makes one of up to three functions.
 
     Example:
         >>> class Counter:

@@ -218,7 +218,7 @@ class TrainingRun:
 
     @property
     def model(self) -> Location:
-        """Where the workers leave the trained model, which the driver publishes."""
+        """The place where the workers leave the trained model, which the driver publishes."""
         return self.location / "model"
 
     def publish_model(

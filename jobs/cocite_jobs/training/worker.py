@@ -1,4 +1,4 @@
-"""What each worker of the training engine does: build the task, train it, and leave the model for the driver.
+"""The work of each worker of the training engine: build the task, train it, and leave the model for the driver.
 
 The same function runs in one process, under torchrun, and on Ray; only the function that takes the events differs.
 """

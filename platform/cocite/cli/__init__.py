@@ -1,7 +1,7 @@
 """The command line, ``cocite``.
 
 Each command lives in the package that owns it and is named here by string, so that ``cocite --help`` imports none
-of them and answers at once. This table is the one place that knows all four packages.
+of them and answers at once. This table is the one place that names commands of several packages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, of all four packages, as annotated types of parameters."""
+"""Options and arguments that commands of several packages share, as annotated types of parameters."""
 
 from __future__ import annotations
 

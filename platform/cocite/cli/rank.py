@@ -28,7 +28,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 @dataclass(frozen=True)
 class _System:
-    """What ranks, and the corpus whose papers it ranks."""
+    """The function that ranks, and the corpus whose papers it ranks."""
 
     name: str
     corpus: Corpus

@@ -1,4 +1,4 @@
-"""What a command does when it is ended from outside."""
+"""Ends a command in order when SIGTERM asks for it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def ordered_pairs(groups: CSR) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def count_pairs(groups: CSR, count: int) -> tuple[CSR, NDArray[np.int32]]:
-    """For each of ``count`` papers those it is cited with, ascending, and how often (aligned with ``indices``)."""
+    """The papers that each of ``count`` papers is cited with, ascending, and how often (aligned with ``indices``)."""
     left, right = ordered_pairs(groups)
     keys, times = np.unique((left.astype(np.int64) << 32) | right.astype(np.int64), return_counts=True)
     indptr = np.zeros(count + 1, np.int64)

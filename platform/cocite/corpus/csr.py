@@ -91,7 +91,7 @@ class CSR:
 
     @staticmethod
     def build(rows: ArrayLike, entries: ArrayLike, count: int) -> CSR:
-        """From (row, entry) pairs in any order; repeated pairs are kept once."""
+        """Build it from (row, entry) pairs in any order; repeated pairs are kept once."""
         rows, entries = np.asarray(rows, np.int64), np.asarray(entries, np.int64)
         width = int(entries.max()) + 1 if len(entries) else 1
         keys = distinct(rows * width + entries)

@@ -105,7 +105,7 @@ NESTED: dict[str, dict[str, Field]] = {
 
 
 def kind_of(value: Mapping[str, object]) -> str:
-    """Which of ``RECORDS`` a record is; whatever is nothing else is taken for a paper."""
+    """The one of ``RECORDS`` that a record is; a record that is none of the others is taken for a paper."""
     if "context" in value:
         return "context"
     if "text" in value and "paper" in value:

@@ -65,13 +65,13 @@ class History:
 
     @cached_property
     def cites(self) -> CSR:
-        """For each paper, the papers it is known to cite."""
+        """The papers that each paper is known to cite."""
         cites = self.corpus.cites
         return cites if self.citing.all() else cites.keep(np.repeat(self.citing, cites.degrees))
 
     @cached_property
     def cited_by(self) -> CSR:
-        """For each paper, the papers known to cite it."""
+        """The papers that are known to cite each paper."""
         cited_by = self.corpus.cited_by
         return cited_by if self.citing.all() else cited_by.keep(self.citing[cited_by.indices])
 
@@ -93,7 +93,7 @@ class History:
 
     @cached_property
     def cocitations(self) -> tuple[CSR, NDArray[np.int32]]:
-        """For each paper, those cited with it in known contexts, and how often (aligned with ``indices``)."""
+        """The papers that each paper is cited with in known contexts, and how often (aligned with ``indices``)."""
         groups = self.corpus.context_cited
         owner, members = groups.gather(self.contexts)
         indptr = np.searchsorted(owner, np.arange(len(self.contexts) + 1))

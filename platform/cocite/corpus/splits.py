@@ -49,7 +49,7 @@ class Split:
 
     @classmethod
     def by_year(cls, corpus: Corpus, train_until: int, dev_until: int) -> Split:
-        """By the paper's year: train up to one year, dev up to another, test after; none when it is unknown."""
+        """Split by the paper's year: train up to one year, dev up to another, test after; none when it is unknown."""
         if dev_until < train_until:
             raise InputError(f"dev ends in {dev_until}, before train in {train_until}", where="split by year")
         years = np.asarray(corpus.years)
@@ -58,7 +58,7 @@ class Split:
 
     @classmethod
     def random(cls, count: int, dev: float, test: float, *, seed: int = 0) -> Split:
-        """Random by paper: shares of dev and test, rounded; the rest trains. A function of count, shares and seed."""
+        """Split at random by paper: rounded shares of dev and test; the rest trains. The same seed gives the same."""
         if not (0 <= dev <= 1 and 0 <= test <= 1 and dev + test <= 1):
             raise InputError(
                 f"shares of {dev} and {test} do not lie within 0 and 1 together", where="random split"
@@ -71,7 +71,7 @@ class Split:
         return cls(codes)
 
     def without(self, papers: NDArray[np.bool_]) -> Split:
-        """The same, with some papers in no split."""
+        """The same split, with some papers in none."""
         return Split(np.where(papers, NONE, self.codes).astype(np.int8))
 
     @property

@@ -1,4 +1,4 @@
-"""What a corpus holds, in numbers."""
+"""Counts what a corpus holds."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Corpus:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """What the import counted: records, links, and each rule's hits."""
+        """The counts of the import: records, links, and each rule's hits."""
         return dict(self.manifest.meta.get("counts", {}))
 
     def __len__(self) -> int:
@@ -232,17 +232,17 @@ class Corpus:
 
     @cached_property
     def cites(self) -> CSR:
-        """For each paper, the papers it cites."""
+        """The papers that each paper cites."""
         return self._csr("cites")
 
     @cached_property
     def cited_by(self) -> CSR:
-        """For each paper, the papers that cite it."""
+        """The papers that cite each paper."""
         return self._csr("cited_by")
 
     @cached_property
     def cocitations(self) -> tuple[CSR, NDArray[np.int32]]:
-        """For each paper, those cited in the same contexts, and how often (aligned with ``indices``).
+        """The papers that each paper is cited with in the same contexts, and how often (aligned with ``indices``).
 
         Counts come from all contexts; what may be known at a point in time is :meth:`History.cocitations`.
         """
@@ -262,7 +262,7 @@ class Corpus:
 
     @cached_property
     def context_cited(self) -> CSR:
-        """For each context, the rows it cites."""
+        """The rows that each context cites."""
         return self.contexts.lists("cited")
 
     @cached_property

@@ -123,7 +123,7 @@ class Synthetic:
         return np.asarray(FIRST_YEAR + np.floor(span * np.sqrt(share)), np.int64)
 
     def split(self, rows: NDArray[np.integer]) -> list[str]:
-        """By year; or a tenth of the papers each for dev and test, evenly spread over the rows."""
+        """The split of each row, by year; or a tenth each for dev and test, evenly spread over the rows."""
         if self.one_year:
             mixed = np.asarray(rows, np.uint64) * _GOLDEN >> np.uint64(32)
             part = (mixed % np.uint64(10)).astype(np.int64)

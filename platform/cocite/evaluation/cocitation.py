@@ -40,7 +40,7 @@ def by_positives(hits: Hits) -> dict[str, Hits]:
 
 
 def largest_cocitations(hits: Hits, history: History) -> NDArray[np.int32]:
-    """How often each relevant paper was cited before together with another relevant paper of its query.
+    """The number of times that each relevant paper was cited before together with another relevant paper of its query.
 
     Args:
         hits: of all queries.

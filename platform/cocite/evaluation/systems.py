@@ -49,13 +49,13 @@ BLENDED = {name.partition(":")[0] for name in (*LOCAL_WEIGHTS, *GLOBAL_WEIGHTS)}
 
 
 def available(model: Path | None) -> list[str]:
-    """Names of the systems that a model folder has the members for, without those that equal another one.
+    """Names of the systems that a model folder has the components for, without those that equal another one.
 
     Example:
         >>> available(None)
         ['bm25', 'first']
     """
-    parts = _members(model)
+    parts = _active_components(model)
     names = {"bm25", "first"} | {name for name, needed in NEEDS.items() if parts.issuperset(needed)}
     if parts & BLENDED:
         names.add("first-without-neural")
@@ -66,8 +66,8 @@ def available(model: Path | None) -> list[str]:
     return [name for name in SYSTEMS if name in names]
 
 
-def _members(model: Path | None) -> set[str]:
-    """The members of a model folder, without those that are left out."""
+def _active_components(model: Path | None) -> set[str]:
+    """The components of a model folder, without those that are left out."""
     if model is None:
         return set()
     components.list_components(model)
@@ -75,7 +75,7 @@ def _members(model: Path | None) -> set[str]:
 
 
 def _orders(model: Path, parts: set[str]) -> bool:
-    """Whether a member changes the order of the first stage."""
+    """Whether a component changes the order of the first stage."""
     return bool(parts & {"fusion", "final"}) or any(
         components.ordered_kinds(model, name) for name in ("nnrank", "cross-encoder")
     )
@@ -90,13 +90,13 @@ def select(model: Path | None, names: Sequence[str] | None, *, where: str) -> li
         where: the option, for messages.
 
     Raises:
-        InputError: a name is unknown or given twice, or the folder lacks a member that the system requires.
+        InputError: a name is unknown or given twice, or the folder lacks a component that the system requires.
 
     Example:
         >>> select(None, ["bm25"], where="--systems")
         ['bm25']
     """
-    parts = _members(model)
+    parts = _active_components(model)
     for number, name in enumerate(names or []):
         if name in (names or [])[:number]:
             raise InputError(f"{name!r} is named twice", where=where)
@@ -143,7 +143,7 @@ def open_system(
         candidates: ``all`` papers, as the tasks' protocol says; ``older``: those of a query's year and earlier.
 
     Raises:
-        InputError: the system requires a model folder, or a member that the folder lacks.
+        InputError: the system requires a model folder, or a component that the folder lacks.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus

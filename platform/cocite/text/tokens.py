@@ -89,7 +89,7 @@ class WordTokenizer:
     def lookup(
         self, texts: Sequence[str], vocabulary: dict[str, int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """As :meth:`learn`, but unknown words are skipped and not added to the vocabulary."""
+        """The word numbers of many texts, as :meth:`learn` gives them, but without words that the vocabulary lacks."""
         numbers, ends = array("i"), array("q", [0])
         for text in texts:
             numbers.extend([vocabulary[word] for word in self.words(text) if word in vocabulary])

@@ -148,7 +148,7 @@ class Vocabulary:
         return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
 
     def encode(self, lists: pa.ListArray, limit: int | None = None) -> CSR:
-        """For each list, the set of its known types among the first ``limit`` entries, ascending."""
+        """The set of each list's known types among the first ``limit`` entries, ascending."""
         owner, flat = _entries(lists, limit)
         numbers = self.numbers(flat)
         known = numbers >= 0

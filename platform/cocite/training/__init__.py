@@ -1,4 +1,4 @@
-"""What trainings share, whatever the system: the engine, periods, and the comparison of stages.
+"""The parts that trainings share, whatever the system: the engine, periods, and the comparison of stages.
 
 | module | is |
 | --- | --- |

@@ -140,7 +140,7 @@ def training_positions(
 
 
 def cited_rows(corpus: Corpus, task: str, positions: NDArray[np.int64]) -> CSR:
-    """What each query cites, its own paper left out."""
+    """The papers that each query cites, its own paper left out."""
     own = corpus.context_citing[positions] if task == "local" else positions
     owner, rows = (corpus.context_cited if task == "local" else corpus.cites).gather(positions)
     keep = rows != own[owner]

@@ -45,7 +45,7 @@ def query_values(hits: NDArray[np.bool_], counts: NDArray[np.integer[Any]]) -> V
 def score_values(
     scores: NDArray[np.float32], relevant: NDArray[np.bool_], counts: NDArray[np.integer[Any]]
 ) -> Values:
-    """As :func:`query_values`, for candidates (Q, k) in any order with their scores, greatest first."""
+    """The values of :func:`query_values`, for candidates (Q, k) in any order, ranked by their scores."""
     order = np.argsort(-scores, axis=1, kind="stable")
     return query_values(np.take_along_axis(relevant, order, axis=1), counts)
 
@@ -114,7 +114,7 @@ class StageComparison:
         )
 
     def record(self) -> dict[str, Any]:
-        """For a manifest."""
+        """The comparison as a manifest holds it."""
         return {
             "stage": self.stage,
             "before": self.before,
@@ -176,7 +176,7 @@ def _rounded(pairs: Mapping[str, tuple[float, float]]) -> dict[str, list[float]]
 
 
 def stage_record(comparisons: Sequence[StageComparison], keep: Keep, *, left_out: str) -> dict[str, Any]:
-    """What the manifest of a trained stage says of its place in the pipeline.
+    """The entries of a trained stage's manifest about its place in the pipeline.
 
     Args:
         comparisons: one of each kind of query.

@@ -42,7 +42,7 @@ many requests (try again after `Retry-After` seconds), 504 too slow.
 
 
 class Backend(Protocol):
-    """What the API calls: the papers of an index, and the two stages.
+    """The part that the API calls: the papers of an index, and the two stages.
 
     Example:
         >>> class NoPapers:

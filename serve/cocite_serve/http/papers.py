@@ -72,7 +72,7 @@ class Papers:
         return self.corpus.papers_at(rows)
 
     def in_citations(self, rows: Sequence[int] | NDArray[np.int32]) -> list[int]:
-        """How many papers of the corpus cite each row."""
+        """The number of papers of the corpus that cite each row."""
         indptr = self.corpus.cited_by.indptr
         cited = np.asarray(rows, np.int64)
         return [int(count) for count in indptr[cited + 1] - indptr[cited]]

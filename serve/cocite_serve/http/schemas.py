@@ -20,7 +20,7 @@ GAP_EXAMPLE = (
 
 
 class RecommendRequest(BaseModel):
-    """What recommendations are asked for: a title and abstract, a text with a gap, or both.\f
+    """The text that recommendations are asked for: a title and abstract, a text with a gap, or both.\f
 
     Example:
         >>> request = RecommendRequest(context="Quality is measured by BLEU [CIT].", K=100)
@@ -265,7 +265,7 @@ class Health(BaseModel):
 
 
 class Version(BaseModel):
-    """What is being served.\f
+    """The versions that are being served.\f
 
     Example:
         >>> version = Version(

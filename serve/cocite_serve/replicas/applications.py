@@ -65,7 +65,7 @@ def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings) 
 
 
 def _backpressure(settings: ServeSettings) -> BackpressureConfig:
-    """How a request is refused when too many wait."""
+    """The response to a request that is refused because too many wait."""
     return BackpressureConfig(status_code=429, retry_after_s=settings.retry_after_s)
 
 

@@ -272,7 +272,7 @@ MODEL = [
         wrong("a missing folder", f"model {command} {{missing}}", "missing"),
         wrong("a file", f"model {command} {{papers_jsonl}}", "papers.jsonl"),
         wrong("a corpus", f"model {command} {{corpus}}", "is a corpus, not a model"),
-        wrong("a folder without members", f"model {command} {{a_folder}}", "a_folder"),
+        wrong("a folder without components", f"model {command} {{a_folder}}", "a_folder"),
     )
 ]
 ROWS = [*MODEL, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]

@@ -1,4 +1,4 @@
-"""``cocite train fusion`` and ``final`` with real members: a sentence encoder and a cross-encoder of two layers."""
+"""``cocite train fusion`` and ``final`` with real components: a sentence encoder and a cross-encoder of two layers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bert(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(corpus: Corpus, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every member that a small machine trains in seconds, in the order of the documentation."""
+    """Every component that a small machine trains in seconds, in the order of the documentation."""
     folder = tmp_path_factory.mktemp("m") / "model"
     save_sentence_encoder(folder / "sentence", SentenceRecipe(encoder=str(bert), max_tokens=64), {})
     train(FusionRecipe.parse({"queries": 60, "local_depth": 40, "reserve": 0.5, **KEPT}), corpus, folder)
@@ -64,7 +64,7 @@ def test_a_final_fusion_is_trained_behind_the_fusion(corpus: Corpus, model: Path
     assert not (model / "final" / "global.txt").exists()
 
 
-def test_all_members_work_together(
+def test_all_components_work_together(
     corpus: Corpus, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index = tmp_path / "index"
@@ -89,7 +89,7 @@ def test_all_members_work_together(
     assert np.isfinite(saved.scores).all()
 
 
-def test_members_that_do_not_fit_together_are_refused(
+def test_components_that_do_not_fit_together_are_refused(
     corpus: Corpus, bert: Path, model: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="holds no cross-encoder"):

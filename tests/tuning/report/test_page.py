@@ -37,7 +37,7 @@ def test_the_page_is_whole_and_names_no_network(tmp_path: Path) -> None:
 def test_a_sweep_that_has_hardly_begun_has_a_page(count: int) -> None:
     trials = rate_trials(3).trials[:count]
     text = render_html(SweepReport(Trials(sweep="s", metric="MRR", trials=trials)))
-    assert "Not told: it needs at least 10 finished trials" in text
+    assert "Not measured: that needs at least 10 finished trials" in text
     assert ("No trial has finished" in text) == (count == 0)
 
 

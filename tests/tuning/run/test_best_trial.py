@@ -92,16 +92,16 @@ def store_of(folder: Path) -> Iterator[TrialStore]:
         yield store
 
 
-def member(folder: Path, name: str) -> None:
+def component(folder: Path, name: str) -> None:
     with publish(folder / name, kind=name, meta={}) as temporary:
         (temporary / "weights").write_text(f"weights of {folder.name}")
 
 
-def test_the_models_members_are_linked_and_nothing_else(empty: Path) -> None:
+def test_the_models_components_are_linked_and_nothing_else(empty: Path) -> None:
     with store_of(empty) as store:
         folder = store.trial_folder(2)
-        member(folder, "nnselect")
-        member(folder, "candidates")  # an artifact that is no member of a model
+        component(folder, "nnselect")
+        component(folder, "candidates")  # an artifact that is no component of a model
         (folder / "log").write_text("...")
         model = link_model(BEST, store)
         assert model == empty / "best"
@@ -113,8 +113,8 @@ def test_the_models_members_are_linked_and_nothing_else(empty: Path) -> None:
 
 def test_another_best_trial_replaces_the_earlier_one(empty: Path) -> None:
     with store_of(empty) as store:
-        member(store.trial_folder(1), "nnselect")
-        member(store.trial_folder(2), "hatten")
+        component(store.trial_folder(1), "nnselect")
+        component(store.trial_folder(2), "hatten")
         link_model(BEST.model_copy(update={"number": 1}), store)
         model = link_model(BEST, store)
         assert model is not None

@@ -1,4 +1,4 @@
-"""A small synthetic corpus with a dev split, and a model folder with every member that a study reads."""
+"""A small synthetic corpus with a dev split, and a model folder with every component that a study reads."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_a_share_that_leaves_no_query_is_refused(store: Path) -> None:
         dev_of(store, queries=2, held_out=0.999)
 
 
-def test_members_can_be_left_out(store: Path, model: Path) -> None:
+def test_components_can_be_left_out(store: Path, model: Path) -> None:
     assert [encoder.name for encoder in dev_of(store, model=str(model)).encoders] == ["nnselect", "sentence"]
     without = dev_of(store, model=str(model), without=["nnselect"])
     assert [encoder.name for encoder in without.encoders] == ["sentence"]

@@ -102,7 +102,7 @@ def test_earlier_recipes_are_trained_once_and_every_trial_begins_with_them(
     assert verify(shared / "nnselect").digest == made
 
 
-def test_members_that_build_on_what_is_trained_are_left_out(small: Corpus, tmp_path: Path) -> None:
+def test_components_that_build_on_what_is_trained_are_left_out(small: Corpus, tmp_path: Path) -> None:
     from cocite.artifacts import publish
 
     for name in ("nnselect", "nnrank", "hatten", "fusion", "cross-encoder", "final"):

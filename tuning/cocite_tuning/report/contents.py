@@ -86,7 +86,7 @@ class SweepReport:
 
     @property
     def confirmation(self) -> str:
-        """How the best trial compares with the default on held-out queries, or why that is unknown; may be empty."""
+        """The comparison of the best trial with the default on held-out queries, or why there is none; may be empty."""
         result = self.result
         if result is None:
             return self.unconfirmed
@@ -111,7 +111,7 @@ class SweepReport:
 
     @cached_property
     def importance(self) -> Importance | None:
-        """How much each parameter matters; None where the trials are too few or too similar."""
+        """The importance of each parameter; None where the trials are too few or too similar."""
         return measure_importance(self.view)
 
     @property
@@ -163,7 +163,7 @@ class SweepReport:
 
     @property
     def depths(self) -> list[Table]:
-        """For each parameter that counts something, the best trial at each of its values."""
+        """The best trial at each value of each parameter that counts something."""
         if not self.view.has_latency:
             return []
         return [
@@ -210,7 +210,7 @@ class SweepReport:
     def failures(self) -> Table | None:
         """The reasons why trials failed, with the number of trials."""
         reasons = Counter(trial.error for trial in self.trials.trials if trial.state == "failed")
-        rows = [[str(count), reason or "not told"] for reason, count in reasons.most_common()]
+        rows = [[str(count), reason or "not recorded"] for reason, count in reasons.most_common()]
         return Table(["trials", "why"], rows) if rows else None
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What all figures share: colours, axes, and an SVG that is the same for the same trials."""
+"""The parts that all figures share: colours, axes, and an SVG that is the same for the same trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much each parameter matters: how much worse a forest predicts the metric when the parameter is shuffled."""
+"""Measures how much each parameter matters: how much worse a forest predicts when the parameter is shuffled."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def latency_frontier(view: View, *, budget: float | None = None, chosen: Trial |
 
 @styled
 def best_by_count(view: View) -> str | None:
-    """For each K the quality of the best trial, and its latency below; None where no K was tuned."""
+    """The quality of the best trial of each K, and its latency below; None where no K was tuned."""
     columns = count_columns(view)
     if not view.has_latency or not columns:
         return None

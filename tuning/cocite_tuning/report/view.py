@@ -159,7 +159,7 @@ class View:
         return result
 
     def best_by(self, column: Column) -> list[tuple[Any, Trial]]:
-        """For each value of a parameter, ascending, the best trial that has it."""
+        """The best trial of each value of a parameter, by ascending value."""
         best: dict[float, Trial] = {}
         for i in self.order.tolist():
             if not math.isnan(column.numbers[i]):

@@ -25,7 +25,7 @@ from cocite_tuning.sweep.trials import Trial, Trials
 
 
 def link_model(best: Trial, store: TrialStore) -> Path | None:
-    """Link the members of the best trial's model into the sweep's folder ``best``.
+    """Link the components of the best trial's model into the sweep's folder ``best``.
 
     Returns:
         The folder; None where the trial trained no model.
@@ -33,12 +33,12 @@ def link_model(best: Trial, store: TrialStore) -> Path | None:
     source, target = store.trial_folder(best.number), store.folder / BEST
     # A resumed sweep with more trials may have another best one than the sweep that ended here before.
     shutil.rmtree(target, ignore_errors=True)
-    members = [source / name for name in component_names() if (source / name / MANIFEST).is_file()]
-    if not members:
+    components = [source / name for name in component_names() if (source / name / MANIFEST).is_file()]
+    if not components:
         return None
     target.mkdir()
-    for member in members:
-        link_artifact(member, target)
+    for component in components:
+        link_artifact(component, target)
     return target
 
 

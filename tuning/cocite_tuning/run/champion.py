@@ -65,7 +65,7 @@ def promote_if_better(
 
 
 def _metric_per_query(settings: ChampionSettings, model: Path, corpus: Corpus) -> NDArray[np.float64]:
-    """(Q,) the metric of each dev query, ranked by the system with the members of a model folder."""
+    """(Q,) the metric of each dev query, ranked by the system with the components of a model folder."""
     metric = Metric.parse(settings.metric)
     task = tasks.build(corpus, settings.task, SPLIT, sample=settings.sample)
     (system,) = systems.select(model, [settings.system], where="champion.system")

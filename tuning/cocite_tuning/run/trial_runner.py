@@ -1,4 +1,4 @@
-"""What a sweep does for each trial wherever the trials run: it chooses the next one, and records each."""
+"""The part of a sweep that is the same wherever its trials run: it chooses the next one, and records each."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TrialRunner:
 
     @property
     def remaining(self) -> int:
-        """How many trials are still to be started or resumed."""
+        """The number of trials that are still to be started or resumed."""
         return max(0, self.total - self._drawn) + len(self._to_resume)
 
     def next_trial(self) -> TrialSpec | None:

@@ -1,4 +1,4 @@
-"""What a sweep tunes: trainings, and studies without training.
+"""The studies that a sweep can tune: trainings, and studies without training.
 
 A study without training computes once the scores that all trials share and keeps them, so that a trial is arithmetic.
 

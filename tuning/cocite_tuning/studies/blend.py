@@ -80,12 +80,16 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
     @cached_property
     def _model_blend(self) -> Blend | None:
         """The blend of the model folder, if it has one."""
-        return components.load_blend(self.settings.model, self._encoders) if "blend" in self.members else None
+        return (
+            components.load_blend(self.settings.model, self._encoders)
+            if "blend" in self.used_components
+            else None
+        )
 
     @property
     def _encoders(self) -> list[str]:
-        """The encoders among the used members."""
-        return [name for name in self.members if name in components.ENCODERS]
+        """The encoders among the used components."""
+        return [name for name in self.used_components if name in components.ENCODERS]
 
     @property
     def _deepest_cutoff(self) -> int | None:
@@ -160,7 +164,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
             serve = command_line("cocite", "serve", "--index", self._index_folder, "--model", best)
             return UsageCommands((serve,), tuple(self._index_notes))
         copy = command_line("cp", "-r", best / "blend", f"{model}/")
-        retrain = retrain_commands(model, self.members, corpus, self.settings.index)
+        retrain = retrain_commands(model, self.used_components, corpus, self.settings.index)
         serve = command_line("cocite", "serve", "--index", self._index_folder, "--model", model)
         notes, left_out = self._index_notes, [n for n in self.settings.without if n in components.ENCODERS]
         if left_out:

@@ -146,7 +146,7 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
             *("cocite", "rank", "--index", to, "--pipeline", "bm25", "--form", form),
             *("--queries", "queries.jsonl", "--to", "run.trec"),
         )
-        retrain = retrain_commands(self.settings.model, self.members, corpus, to) if changed else []
+        retrain = retrain_commands(self.settings.model, self.used_components, corpus, to) if changed else []
         notes = [
             f"k1 and b were found for the query's {form} against the papers' {field}; the recommender reads all forms "
             "against text and title, and no other field changes."

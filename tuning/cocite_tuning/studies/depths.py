@@ -75,7 +75,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
 
     @property
     def _has_cross_encoder(self) -> bool:
-        return "cross-encoder" in self.members and max(self.settings.reranks) > 0
+        return "cross-encoder" in self.used_components and max(self.settings.reranks) > 0
 
     @property
     def _cache_settings(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
     # -- scoring ---------------------------------------------------------------------------------------------
 
     def _fill_cache(self, folder: Path) -> DevQueries:
-        dev = DevQueries(self.settings, self.corpus, unseen="fusion" in self.members)
+        dev = DevQueries(self.settings, self.corpus, unseen="fusion" in self.used_components)
         first, second = dev.first_stage, self._second_stage(dev)
         deepest = Options(depth=self.settings.depths[-1], evidence=False)
         rows, before, cross = [], [], []
@@ -115,9 +115,11 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             return SecondStage(dev.index)
         second = SecondStage(
             dev.index,
-            nnrank=components.load_nnrank(model, dev.index) if "nnrank" in self.members else None,
+            nnrank=components.load_nnrank(model, dev.index) if "nnrank" in self.used_components else None,
             nnrank_orders=components.ordered_kinds(model, "nnrank"),
-            fusions=components.load_fusions(model, dev.index, "fusion") if "fusion" in self.members else None,
+            fusions=components.load_fusions(model, dev.index, "fusion")
+            if "fusion" in self.used_components
+            else None,
             cross_encoder=components.load_cross_encoder(model, dev.index)
             if self._has_cross_encoder
             else None,
@@ -184,7 +186,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         words = [word for option in options for word in ("--set", option)]
         serve = command_line("cocite", "serve", "--index", self._index_folder, *self._model_option, *words)
         notes = self._index_notes
-        if "final" in self.members:
+        if "final" in self.used_components:
             notes.append("The final fusion was left out here; the endpoint orders what was read by it.")
         return UsageCommands((serve,), tuple(notes))
 

@@ -58,7 +58,7 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
     def parameter_types(self) -> Mapping[str, Any]:
         """The parameters whose parts the model folder has."""
         types: dict[str, Any] = {"neighbours": literal_of(self.settings.neighbours), "expansion": bool}
-        return types | ({"nnrank": bool} if "nnrank" in self.members else {})
+        return types | ({"nnrank": bool} if "nnrank" in self.used_components else {})
 
     @property
     def _cache_settings(self) -> dict[str, Any]:
@@ -66,11 +66,11 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
 
     def _fill_cache(self, folder: Path) -> DevQueries:
         model = self.settings.model
-        if model is None or "nnselect" not in self.members:
+        if model is None or "nnselect" not in self.used_components:
             raise InputError("holds no nnselect, whose neighbours are counted", where=str(model))
         dev = DevQueries(self.settings, self.corpus)
         encoder = next(encoder for encoder in dev.encoders if encoder.name == "nnselect")
-        nnrank = components.load_nnrank(model, dev.index) if "nnrank" in self.members else None
+        nnrank = components.load_nnrank(model, dev.index) if "nnrank" in self.used_components else None
         widest = CiteomaticRanker(dev.index, encoder, neighbours=self.settings.neighbours[-1])
         parts = [
             self._block(dev, widest, nnrank, start, min(start + BLOCK, len(dev.task)))
@@ -131,7 +131,7 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
     def _choice(self, params: Mapping[str, Any]) -> tuple[int, bool, bool]:
         """K, whether the candidates are expanded, and whether NNRank orders them."""
         default = 100 if 100 in self.settings.neighbours else self.settings.neighbours[-1]
-        ranked = bool(params.get("nnrank", "nnrank" in self.members))
+        ranked = bool(params.get("nnrank", "nnrank" in self.used_components))
         return int(params.get("neighbours", default)), bool(params.get("expansion", True)), ranked
 
     def usage(self, params: Mapping[str, Any], corpus: str, best: Path) -> UsageCommands:  # noqa: ARG002
@@ -169,7 +169,7 @@ def _time_key(count: int, expansion: bool, ranked: bool) -> str:
 
 
 def _least_k(keys: NDArray[np.int64], found: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.int32]:
-    """For each of ascending ``keys`` the least ``k`` at which it is among ``found``; ``NEVER`` where it is not."""
+    """The least ``k`` at which each of the ascending ``keys`` is among ``found``; ``NEVER`` where it is not."""
     result = np.full(len(keys), NEVER, np.int32)
     position = np.minimum(np.searchsorted(keys, found), max(len(keys) - 1, 0))
     known = keys[position] == found

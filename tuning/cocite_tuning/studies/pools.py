@@ -90,7 +90,7 @@ class Pool:
 
     @cached_property
     def _targets(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """What :meth:`hits` compares for the R (query, cited paper) pairs.
+        """The cells that :meth:`hits` compares for the R (query, cited paper) pairs.
 
         Returns:
             (R,) the cell of the cited paper; (E,) all cells of its query, pair after pair; (R,) where the cells of each

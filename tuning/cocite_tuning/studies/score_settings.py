@@ -11,7 +11,7 @@ from cocite.config import Settings
 from cocite.evaluation.metrics import GLOBAL, LOCAL, Metric
 
 Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
-"""Names of members, signals, metrics or recipes."""
+"""Names of components, signals, metrics or recipes."""
 PoolSize = Annotated[int, Field(ge=10, le=10_000)]
 """How many of a query's best papers are kept."""
 TimedQueries = Annotated[int, Field(ge=1, le=100_000)]
@@ -35,7 +35,7 @@ class ScoreSettings(Settings):
     index: FilePath | None = None
     """An index folder of the same corpus, whose vectors and word statistics are used instead of computing them anew."""
     without: Names = ()
-    """Members of the model folder that are left out."""
+    """Components of the model folder that are left out."""
     task: Literal["local", "global"] = "local"
     """Whether the queries are contexts or whole papers."""
     queries: int = Field(1000, ge=2, le=1_000_000_000)
@@ -45,7 +45,7 @@ class ScoreSettings(Settings):
     metrics: Names = ()
     """The metrics of each trial; by default those that the task's protocol reports."""
     seed: Seed = 0
-    """Of the draws of queries and manuscripts."""
+    """Seed of the draws of queries and manuscripts."""
 
     @property
     def metric_names(self) -> tuple[str, ...]:

@@ -117,8 +117,8 @@ class ScoreStudy(ABC, Generic[S]):
     # -- the study -------------------------------------------------------------------------------------------
 
     @property
-    def members(self) -> list[str]:
-        """The members of the model folder that are used."""
+    def used_components(self) -> list[str]:
+        """The components of the model folder that are used."""
         model, without = self.settings.model, self.settings.without
         if model is None:
             return []
@@ -216,7 +216,9 @@ class ScoreStudy(ABC, Generic[S]):
     def _cache_meta(self) -> dict[str, Any]:
         """Everything that the scores depend on."""
         settings = self.settings
-        digests = {name: read_manifest((settings.model or Path()) / name).digest for name in self.members}
+        digests = {
+            name: read_manifest((settings.model or Path()) / name).digest for name in self.used_components
+        }
         shared = settings.model_dump(mode="json", include={"kind", "task", "queries", "held_out", "seed"})
         return {
             "format": FORMAT,

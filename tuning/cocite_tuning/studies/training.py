@@ -37,7 +37,7 @@ BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "fusion": (*ENCODERS, "nnrank"),
     "final": component_names()[:-1],
 }
-"""Member of a model folder -> the members that its weights depend on: retrain one of those, and it is useless."""
+"""Component of a model folder -> the components that its weights depend on: retrain one of those, and it is useless."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TrainingStudy:
     Attributes:
         settings: which recipe.
         corpus: path or URI of the corpus store.
-        shared: folder of the members that all trials begin with.
+        shared: folder of the components that all trials begin with.
         workers, cpus, gpus: of each trial: see :class:`cocite_tuning.sweep.sweep.ResourceSettings`.
 
     Example:
@@ -131,7 +131,7 @@ class TrainingStudy:
         corpus = Corpus.open(fetch_local(str(self.corpus)))
         self.shared.mkdir(parents=True, exist_ok=True)
         if self.settings.model is not None:
-            _link_members(self.shared, self.settings.model, self.kind)
+            _link_components(self.shared, self.settings.model, self.kind)
         for name in self.settings.before:
             earlier = load_recipe(name)
             if not (self.shared / str(earlier.kind) / MANIFEST).is_file():  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ class TrainingStudy:
             return dict(read_json(folder / METRICS_FILE))
         folder.mkdir(parents=True, exist_ok=True)
         if self.shared.is_dir():
-            _link_members(folder, self.shared, self.kind)
+            _link_components(folder, self.shared, self.kind)
         recipe = self.recipe(params, folder.name)
         if not self.gpus:
             import torch  # only here: a sweep of trainings is checked and listed without it
@@ -177,8 +177,8 @@ class TrainingStudy:
         )
 
 
-def _link_members(folder: Path, source: Path, kind: str) -> None:
-    """Link the members of a model folder into another that lacks them, except the kind itself and what builds on it."""
+def _link_components(folder: Path, source: Path, kind: str) -> None:
+    """Link the components of a model folder into another that lacks them, but not the kind and what builds on it."""
     for artifact in sorted(path.parent for path in source.glob(f"*/{MANIFEST}")):
         name = artifact.name
         if name == kind or kind in BUILT_ON.get(name, ()) or (folder / name).exists():

@@ -26,6 +26,6 @@ class TrainingStudySettings(Settings):
     set: Values = Field(default_factory=dict)
     """Settings of the recipe that every trial has, by dotted name."""
     model: FilePath | None = None
-    """A model folder whose members every trial begins with, except those that build on what is trained."""
+    """A model folder whose components every trial begins with, except those that build on what is trained."""
     before: Names = ()
-    """Recipes that are trained once for the sweep, in this order; every trial begins with the resulting members."""
+    """Recipes that are trained once for the sweep, in this order; every trial begins with the resulting components."""

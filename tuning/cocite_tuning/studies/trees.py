@@ -72,7 +72,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
     def _fill_cache(self, folder: Path) -> DevQueries:
         dev = DevQueries(self.settings, self.corpus)
         first = dev.first_stage
-        scored = self.settings.model is not None and "nnrank" in self.members
+        scored = self.settings.model is not None and "nnrank" in self.used_components
         nnrank = components.load_nnrank(self.settings.model, dev.index) if scored else None  # type: ignore[arg-type]
         second = SecondStage(dev.index, nnrank=nnrank)
         options = Options(depth=self.settings.depth, evidence=False)
@@ -111,7 +111,7 @@ class TreesStudy(ScoreStudy[TreesStudySettings]):
         """The command that trains the fusion with these trees, and otherwise as the model folder's was trained."""
         settings, model = self.settings, self.settings.model
         recipe = FusionRecipe()
-        if model is not None and "fusion" in self.members:
+        if model is not None and "fusion" in self.used_components:
             known = read_manifest(model / "fusion").meta.get("recipe", {})
             recipe = FusionRecipe.parse(known, where=str(model / "fusion"))
         values: dict[str, Any] = {f"trees.{name}": value for name, value in self.parse_params(params).items()}

@@ -106,20 +106,18 @@ def train_command(name: str, recipe: Mapping[str, Any] | Settings, corpus: str, 
     )
 
 
-def retrain_commands(
-    model: Path | None, members: Iterable[str], corpus: str, index: Path | None
-) -> list[str]:
+def retrain_commands(model: Path | None, names: Iterable[str], corpus: str, index: Path | None) -> list[str]:
     """The commands that retrain the learned fusions of a model folder, whose input signals have changed.
 
     Args:
         model: the folder; None: there is none.
-        members: the members of the folder that are considered.
+        names: the components of the folder that are considered.
         corpus: to train on.
         index: an index folder whose vectors, k1 and b are used; None: as in the recipe.
     """
     result = []
     for name in ("fusion", "final"):
-        if model is not None and name in members and (model / name / MANIFEST).is_file():
+        if model is not None and name in names and (model / name / MANIFEST).is_file():
             recipe = dict(read_manifest(model / name).meta.get("recipe", {}))
             more = {"index": str(index)} if index is not None else {}
             result.append(train_command(name, {**recipe, **more}, corpus, model))

@@ -1,1 +1,1 @@
-"""What a sweep is on disk: its file, its search space and sampler, its trials and its result."""
+"""The parts of a sweep that lie on disk: its file, its search space and sampler, its trials and its result."""

@@ -1,4 +1,4 @@
-"""What came of comparing a sweep's best model with the present holder of a registered alias."""
+"""The result of comparing a sweep's best model with the present holder of a registered alias."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from cocite_jobs.training.registry import load_object
 
 @dataclass(frozen=True)
 class StudyKind:
-    """Where the two classes of a kind of study are defined.
+    """The places where the two classes of a kind of study are defined.
 
     Attributes:
         settings: ``module:Class`` of its settings, whose field ``kind`` holds the name of the kind.

@@ -38,7 +38,7 @@ class Trial(BaseModel):
     )
 
     number: int
-    """From 0, in the order in which the sampler drew them; never used twice in a sweep."""
+    """Counted from 0, in the order in which the sampler drew them; never used twice in a sweep."""
     params: dict[str, Any]
     """Dotted name -> value. A conditional parameter is absent where its condition did not hold."""
     metrics: dict[str, float] = Field(default_factory=dict)

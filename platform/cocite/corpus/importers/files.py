@@ -94,7 +94,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def packing(head: bytes) -> str:
-    """How a file that begins so is compressed: gzip, xz, zstd or bzip2; empty when it is not."""
+    """The compression of a file that begins so: gzip, xz, zstd or bzip2; empty when there is none."""
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 

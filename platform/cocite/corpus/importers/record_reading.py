@@ -50,7 +50,7 @@ def read_records(
 
 
 def malformed(error: FieldError, value: object = None, within: str = "") -> Malformed:
-    """What the import reports of a field that does not fit; see :func:`read_records` for the arguments."""
+    """The report of a field that does not fit; see :func:`read_records` for the arguments."""
     reason, field = (f"{within}: {error}", f"{within}.{error.field}") if within else (str(error), error.field)
     return Malformed(reason, field, excerpt="" if value is None else excerpt(value))
 

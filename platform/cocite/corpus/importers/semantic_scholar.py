@@ -191,7 +191,7 @@ class SemanticScholar(JSONLines):
 
 
 def kind_of(value: dict[str, Any]) -> str | None:
-    """Which of ``KINDS`` a record is of."""
+    """The one of ``KINDS`` that a record is of."""
     if "citingcorpusid" in value or "citedcorpusid" in value:
         return "citations"
     if "corpusid" not in value and "corpusId" not in value:

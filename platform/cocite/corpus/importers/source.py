@@ -1,4 +1,4 @@
-"""What importers share: sources that say where their records stand, and files of JSON objects."""
+"""Parts that importers share: sources that give the place of their records, and files of JSON objects."""
 
 from __future__ import annotations
 

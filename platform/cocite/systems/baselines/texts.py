@@ -70,7 +70,7 @@ class CitingTexts:
 
     @cached_property
     def cited(self) -> CSR:
-        """For each of those contexts, the papers it cites, the citing one left out."""
+        """The papers that each of those contexts cites, the citing one left out."""
         corpus = self.history.corpus
         owner, rows = corpus.context_cited.gather(self.history.contexts)
         other = rows != self.citing[owner]

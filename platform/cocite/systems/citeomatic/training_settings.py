@@ -1,4 +1,4 @@
-"""What the recipes of NNSelect and NNRank share: the defaults of their training, and keys of earlier versions."""
+"""The shared part of NNSelect's and NNRank's recipes: the defaults of their training, and keys of earlier versions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CiteomaticTrainingSettings(TrainingSettings):
 
 
 class InProcessSettings(WorkerSettings):
-    """Who trains: this process, unless ``count`` says how many workers Ray starts.
+    """The processes that train: this one, unless ``count`` says how many workers Ray starts.
 
     Example:
         >>> InProcessSettings().count
@@ -96,7 +96,7 @@ class InProcessSettings(WorkerSettings):
 
 
 class CiteomaticRecipe(Settings):
-    """What the recipes of both networks share; see :class:`~cocite.systems.citeomatic.nnselect.recipe.NNSelectRecipe`.
+    """The part that both recipes share; see :class:`~cocite.systems.citeomatic.nnselect.recipe.NNSelectRecipe`.
 
     Example:
         >>> class Recipe(CiteomaticRecipe):

@@ -1,4 +1,4 @@
-"""What both objectives of HAtten share: examples, mining, dev metrics, export (Gu et al. 2022, sections 4.3 and 5)."""
+"""Shared part of HAtten's objectives: examples, mining, dev metrics, export (Gu et al. 2022, sections 4.3 and 5)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class HattenTask:
     # -- examples ---------------------------------------------------------------------------------------------
 
     def bundles(self, epoch: int) -> CSR:
-        """For each example of an epoch, the numbers of its contexts."""
+        """The numbers of the contexts of each example of an epoch."""
         if self._bundles[0] != epoch:
             size = self.recipe.objective.contexts
             self._bundles = (epoch, self.gaps.bundles(size, seed=self.recipe.training.seed, epoch=epoch))

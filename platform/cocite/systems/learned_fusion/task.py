@@ -179,7 +179,7 @@ def train_measured(
 
 
 def _best_step(by_trees: Sequence[Values], papers: NDArray[np.int32]) -> int:
-    """Which number of trees orders held-out queries best.
+    """The number of trees that orders held-out queries best.
 
     It is the last unless another is better by more than chance: the 95 % interval of the difference in the mean of the
     three metrics lies below 0.

@@ -1,4 +1,4 @@
-"""Which examples each optimizer step holds, and how they are shared out among workers and forward passes."""
+"""Chooses the examples of each optimizer step, and divides them among workers and forward passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cocite.training.engine.task import Examples
 
 @dataclass(frozen=True)
 class Piece:
-    """What one worker takes through one forward pass.
+    """The examples that one worker takes through one forward pass.
 
     Attributes:
         examples: their numbers.
@@ -111,7 +111,7 @@ def _positions_of_workers(count: int, workers: int) -> list[NDArray[np.int64]]:
 
 
 def _filled(lengths: NDArray[np.int64], capacity: int) -> list[int]:
-    """Where each pass ends when passes are filled one after the other up to ``capacity``."""
+    """The end of each pass when passes are filled one after the other up to ``capacity``."""
     ends: list[int] = []
     total = np.cumsum(lengths)
     start = 0
@@ -123,7 +123,7 @@ def _filled(lengths: NDArray[np.int64], capacity: int) -> list[int]:
 
 
 def _cut(lengths: NDArray[np.int64], count: int, capacity: int) -> list[int]:
-    """Where to cut a share so that it makes ``count`` passes (fewer if it has fewer examples) of even size."""
+    """The places to cut a share at so that it makes ``count`` passes (fewer if it has fewer examples) of even size."""
     if not len(lengths):
         return []
     low = max(int(lengths.max()), -(-int(lengths.sum()) // count))

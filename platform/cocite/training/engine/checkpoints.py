@@ -33,7 +33,7 @@ KIND = "training-checkpoint"
 
 @dataclass
 class Progress:
-    """How far a training is.
+    """The progress of a training.
 
     Attributes:
         step: optimizer steps taken.
@@ -72,7 +72,7 @@ class Progress:
 
 
 def owners(model: nn.Module, workers: int) -> dict[str, int]:
-    """Which rank writes which parameter: parts of about equal size, in the model's order."""
+    """The rank that writes each parameter: parts of about equal size, in the model's order."""
     names, parameters = zip(*model.named_parameters(), strict=True)
     sizes = np.array([parameter.numel() for parameter in parameters], dtype=np.float64)
     middle = np.cumsum(sizes) - sizes / 2
@@ -240,7 +240,7 @@ class Saved:
         return tensor
 
     def state(self, prefix: str) -> dict[str, Tensor]:
-        """What rank 0 wrote under names that begin with ``prefix:``, without it."""
+        """The tensors that rank 0 wrote under names that begin with ``prefix:``, without it."""
         start = f"{prefix}:"
         return {
             key.removeprefix(start): self._state.get_tensor(key)

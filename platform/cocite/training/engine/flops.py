@@ -1,4 +1,4 @@
-"""What a device could compute, and what a transformer needs: for the model FLOPs utilisation (MFU)."""
+"""FLOP/s that a device could reach, and FLOPs that a transformer needs, for the model FLOPs utilisation (MFU)."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class _Training:
         self.meter = Meter(world, settings)
 
     def run(self) -> TrainResult:
-        """From the latest checkpoint, or from the beginning, to the end."""
+        """Train from the latest checkpoint, or from the beginning, to the end."""
         self._begin()
         self.began = time.monotonic() - self.progress.seconds
         try:

@@ -1,4 +1,4 @@
-"""What is logged of the steps: means, speed, and the share of the device's peak."""
+"""Measures the steps for the log: means, speed, and the share of the device's peak."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Meter:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What happens within takes no time."""
+        """Leave the time that the block takes out of the speed."""
         began = time.monotonic()
         try:
             yield

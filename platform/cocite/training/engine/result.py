@@ -1,4 +1,4 @@
-"""How a training went, and which of its weights were kept."""
+"""The result of a training, and which of its weights were kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class TrainResult:
-    """How a training went.
+    """The result of a training.
 
     Attributes:
         steps: optimizer steps taken.

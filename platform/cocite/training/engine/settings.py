@@ -1,4 +1,4 @@
-"""How a neural model is trained: the numbers of the loop, and the workers that share it."""
+"""Settings of a neural model's training: the numbers of the loop, and the workers that share it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class OptimizerSettings(Settings):
 
 
 class WorkerSettings(Settings):
-    """Who trains.
+    """The workers that train.
 
     Example:
         >>> WorkerSettings.parse({"count": [2, 8], "gpus": 1}).count

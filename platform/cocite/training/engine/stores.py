@@ -1,4 +1,4 @@
-"""Where checkpoints are kept."""
+"""Stores of checkpoints."""
 
 from __future__ import annotations
 

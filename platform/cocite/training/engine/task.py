@@ -1,4 +1,4 @@
-"""What a neural model brings to the training loop."""
+"""The interface between a neural model and the training loop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TrainTask(Protocol[B]):
 
     @property
     def model(self) -> nn.Module:
-        """What is trained; its weights are those of the seed when the task is made."""
+        """The model that is trained; its weights are those of the seed when the task is made."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class TrainTask(Protocol[B]):
         ...
 
     def state(self) -> Mapping[str, Tensor]:
-        """What :meth:`refresh` made, as plain tensors: kept in checkpoints. The same on every rank."""
+        """The result of :meth:`refresh`, as plain tensors: kept in checkpoints. The same on every rank."""
         ...
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:

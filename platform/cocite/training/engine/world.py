@@ -71,7 +71,7 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this process speaks for all."""
+        """Whether this process is rank 0, which logs and writes for all."""
         return self.rank == 0
 
     def barrier(self) -> None:
@@ -105,7 +105,7 @@ class World:
         return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
 
     def agree(self, value: Any) -> Any:
-        """What rank 0 says: for decisions that clocks or file systems could make differently."""
+        """The value of rank 0 on every rank: for decisions that clocks or file systems could make differently."""
         if self.size == 1:
             return value
         box = [value]
@@ -113,7 +113,7 @@ class World:
         return box[0]
 
     def collect(self, value: Any) -> list[Any]:
-        """What each rank says, in the order of the ranks."""
+        """The value of each rank, in the order of the ranks."""
         if self.size == 1:
             return [value]
         box: list[Any] = [None] * self.size

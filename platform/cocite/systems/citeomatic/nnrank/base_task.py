@@ -1,4 +1,4 @@
-"""What both objectives of NNRank's training share (Citeomatic, section 4)."""
+"""The part of NNRank's training that both objectives share (Citeomatic, section 4)."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class NNRankTask:
     # -- what the engine asks ----------------------------------------------------------------------------------
 
     def parameter_groups(self) -> Sequence[ParameterGroup]:
-        """What belongs to a word has a learning rate of its own; the tables of vectors have sparse gradients."""
+        """The groups of parameters: those of words have a learning rate of their own, and tables sparse gradients."""
         rate = self.recipe.training.optimizer.learning_rate
         share = (self.recipe.objective.table_rate or rate) / rate
         tables = frozenset(f"tables.{name}" for name, _ in self.model.tables.named_parameters())
@@ -158,7 +158,7 @@ class NNRankTask:
         """Nothing is mined with NNRank's weights: its candidates are those of an NNSelect that stays as it is."""
 
     def state(self) -> Mapping[str, Tensor]:
-        """Which NNSelect the candidates and similarities are of."""
+        """The id of the NNSelect that the candidates and similarities are of."""
         return {"nnselect": torch.tensor(list(self.encoder.id.encode()), dtype=torch.uint8)}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
@@ -246,11 +246,11 @@ class NNRankTask:
         return np.asarray(known, np.int64)
 
     def rng(self, epoch: int) -> np.random.Generator:
-        """What an epoch's examples are drawn with."""
+        """The generator that draws an epoch's examples."""
         return np.random.default_rng([self.recipe.training.seed, epoch + 1])
 
     def pair_flops(self, batch: PairBatch) -> float:
-        """Of sums of word vectors, features and layers: a forward pass, and twice as much backward."""
+        """FLOPs of a batch's word vectors, features and layers: a forward pass, and twice as much backward."""
         settings = self.recipe.model
         words = sum(len(bags.types) for side in (batch.queries, batch.papers) for bags in side.values())
         first, second = settings.hidden

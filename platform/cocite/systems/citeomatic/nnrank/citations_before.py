@@ -1,4 +1,4 @@
-"""In-citations as they were known before a year: what a training query of that year may count."""
+"""Counts in-citations as they were known before a year, which a training query of that year may use."""
 
 from __future__ import annotations
 

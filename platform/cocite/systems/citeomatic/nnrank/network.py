@@ -28,9 +28,9 @@ class NNRankModelSettings(Settings):
     """
 
     dimension: Dimension = 75
-    """Of the word vectors."""
+    """Dimension of the word vectors."""
     metadata_dimension: Dimension = 25
-    """Of the vectors of authors, venues and keyphrases."""
+    """Dimension of the vectors of authors, venues and keyphrases."""
     hidden: tuple[Dimension, Dimension] = (20, 20)
     """Units of the two ELU layers."""
     siamese: bool = True

@@ -131,7 +131,7 @@ class NNRankReranker:
         papers: NDArray[np.int32],
         rows: NDArray[np.int32],
     ) -> NDArray[np.float32]:
-        """As :meth:`score`, for queries that were encoded already.
+        """Score candidates as :meth:`score` does, for queries that are already encoded.
 
         Args:
             bags: the queries' bags.

@@ -49,7 +49,7 @@ def nnrank_task(
 def _fit_folds(
     recipe: NNRankRecipe, periods: Periods, encoder: NNSelectEncoder, folder: Path
 ) -> Callable[..., FoldVectors] | None:
-    """What trains an NNSelect for each fold; None where the recipe or NNSelect has no use for folds."""
+    """The function that trains an NNSelect for each fold; None where the recipe or NNSelect has no use for folds."""
     meta = read_manifest(folder / "nnselect", kind="nnselect").meta
     epochs = int(meta["epoch"])  # 0: no training made NNSelect better, so it has seen no citation
     if not (recipe.objective.folds and recipe.model.nnselect and epochs):

@@ -1,4 +1,4 @@
-"""What both objectives of NNSelect's training share (Citeomatic, section 3)."""
+"""The part of NNSelect's training that both objectives share (Citeomatic, section 3)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cocite.training.periods import Periods
 
 
 class NNSelectTask:
-    """What both objectives share; see :class:`~cocite.training.engine.task.TrainTask`.
+    """The part of the task that both objectives share; see :class:`~cocite.training.engine.task.TrainTask`.
 
     The examples of an epoch are drawn together, in the order in which steps take them, from the seed, the epoch, the
     size of a step and what was last mined: the same however many workers share them.
@@ -138,5 +138,5 @@ class NNSelectTask:
         return vectors, embedding_penalty(words, l1=settings.l1, l2=settings.l2)
 
     def rng(self, epoch: int) -> np.random.Generator:
-        """What an epoch's examples are drawn with."""
+        """The generator that draws an epoch's examples."""
         return np.random.default_rng([self.recipe.training.seed, epoch + 1])

@@ -1,4 +1,4 @@
-"""How gradients are computed and applied: plain PyTorch, DistributedDataParallel, DeepSpeed ZeRO."""
+"""Backends, which compute and apply gradients: plain PyTorch, DistributedDataParallel, DeepSpeed ZeRO."""
 
 from __future__ import annotations
 

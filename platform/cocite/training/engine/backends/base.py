@@ -1,4 +1,4 @@
-"""What the training loop asks of the machinery that computes gradients and steps."""
+"""The interface between the training loop and the backends, which compute gradients and take steps."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Backend(Protocol):
         ...
 
     def buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """What the model keeps beside its parameters."""
+        """The tensors that the model keeps beside its parameters."""
         ...
 
     def restore(self, read: Callable[[str], Slots], step: int) -> None:
@@ -98,7 +98,7 @@ class Backend(Protocol):
 
 
 def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """What a model keeps (and would save) beside its parameters."""
+    """The tensors that a model keeps (and would save) beside its parameters."""
     saved = model.state_dict().keys()
     return ((name, buffer) for name, buffer in model.named_buffers() if name in saved)
 

@@ -48,7 +48,7 @@ class Running(nn.Module):
         self.model = model
 
     def forward(self, work: Work) -> Tensor:
-        """What ``work`` makes of the model."""
+        """The result of ``work`` with the model."""
         return work(self.model)
 
 
@@ -186,7 +186,7 @@ class TorchBackend:
                 state["step"] = step  # SparseAdam counts in Python
 
     def _state(self, parameter: nn.Parameter) -> dict[str, Any]:
-        """What the optimizer of a parameter keeps of it: empty before its first step, and where it is not trained."""
+        """The optimizer's state of a parameter: empty before its first step, and where it is not trained."""
         optimizer = self.optimizer_of.get(parameter)
         return {} if optimizer is None else optimizer.state[parameter]
 
