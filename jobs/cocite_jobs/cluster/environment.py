@@ -19,5 +19,6 @@ def default_environment(variables: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
+        # Later trainings of this process may have another timeout.
         for name in new:
             os.environ.pop(name, None)

@@ -131,6 +131,7 @@ class JobClient:
             installed: the cluster has cocite installed: send no packages.
         """
         environment = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
+        # A job runs in the cluster's environment, which knows nothing of this one.
         for name in ("MLFLOW_TRACKING_URI", "HF_HUB_OFFLINE"):
             if name in os.environ:
                 environment[name] = os.environ[name]
@@ -140,6 +141,7 @@ class JobClient:
                 runtime["working_dir"] = directory
             return str(
                 self._client.submit_job(
+                    # Not the script ``cocite``: the packages may be in the working directory and not installed.
                     entrypoint=f"python -m cocite {shlex.join(arguments)}",
                     runtime_env=runtime,
                     metadata={RECIPE_KEY: recipe, KIND_KEY: kind},
@@ -166,6 +168,7 @@ class JobClient:
         with _translate_errors(self.address):
             jobs = [_job(details) for details in self._client.list_jobs() if details.submission_id]
         listed = [job for job in jobs if job.recipe or everyone]
+        # A job that has no start yet is pending, and so the newest.
         return sorted(listed, key=lambda job: -(job.started or time.time()))
 
     def log(self, id_: str) -> str:
@@ -191,6 +194,7 @@ class JobClient:
         while True:
             try:
                 return self.job(id_)
+            # An answer, which a repeated request would only get again.
             except NotFoundError:
                 raise
             except CociteError:

@@ -35,6 +35,7 @@ def pack_working_directory(folder: Path, *, file: Path | None, installed: bool) 
             if spec is not None and spec.origin is not None:
                 ignore = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
                 shutil.copytree(Path(spec.origin).parent, folder / package, ignore=ignore)
+    # Beside the packages, because the job's command names the file relative to its working directory.
     if file is not None:
         shutil.copyfile(file, folder / file.name)
     return any(folder.iterdir())

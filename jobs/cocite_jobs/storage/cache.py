@@ -18,6 +18,7 @@ def cache_folder() -> Path:
     from_environment = os.environ.get("COCITE_CACHE")
     if from_environment:
         return Path(from_environment)
+    # One folder for each user: another's could not be written, and should not be trusted.
     return Path(tempfile.gettempdir()) / f"cocite-cache-{os.getuid()}"
 
 
@@ -69,6 +70,8 @@ def _copy_artifact(location: Location, folder: Path) -> Path:
     """Copy an artifact into a folder, unless the folder has the same manifest already; returns the folder."""
     manifest = folder / MANIFEST
     if not manifest.is_file() or manifest.read_bytes() != location.read(MANIFEST):
+        # Beside the cache, so that the verified copy can be renamed into it; an interrupted download leaves nothing
+        # there.
         with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
             location.get(Path(temporary, "copy"))
             shutil.rmtree(folder, ignore_errors=True)

@@ -57,6 +57,7 @@ class RemoteStore:
             yield None
             return
         folder = self._shared(name)
+        # Ranks of one machine share one download.
         first = int(os.environ.get("LOCAL_RANK", "0")) == 0
         try:
             # If one machine's download fails, every rank raises; else the others would wait at the next barrier.
@@ -77,6 +78,7 @@ class RemoteStore:
             folder = Path(temporary)
             write(folder)
             files = [path.name for path in folder.iterdir() if path.name != MANIFEST]
+            # All shards first, then the manifest: a checkpoint without one does not count.
             self._on_every_rank(lambda: checkpoint.upload(folder, files))
             self._on_first_rank(lambda: checkpoint.upload(folder, [MANIFEST]))
         self._on_first_rank(self._retain)

@@ -190,6 +190,7 @@ class Location:
                 (folder / MANIFEST).unlink()  # ``publish`` writes it again, as the last file
             return
         self.clear()
+        # The manifest comes last: until then readers see no artifact.
         self.upload(artifact, [*manifest.files, MANIFEST])
 
     def get(self, folder: Path) -> Manifest:

@@ -69,6 +69,7 @@ def open_engine_session(
                 state = run.begin(recipe, corpus, options.start)
             except CociteError as error:
                 failure = error
+        # Ranks that raised nothing would go on to train, and wait for rank 0 for ever.
         state, failure = world.agree((state, failure))
         if failure is not None or state is None:
             raise failure or CociteError("the training could not begin", where=run.location.uri)

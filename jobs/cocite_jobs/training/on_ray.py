@@ -88,9 +88,13 @@ def train_on_ray(
         this_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
+        # No cores: on a small cluster the workers need all of them. On this node: a worker's lost node must not take
+        # events with it.
         buffer = ray.remote(num_cpus=0, scheduling_strategy=this_node)(EventBuffer).remote()
         call = _BackgroundCall(lambda: _trainer(job, workers, buffer, scratch / "train").fit())
         while True:
+            # Waited for before the last drain: events that were sent just before the end would be lost the other way
+            # round.
             has_ended = call.wait(DRAIN_INTERVAL_S)
             for event in ray.get(buffer.drain.remote()):
                 receive(event)
@@ -102,6 +106,7 @@ class _BackgroundCall(threading.Thread):
     """Calls a function beside the main thread, which stays free to receive events, and to be interrupted."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
+        # A daemon: an interrupted process must be able to end while Ray's call does not return.
         super().__init__(daemon=True)
         self.call = call
         self.value: Any = None
@@ -130,6 +135,7 @@ def _trainer(job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Pa
 
         def after_exception(self, run_context: Any, worker_exceptions: Mapping[int, Exception]) -> None:  # noqa: ARG002
             for error in worker_exceptions.values():
+                # Ray wraps what a worker raises.
                 cause = getattr(error, "_base_exc", error)
                 if isinstance(cause, CociteError):
                     raise cause
@@ -178,6 +184,7 @@ def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
     from cocite.training.engine.world import World
 
     if not torch.cuda.is_available():
+        # Ray counts cores and confines nobody to them: each worker would start a thread for every core.
         torch.set_num_threads(max(1, int(config["cpus"])))
     if config["reaper"] is not None and ray.train.get_context().get_world_rank() == 0:
         config["reaper"].watch.remote(config["buffer"], ray.util.get_current_placement_group())
@@ -221,6 +228,7 @@ def _result(call: _BackgroundCall, workers: WorkerSettings) -> dict[str, Any]:
             ) from error
         raise error
     if isinstance(error, WorkerGroupError):
+        # A failure without an exception of its own is a worker that died.
         thrown = [failure for failure in error.worker_failures.values() if hasattr(failure, "_base_exc")]
         if thrown and len(thrown) == len(error.worker_failures):
             raise RuntimeError(f"a worker failed:\n{thrown[0]}") from None  # a defect: with its own traceback

@@ -66,6 +66,7 @@ class PlacementGroupReaper:
         self._groups.append(group)
         try:
             while True:
+                # Every actor answers this call; it raises once the buffer is gone.
                 await buffer.__ray_ready__.remote()
                 await asyncio.sleep(POLL_S)
         except RayActorError:
@@ -80,6 +81,7 @@ class PlacementGroupReaper:
         """Remove a placement group; Ray lets one that its training removed itself be removed again."""
         from ray.util import remove_placement_group
 
+        # The call waits for Ray, and would hold up the watches over other trainings.
         await asyncio.get_running_loop().run_in_executor(None, remove_placement_group, group)
         if group in self._groups:
             self._groups.remove(group)

@@ -154,6 +154,7 @@ class TrainingRun:
         """
         where = self.location.uri
         wanted = TrainingState(str(recipe.kind), fixed_settings(recipe), corpus.version)
+        # A state that cannot be read must not keep --fresh from replacing it.
         present = None if start == "fresh" else self.read_state()
         if present is not None and present.finished:
             raise InputError("the training there is finished", where=where, hint="pass --fresh to train anew")

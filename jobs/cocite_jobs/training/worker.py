@@ -180,6 +180,7 @@ class LogKeepingStore:
         failure = self.world.agree(failure)
         if failure is not None:
             raise failure
+        # After the log: a resumed training may find entries beyond its checkpoint, which it drops, but never too few.
         self.store.save(step, write, metrics)
         if self.saved is not None:
             self.saved(step, metrics)

@@ -80,6 +80,7 @@ def _best_time(step: Callable[[], Any], repeats: int = 5) -> float:
     step()
     best = float("inf")
     for _ in range(repeats):
+        # Time of this thread, not of the clock: other processes must not decide the precision.
         start = time.thread_time()
         step()
         best = min(best, time.thread_time() - start)

@@ -83,6 +83,7 @@ class FrozenBert:
         self.layers = [
             _Layer(layer, self.dtype, self.scale, packed=packed) for layer in backbone.encoder.layer
         ]
+        # Threads share this object, and each needs a buffer of its own.
         self._scratch = threading.local()
 
     @torch.inference_mode()
@@ -146,12 +147,15 @@ class FrozenBert:
             torch.bmm(query, key, out=scores)
             target.copy_(torch.bmm(torch.softmax(scores * math.log(2), -1), value))
             return
+        # |q k| <= |q| |k|: the bound costs a pass over the queries and keys, where a maximum costs one over all
+        # scores.
         largest = torch.linalg.vector_norm(packed[:2], dim=-1).amax(-1).prod(0)  # (h,)
         if bool((largest < LARGEST).all()):
             torch.bmm(query, key, out=scores)
         else:
             torch.baddbmm((LARGEST - largest).clamp(max=0)[:, None, None], query, key, out=scores)
         scores.exp2_()
+        # Divided after the product, of e numbers a row instead of n.
         torch.div(torch.bmm(scores, value), scores.sum(-1, keepdim=True), out=target)
 
     def _buffer(self, size: int) -> Tensor:

@@ -82,6 +82,7 @@ class PackedSequences:
     def owner(self) -> Tensor:
         """(T,) the sequence of each row."""
         numbers = torch.arange(len(self.lengths), device=self.lengths.device)
+        # With the size known from the host, a GPU need not be waited for.
         return numbers.repeat_interleave(self.lengths, output_size=int(self.host_lengths.sum()))
 
     @cached_property
@@ -139,6 +140,7 @@ def rectangles(lengths: NDArray[np.int64]) -> list[int]:
     for last in range(1, len(distinct) + 1):
         count = sequences[last] - sequences[:last]
         padded = UNEVEN * count * distinct[last - 1]
+        # Sequences of one length need no padding, and their tokens cost no more than themselves.
         padded[last - 1] = tokens[last] - tokens[last - 1]
         cost = best[:last] + HANDLING + padded
         cut[last] = cost.argmin()
@@ -159,6 +161,7 @@ def pack_by_length(lengths: Tensor) -> tuple[PackedSequences, Tensor]:
     Returns:
         The sequences, ascending in length; and (n,) the number that each had in ``lengths``.
     """
+    # One copy to the host here: shapes are chosen there, and each later look would wait for the GPU again.
     host = lengths.cpu().numpy()
     order = np.argsort(host, kind="stable")
     on_device = torch.from_numpy(order).to(lengths.device)
@@ -243,6 +246,7 @@ class _Attention(torch.autograd.Function):
             at_scores = at_scores.to(gradient.dtype)
             at_scores *= query.shape[-1] ** -0.5
             at_all = query.new_empty(3, *query.shape)
+            # Into one tensor, so that all three gradients go back to their rows in one copy.
             torch.bmm(at_scores, key, out=at_all[0])
             torch.bmm(at_scores.transpose(1, 2), query, out=at_all[1])
             torch.bmm(used.transpose(1, 2), outer, out=at_all[2])
@@ -274,6 +278,7 @@ def _attention_weights(query: Tensor, key: Tensor, part: Rectangle, heads: int, 
     """(count * heads, longest, longest) attention weights of each row, in the projections' precision."""
     scale = query.shape[-1] ** -0.5
     nothing = query.new_zeros(1, 1, 1)
+    # beta=0 ignores the first argument: this is a product scaled in one kernel.
     scores = torch.baddbmm(nothing, query, key.transpose(1, 2), beta=0, alpha=scale)
     scores = scores.to(accumulation_dtype(scores.dtype))
     if part.filled is not None:
@@ -296,6 +301,7 @@ class _Mean(torch.autograd.Function):
         result = states.new_zeros(
             len(packed.lengths), states.shape[1], dtype=accumulation_dtype(states.dtype)
         )
+        # One kernel for all: rectangle by rectangle, a GPU would start one for each.
         if states.is_cuda:
             result.index_add_(0, packed.owner, states.to(result.dtype))
             return result.div_(packed.lengths[:, None])

@@ -53,6 +53,7 @@ def embed(backbone: Any, batch: PairBatch) -> Tensor:
     if embeddings.token_type_embeddings.num_embeddings > 1:
         states = states + embeddings.token_type_embeddings(batch.types)
     else:
+        # RoBERTa has one type of token, whatever the pair tokenizer numbers.
         states = states + embeddings.token_type_embeddings(torch.zeros_like(batch.types))
     states = states + embeddings.position_embeddings(positions(backbone, batch))
     states = embeddings.dropout(embeddings.LayerNorm(states))
@@ -119,6 +120,7 @@ class PairAttention:
             most = 1 if first else self.batch.longest
             attended = varlen_attn(query, key, value, starts, self.cumulative, most, self.batch.longest)
             return attended.flatten(1)  # type: ignore[union-attr]
+        # One query a pair is even by itself: nothing to pad.
         padded = query[:, :, None] if first else self._padded(query)
         mask = None if self.even else self.mask
         attended = padded_attention(padded, self._padded(key), self._padded(value), mask, dropout=dropout)

@@ -76,6 +76,7 @@ def load(name_or_folder: str, *, with_head: bool = True) -> PretrainedEncoder:
         if getattr(config, "is_encoder_decoder", False):
             raise InputError(f"a {config.model_type} is no encoder alone", where=name_or_folder)
         tokenizer = AutoTokenizer.from_pretrained(name_or_folder, **options)
+        # fp32 whatever the file holds: training keeps fp32 weights, and bf16 is autocast.
         options |= {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
         if with_head and _is_reranker(config):
             whole, report = AutoModelForSequenceClassification.from_pretrained(name_or_folder, **options)
@@ -84,6 +85,7 @@ def load(name_or_folder: str, *, with_head: bool = True) -> PretrainedEncoder:
                 _check_complete(report, name_or_folder)
                 return PretrainedEncoder(backbone.eval(), tokenizer, head)
         backbone, report = AutoModel.from_pretrained(name_or_folder, **options)
+    # Many published encoders come without a pooler, which only some readouts use, after training it.
     _check_complete(report, name_or_folder, besides="pooler.")
     return PretrainedEncoder(backbone.eval(), tokenizer, None)
 
@@ -188,11 +190,13 @@ def keep_layers(backbone: nn.Module, layers: Layers) -> None:
     if layers != "alternate" and not 1 <= layers <= len(modules):
         raise InputError(f"the backbone has {len(modules)} layers, not {layers}")
     kept = list(modules)[::2] if layers == "alternate" else list(modules)[:layers]
+    # In place: which module holds the list differs between families.
     for _ in range(len(modules) - len(kept)):
         modules.pop(-1)
     for i, module in enumerate(kept):
         modules[i] = module
     config: Any = backbone.config
+    # Else a saved copy would be loaded with random layers in place of those left out.
     config.num_hidden_layers = len(kept)
 
 

@@ -50,6 +50,7 @@ def read_vectors(
             for number, line in enumerate(file, 1):
                 word, _, rest = line.rstrip("\n").partition(" ")
                 i = numbers.get(word)
+                # word2vec's text format begins with the numbers of words and of dimensions, GloVe's does not.
                 if (number == 1 and len(rest.split()) == 1) or i is None or has_vector[i]:
                     continue
                 try:

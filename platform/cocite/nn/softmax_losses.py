@@ -55,4 +55,5 @@ def listwise_losses(logits: Tensor, relevant: Tensor, present: Tensor) -> Tensor
         tensor([1.0986, 0.6931])
     """
     logs = functional.log_softmax(logits.masked_fill(~present, float("-inf")), dim=1)
+    # Filled, not multiplied by 0: an absent candidate has a logarithm of -inf, and 0 x inf is NaN.
     return -logs.masked_fill(~relevant, 0.0).sum(1) / relevant.sum(1).clamp(min=1)

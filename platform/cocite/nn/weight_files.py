@@ -21,6 +21,7 @@ def write_settings(path: Path, settings: Settings) -> None:
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """A module's weights on the CPU; a weight that has several names occurs once."""
+    # safetensors refuses tensors that are not contiguous or share memory.
     return {name: weight.detach().cpu().contiguous() for name, weight in model.named_parameters()}
 
 
@@ -33,6 +34,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
     """
     try:
         weights = load_file(path)
+        # Strict loading would ask for every name of a tied weight, which is stored under one; see below for the rest.
         model.load_state_dict(weights, strict=False)
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error

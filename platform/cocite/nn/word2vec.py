@@ -80,6 +80,7 @@ def train_word2vec(
                 hint="set words.source to something else than corpus",
             )
         model = gensim.Word2Vec(
+            # gensim's threads read a file without the interpreter's lock; an iterator would be read by one of them.
             corpus_file=file.name,
             vector_size=dimension,
             window=settings.window,

@@ -73,6 +73,7 @@ class EpochPlan:
             body = order[: full * batch]
             # By pool, then by length; the permutation decides among equals.
             body = body[np.lexsort((self.lengths[body], pool))].reshape(full, batch)
+            # Steps of a pool lie in order of length now, and would be trained from the shortest to the longest.
             self._body = body[rng.permutation(full)]
         self._rest = order[full * batch :]
         self.steps = full + bool(len(self._rest))
@@ -97,6 +98,7 @@ class EpochPlan:
         lengths = [self.lengths[share] for share in shares]
         count = max(len(_filled(part, self.tokens)) for part in lengths)
         return [
+            # The last example is the step's shortest, and so the cheapest stand-in.
             _padded(np.split(share, _cut(part, count, self.tokens)), count, examples[-1:])
             for share, part in zip(shares, lengths, strict=True)
         ]
@@ -117,6 +119,7 @@ def _filled(lengths: NDArray[np.int64], capacity: int) -> list[int]:
     start = 0
     while start < len(lengths):
         before = total[start - 1] if start else 0
+        # At least one example a pass, though it be longer than the capacity.
         start = max(start + 1, int(np.searchsorted(total, before + capacity, side="right")))
         ends.append(start)
     return ends
@@ -135,6 +138,7 @@ def _cut(lengths: NDArray[np.int64], count: int, capacity: int) -> list[int]:
         else:
             low = middle + 1
     ends = _filled(lengths, high)
+    # Greedy passes may be fewer than the other workers': halving one costs less than a stand-in's extra pass.
     while len(ends) < min(count, len(lengths)):
         starts = [0, *ends[:-1]]
         widest = max(range(len(ends)), key=lambda k: ends[k] - starts[k])

@@ -131,6 +131,7 @@ def write(
     except (OSError, WriteError, SafetensorError) as error:
         problem = _description(error)
     merged: dict[str, dict[str, Any]] = {}
+    # A rank that cannot write must not raise alone: the others would wait for it at the next exchange.
     for rank, (theirs, trouble) in enumerate(world.collect((files, problem))):
         if trouble is not None:
             raise CociteError(
@@ -142,6 +143,7 @@ def write(
     trouble = None
     if world.first:
         try:
+            # The manifest comes last: with it the folder is a whole artifact.
             write_atomic(folder / MANIFEST, manifest_text(KIND, meta, merged))
         except (OSError, WriteError) as error:
             trouble = _description(error)

@@ -43,6 +43,7 @@ def contrastive_step(
         the mean loss over the step's examples, the same on every rank.
     """
     pieces = [piece.examples for share in shares for piece in share if piece.counted]
+    # All vectors come from one pass: caching their gradients would only run that pass twice.
     if world.size == 1 and len(batches) == 1:
         seed(0)
         return backend.backward(_direct(task, batches[0], pieces, epoch), last=True)
@@ -56,16 +57,20 @@ def contrastive_step(
         seed(number)
         penalties: list[Tensor] = []
         embedded = backend.forward(_embedding(task, batch, penalties))
+        # A stand-in runs with the others, and its vectors must not become negatives.
         rows.append(embedded if piece.counted else embedded[:0])
         penalty = penalty + weights[number] * penalties[0]
     vectors = world.concatenate(torch.cat(rows)).requires_grad_()
     with torch.enable_grad():
         loss = task.contrast(vectors, pieces, epoch).mean()
+    # The gradient stops at the vectors here; the second passes below carry it into the weights.
     (gradient,) = torch.autograd.grad(loss, vectors)
     before = int(
         world.concatenate(torch.tensor([sum(map(len, rows))], device=vectors.device))[: world.rank].sum()
     )
     for number, (batch, part) in enumerate(zip(batches, rows, strict=True)):
+        # The same random numbers as in the first pass: with another dropout the vectors would not be those of the
+        # loss.
         seed(number)
         slope = gradient[before : before + len(part)]
         before += len(part)

@@ -127,6 +127,7 @@ class _Training:
         self._begin()
         self.began = time.monotonic() - self.progress.seconds
         try:
+            # Step 0 is measured too: a training that only makes the given weights worse keeps them.
             if self.progress.evaluated < 0:
                 self._evaluate()
             self.meter.clear()
@@ -162,6 +163,7 @@ class _Training:
                 self.task.load_state(saved.state("task"))
                 self.progress = saved.progress
                 self.saved_step = self.progress.step
+                # Within an epoch the checkpoint has them: the task's may be others since it mined anew.
                 lengths = saved.state("epoch").get("lengths")
                 self.best = {n: saved.best(n) for n, owner in self.owner.items() if owner == self.world.rank}
             groups = self.task.parameter_groups() if isinstance(self.task, GroupedTask) else ()
@@ -183,6 +185,7 @@ class _Training:
             return "done"
         if s.patience and p.stale >= s.patience:
             return "patience"
+        # Clocks differ between ranks, and all must take the same number of steps: rank 0's decides.
         if s.minutes is not None and self.world.agree(self._clock() >= 60 * s.minutes):
             return "minutes"
         return None
@@ -195,6 +198,7 @@ class _Training:
         """The rest of an epoch, or as much of it as there is still to train."""
         p = self.progress
         while True:
+            # Refreshed before the lengths are asked for: what is mined may decide which examples there are.
             if self._refresh_due(p.step, p.position):
                 with self.meter.paused(), self.backend.whole() as model:
                     self.task.refresh(model, self.world, p.step)
@@ -220,6 +224,7 @@ class _Training:
                 yield from ahead[-1][world.rank]
 
         def collate(piece: Piece) -> Any:
+            # Only pinned memory is copied to a GPU while it computes.
             return pinned(self.task.collate(piece.examples, epoch), world.device)
 
         with prepared(collate, pieces(), threads=self.settings.loader_threads) as batches:
@@ -248,6 +253,7 @@ class _Training:
         else:
             loss = self._accumulate(batches, mine, len(examples))
         value = float(loss)
+        # Before the step: the weights and the last checkpoint must not take in what is no number.
         self._check(value, "loss")
         schedule = self.settings.schedule
         share = rate_factor(schedule, p.step, p.total) * schedule.plateau**p.plateaus
@@ -289,6 +295,7 @@ class _Training:
 
     def _seed(self, number: int) -> None:
         """Random numbers of a pass: a function of seed, step, rank and the pass's number."""
+        # A function of the step rather than of a running generator, so that a resumed training draws the same.
         key = [self.settings.seed, self.progress.step, self.world.rank, number]
         torch.manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
@@ -327,6 +334,8 @@ class _Training:
                 p.start = metrics
             if p.best_step < 0 or value > p.best[self.task.metric]:
                 p.best, p.best_step, p.stale = metrics, p.step, 0
+                # Each rank keeps its part on the CPU: a whole copy on every device would take the memory that ZeRO
+                # saves.
                 own = checkpoints.own_slots(self.backend, self.owner, self.world.rank, moments=False)
                 self.best = {name: slots["weight"] for name, slots in own.items()}
             else:
@@ -346,6 +355,7 @@ class _Training:
                 state["epoch:lengths"] = torch.from_numpy(self.plan.lengths)
             state |= {f"buffer:{name}": buffer for name, buffer in self.backend.buffers()}
             metrics = p.last if p.evaluated == p.step else {}
+            # Weights of this very step are in the checkpoint already: see ``Saved.best``.
             best = self.best if p.best_step != p.step else {}
 
             def write(folder: Path) -> None:

@@ -106,6 +106,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> float:
     for parameter in parameters:
         gradient = parameter.grad
         if gradient is not None and gradient.is_sparse:
+            # Until then a row may occur several times, and its norm is that of the sum of its parts.
             parameter.grad = gradient.coalesce()
             gradient = parameter.grad._values()  # shares its memory
         if gradient is not None:
@@ -113,5 +114,6 @@ def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> float:
     norm = float(nn.utils.get_total_norm(values))
     if norm > most:
         for value in values:
+            # The same 1e-6 as in torch's clip_grad_norm_, so that all backends clip alike.
             value.mul_(most / (norm + 1e-6))
     return norm

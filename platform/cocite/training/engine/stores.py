@@ -99,6 +99,7 @@ class FolderStore:
                 newest = self._newest()
             except CociteError as error:
                 failure = error
+        # One rank decides: another could see a checkpoint that appears or goes in between.
         newest, failure = self.world.agree((newest, failure))
         if failure is not None:
             raise failure
@@ -157,6 +158,7 @@ class FolderStore:
 
     def _retain(self) -> None:
         """Remove all but the best and the last."""
+        # The last stays whatever its metric: it is the one to resume from.
         *earlier, last = self.checkpoints()
         ranked = sorted(((self._value(path), path) for path in (*earlier, last)), reverse=True)
         kept = {path for value, path in ranked[: self.keep] if value > -math.inf} | {last}

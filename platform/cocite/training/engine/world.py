@@ -62,6 +62,8 @@ class World:
         local = int(os.environ.get("LOCAL_RANK", "0"))
         device = torch.device("cuda", local % torch.cuda.device_count()) if gpu else torch.device("cpu")
         if gpu:
+            # NCCL and "cuda" without a number mean the current device, which is the first on every rank until it is
+            # set.
             torch.cuda.set_device(device)
         if not dist.is_initialized():
             if "WORLD_SIZE" not in os.environ:
@@ -86,6 +88,7 @@ class World:
     def sum(self, value: Tensor) -> Tensor:
         """The sum over all ranks."""
         if self.size > 1:
+            # all_reduce writes into its argument, which is the caller's.
             value = value.clone()
             dist.all_reduce(value)
         return value
@@ -98,6 +101,7 @@ class World:
         counts[self.rank] = len(rows)
         sizes: Sequence[int] = self.sum(counts).tolist()
         most = max(sizes)
+        # all_gather takes tensors of one shape, so each rank fills its rows up to the longest.
         padded = rows.new_zeros((most, *rows.shape[1:]))
         padded[: len(rows)] = rows
         parts = [torch.empty_like(padded) for _ in sizes]

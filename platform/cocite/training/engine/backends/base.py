@@ -99,6 +99,7 @@ class Backend(Protocol):
 
 def buffers_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a model keeps (and would save) beside its parameters."""
+    # Buffers that are not persistent are computed anew when the model is made.
     saved = model.state_dict().keys()
     return ((name, buffer) for name, buffer in model.named_buffers() if name in saved)
 
@@ -124,6 +125,7 @@ def touching(loss: Tensor, parameters: Iterable[nn.Parameter]) -> Tensor:
     Ranks exchange the gradient of every parameter that has one, so all must have one for the same parameters, though
     their batches may not use the same (a head that is left out, a word type that does not occur).
     """
+    # One element is enough to put a parameter into the graph; a sum over all would read every weight.
     missing = [parameter.reshape(-1)[:1].sum() for parameter in left_out(loss, parameters)]
     return loss + 0.0 * torch.stack(missing).sum() if missing else loss
 
@@ -140,6 +142,7 @@ def prepare(model: nn.Module, settings: TrainingSettings) -> nn.Module:
             )
         enable()
     if settings.compile:
+        # Packed batches differ in size each time: without dynamic shapes each size would be compiled.
         model.compile(dynamic=True)
     return model
 

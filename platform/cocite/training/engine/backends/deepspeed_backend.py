@@ -63,7 +63,9 @@ class DeepSpeedBackend:
             # DeepSpeed wants a group even of one process, and remembers it ever after: it is not taken down again.
             store = dist.HashStore()  # type: ignore[attr-defined]
             start_group(world.device, store=store, rank=0, world_size=1)
+        # DeepSpeed reads its device from there, and torchrun is not the only one to start processes.
         os.environ.setdefault("LOCAL_RANK", str(world.device.index or 0))
+        # DeepSpeed cuts and casts the weights of its model in place; the caller's model stays whole, in fp32.
         running = Running(prepare(copy.deepcopy(model).to(world.device), settings)).train()
         if settings.precision == "bf16" and self.stage and world.device.type == "cpu":
             for module in running.modules():
@@ -77,6 +79,7 @@ class DeepSpeedBackend:
         self.inner: nn.Module = self.engine.module.model
         masters = dict(model.named_parameters())
         self._make_state(0)
+        # DeepSpeed made its fp32 weights of those that it had rounded to bf16.
         self._put(lambda name: {"weight": masters[name]})
 
     def _config(self, model: nn.Module) -> dict[str, Any]:
@@ -166,6 +169,7 @@ class DeepSpeedBackend:
     @contextmanager
     def whole(self) -> Iterator[nn.Module]:
         """See :class:`Backend`."""
+        # Under ZeRO 3 no rank has the whole weights: they are gathered one by one into the model that was given.
         own = dict(self.model.named_parameters())
         with torch.no_grad():
             for name, slots in self.slots(moments=False):

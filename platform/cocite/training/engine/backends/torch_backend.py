@@ -90,6 +90,7 @@ class TorchBackend:
         self.tables = [parameter for name, parameter in named if name in sparse and parameter.requires_grad]
         self.running: nn.Module = Running(self.model)
         if world.size > 1:
+            # DDP would exchange whole tables: ``_gather_rows`` exchanges the rows that were touched.
             DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(  # type: ignore[no-untyped-call]
                 self.running, [f"model.{name}" for name in sparse]
             )
@@ -108,9 +109,11 @@ class TorchBackend:
 
         def whole_work(model: nn.Module) -> Tensor:
             loss = work(model)
+            # DDP waits for a gradient of every parameter, and a pass without any gradient could not run backward.
             return touching(loss, self.dense) if exchange or not loss.requires_grad else loss
 
         ddp = self.running
+        # The exchange waits for the step's last pass, and then has the sum of all.
         alone = ddp.no_sync() if isinstance(ddp, DistributedDataParallel) and not last else nullcontext()
         with alone:
             with autocast(self.settings, self.world.device):
@@ -129,6 +132,7 @@ class TorchBackend:
             if parameter.requires_grad and parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         norm = clip_gradients(self.optimizer_of, self.clip)
+        # The caller raises at such a norm; the weights stay as they were until then.
         if math.isfinite(norm):
             for optimizer in self.optimizers:
                 optimizer.step()
@@ -140,6 +144,8 @@ class TorchBackend:
         """Give each table on every rank the mean of all ranks' sparse gradients; an empty one where no rank has any."""
         for table in self.tables:
             if table.grad is None:
+                # SparseAdam leaves out a parameter without gradient, on this rank alone, and the exchange waits for
+                # all ranks.
                 none = torch.zeros(1, 0, dtype=torch.int64, device=table.device)
                 table.grad = _sparse(none, table.new_zeros(0, *table.shape[1:]), table.shape)
             gradient = table.grad.coalesce()
