@@ -82,6 +82,7 @@ class Endpoint:
 
     def stop(self) -> None:
         """Stop the endpoint, and Ray with it when it was started for this. A second call does nothing."""
+        # The lock is never released: of several threads that stop the endpoint, one does.
         if not self._stopped.acquire(blocking=False):
             return
         import ray
@@ -209,6 +210,7 @@ def _connect(
     ray.init(
         address="local",
         namespace=NAMESPACE,
+        # More than the machine has, if need be: Ray would leave replicas without reserved cores pending for ever.
         num_cpus=max(os.cpu_count() or 1, math.ceil(reserved) + 1),
         include_dashboard=False,
         log_to_driver=not quiet,
@@ -230,6 +232,7 @@ def _require_port(settings: ServeSettings) -> None:
     """Refuse a taken port before a Ray is started for it."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # As the server sets it: the port of an endpoint that has just ended is free to it.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))

@@ -86,6 +86,7 @@ class ModelCache:
             with versions.writing():
                 self._download(version, folder)
                 versions.publish(label)
+                # Locked before the deletion, which keeps the highest numbers: an alias may lead back to a lower one.
                 _, lock = versions.lock(label)
                 versions.delete_old(KEEP)
         except BusyError as error:

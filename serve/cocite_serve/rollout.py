@@ -78,6 +78,7 @@ class Rollout:
         try:
             self._switch_gateways(stages)
         except Exception as error:
+            # Some of the gateways may have switched before one failed.
             self._switch_gateways(self._stages)
             _delete(stages)
             raise RolloutError(f"the gateways could not turn to it: {_last_line(error)}") from error
@@ -107,6 +108,7 @@ class Rollout:
         from cocite_serve.replicas.applications import stages_application
 
         numbers = [stages_number(name) for name in serve.status().applications if name.startswith(STAGES)]
+        # Above every number that runs: gateways that start anew take the highest.
         name = f"{STAGES}{max(numbers, default=0) + 1}"
         try:
             with ray_errors("the stages were not started", "Ray"):
@@ -114,8 +116,10 @@ class Rollout:
                     [serve.RunTarget(stages_application(release, self._settings), name, None)],
                     wait_for_applications_running=False,
                 )
+            # Serve's own wait has no limit of ours, and no interrupt ends it.
             self._wait_for(serve, name)
         except BaseException:
+            # Stages that came up by half would hold cores that the next attempt needs.
             _delete(name)
             raise
         return name

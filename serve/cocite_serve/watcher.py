@@ -106,6 +106,7 @@ class Watcher:
                 IntegrityError,
                 RolloutError,
             ) as error:  # the same files will fail the same way
+                # ``stop`` interrupted the rollout, which says nothing against the release.
                 if self._stopped.is_set():
                     return
                 self._refused.add(target)
@@ -124,9 +125,11 @@ class Watcher:
         except BaseException:
             new.unlock()
             raise
+        # Before anything is deleted: an error there must not leave files unlocked that the gateways read.
         self.served = new
         self._notify(f"Serving {new.release} now.")
         self._rollout.delete_old_stages()
+        # Only now: requests under way may have read its files until their time was over.
         old.unlock()
 
     def _notify_once(self, failure: str) -> None:

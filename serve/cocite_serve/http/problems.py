@@ -114,6 +114,7 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
         if isinstance(error, InputError):
             text = f"{error.where}: {error.message}" if error.where else _capital(error.message)
             return _problem(422, text, error.where)
+        # Its sentence may name files of the server, so the client does not get it.
         LOG.error("a request failed: %s", error)
         return _problem(500, "The server could not answer; its log says why.")
 

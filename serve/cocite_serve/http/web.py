@@ -21,6 +21,7 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+# Swagger UI's page starts itself with an inline script.
 DOCS_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -71,6 +72,7 @@ class BodyLimit:
             nonlocal first
             if first:
                 first = False
+                # The application has not read the body yet, and it can be received once.
                 return {"type": "http.request", "body": bytes(body), "more_body": False}
             return await receive()
 
@@ -109,6 +111,7 @@ class SecurityHeaders:
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "no-referrer"
                 if "cache-control" not in headers:
+                    # A browser asks again each time: after an upgrade, an old script must not meet a newer API.
                     headers["Cache-Control"] = "no-cache" if message["status"] < 300 else "no-store"
             await send(message)
 

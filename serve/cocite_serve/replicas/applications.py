@@ -48,6 +48,7 @@ def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings) 
             "autoscaling_config": AutoscalingConfig(
                 min_replicas=stage.replicas,
                 max_replicas=stage.max_replicas,
+                # A replica takes long to load, so one more is started before those that run are full.
                 target_ongoing_requests=max(1, stage.max_ongoing_requests // 2),
                 upscale_delay_s=5,
                 downscale_delay_s=120,
@@ -59,6 +60,7 @@ def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings) 
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=_backpressure(settings),
+        # A model that cannot be loaded cannot be loaded the second time either.
         max_constructor_retry_count=1,
         ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus),
     )

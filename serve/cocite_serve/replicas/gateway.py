@@ -67,6 +67,7 @@ class StagePair:
         Raises:
             NotReadyError: the two have loaded different versions.
         """
+        # Serve's call waits for its controller, and the event loop must answer other requests meanwhile.
         reranker = await asyncio.to_thread(serve.get_app_handle, app)
         release, retriever = await reranker.release.remote()
         versions: LoadedVersions = await reranker.versions.remote()
@@ -127,6 +128,7 @@ class Gateway:
         Requests under way stay with the stages they began with: each asked for its backend once.
         """
         if app != self._app:
+            # Assigned once the new pair is open: until then requests go to the old one.
             self._pair, self._app = await StagePair.open(app), app
 
 

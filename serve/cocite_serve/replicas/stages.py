@@ -183,6 +183,7 @@ class Reranker:
         Raises:
             NotReadyError: the candidates come from a retriever of other versions.
         """
+        # A row is another paper in another snapshot.
         self._versions.require_same(retrieved.versions, "retriever")
         rankings = await self._thread.run(lambda: self._stage.rerank([query], retrieved.candidates, options))
         return rankings[0]

@@ -123,6 +123,7 @@ def _trainable(
             last = step
             result: dict[str, Any] = {STEP: step, METRICS: dict(metrics)}
             value = metrics.get(metric.name)
+            # NaN differs from itself, and is no value to be the best.
             if value is not None and value == value:
                 # A training keeps its best weights, so the best value so far is what the trial would end with.
                 best = value if best is None else better(best, value)
@@ -222,12 +223,14 @@ def _scheduler(settings: SchedulerSettings, metric: MetricSettings, runner: Tria
     )
     better = max if metric.mode == "max" else min
     sign = 1 if metric.mode == "max" else -1
+    # ASHA has no public way to take results that an earlier process reported.
     (bracket,) = asha._brackets
     for earlier in runner.store.ended_in(runner.phase):
         best = None
         for step, metrics in earlier.curve:
             if metric.name in metrics:
                 best = metrics[metric.name] if best is None else better(best, metrics[metric.name])
+                # A bracket takes the greatest for the best.
                 bracket.on_result(_TrialId(str(earlier.number)), step, sign * best)
     return asha
 

@@ -151,6 +151,7 @@ class TrialStore:
             try:
                 yield store
             finally:
+                # Whatever ended the block: ``flush`` may have left out the last trials.
                 store.write()
 
     # -- trials ----------------------------------------------------------------------------------------------
@@ -184,6 +185,7 @@ class TrialStore:
     def start(self, number: int, run_id: str) -> None:
         """Record that a trial starts or is resumed, and its MLflow run."""
         trial = self.running[number]
+        # A restarted trial goes on from its first start: the time of the lost attempt is part of its cost.
         trial.run_id, trial.since = run_id, trial.since or time.monotonic()
         self.flush()
 
@@ -227,6 +229,7 @@ class TrialStore:
 
     def write(self) -> None:
         """Write all trials."""
+        # Ended trials first: one that a killed process leaves in neither file would be lost.
         self.trials.write(self.folder / TRIALS_FILE)
         entries = []
         for trial in self.running.values():
@@ -277,6 +280,7 @@ class TrialStore:
             (self.folder / name).unlink(missing_ok=True)
         for name in FOLDERS:
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        # Last: without it, what remains would be refused as not a sweep's.
         (self.folder / SWEEP_FILE).unlink(missing_ok=True)
 
 

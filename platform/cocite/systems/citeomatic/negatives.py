@@ -157,6 +157,7 @@ class CiteomaticNegatives:
         )  # how much of the pool a query may draw
         if settings.no_later:
             known = np.searchsorted(years[self.pool], years, side="right")
+            # At least one paper, so that there is something to draw; ``allowed`` refuses it where it is later.
             self._eligible = np.where(years > 0, np.maximum(known, 1), len(self.pool))
         self._years = years
         owners, entries = self.cites.pairs()
@@ -173,6 +174,7 @@ class CiteomaticNegatives:
             query, paper: (P,) rows; a paper may be ``NO_ROW``, which is no negative.
         """
         keys = query.astype(np.int64) * len(self._years) + paper
+        # A key above the last one would be found behind the end.
         position = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         free = (self._keys[position] != keys) & (query != paper) & (paper != NO_ROW)
         if self.settings.no_later:
@@ -224,6 +226,7 @@ class CiteomaticNegatives:
         position = table.indptr[rows] + (rng.random(len(rows)) * sizes).astype(np.int64)
         if not len(table.indices):
             return np.full(len(rows), NO_ROW, np.int32)
+        # An empty row at the end begins behind the last entry.
         drawn = table.indices[np.minimum(position, len(table.indices) - 1)]
         return np.where(sizes > 0, drawn, NO_ROW).astype(np.int32)
 
@@ -296,6 +299,7 @@ def grouped_percentile(
         [2.0, 8.0]
     """
     group = np.repeat(np.arange(len(sizes)), sizes)
+    # All groups in one sort: numpy.percentile would be called for each paper.
     ordered = values[np.lexsort((values, group))]
     starts = np.cumsum(sizes) - sizes
     position = percentile / 100 * (sizes - 1)

@@ -134,5 +134,6 @@ def embedding_penalty(vectors: Tensor, *, l1: float, l2: float) -> Tensor:
         0.4
     """
     if not len(vectors):
+        # A zero with a gradient, for the loss may have no other part; a mean of nothing is NaN.
         return vectors.sum()
     return l1 * vectors.abs().sum(1).mean() + l2 * vectors.square().sum(1).mean()

@@ -155,6 +155,7 @@ class CrossEncoder(nn.Module):
             raise InputError(f"the tokenizer of this {config.model_type} sets no [CLS] before a pair")
         limit = getattr(config, "max_position_embeddings", None)
         if limit is not None and config.model_type in packed_bert.SHIFTED:
+            # These types count positions from behind the padding's number, and the table has as many fewer.
             limit -= config.pad_token_id + 1
         if limit is not None and pairs.settings.total > limit:
             raise ConfigError(
@@ -253,6 +254,7 @@ class CrossEncoder(nn.Module):
         folder = Path(name_or_folder)
         if (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND:
             model = cls.load(name_or_folder)
+            # Its weights are about to change: only a saved network has an id.
             model.id = ""
             if readout is not None and readout != model.readout:
                 raise InputError(f"its readout is {model.readout}, not {readout}", where=str(folder))
@@ -261,6 +263,7 @@ class CrossEncoder(nn.Module):
         else:
             pretrained = backbones.load(str(name_or_folder))
             tokenizer = PairTokenizer(pretrained.tokenizer, pairs or PairSettings())
+            # A published reranker's head was trained on its pooler's output, and fits nothing else.
             pooled = pretrained.head is not None and readout != "similarity"
             model = cls(pretrained.backbone, tokenizer, pooled=pooled, readout=readout or "first")
             if pretrained.head is not None and pooled:
@@ -292,6 +295,7 @@ class CrossEncoder(nn.Module):
             if self.similarity is not None:
                 weights |= self.similarity.state_dict(prefix="similarity.")
             weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+            # transformers refuses a file whose metadata names no framework.
             save_file(weights, temporary / WEIGHTS, {"format": "pt"})
         self.id = read_manifest(folder).digest
         return self.id

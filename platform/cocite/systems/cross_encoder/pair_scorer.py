@@ -87,6 +87,7 @@ class PairScorer:
         if on_cpu:
             config = model.backbone.config
             inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+            # In a thread of the pool, which has one core, as scoring does.
             self.speed = self._pool.submit(measure, config.hidden_size, inner).result()
         self.precision: Precision = (
             precision if precision != "auto" else self.speed.best if self.speed else "bf16"

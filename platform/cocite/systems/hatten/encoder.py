@@ -152,6 +152,7 @@ def save_hatten(folder: Path, model: Hatten, reader: ParagraphReader, meta: Mapp
     """
     config = HattenConfig(model=model.settings, paragraphs=reader.settings)
     weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    # The table of words is nearly the whole file.
     weights["words.weight"] = weights["words.weight"].half()
     with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
         write_settings(temporary / "config.json", config)

@@ -57,6 +57,7 @@ class ForbiddenNegatives:
         """(Q, C) whether a paper is forbidden, for each of Q citing papers and each of C distinct papers."""
         year = self.years[citing][:, None]
         table = (self.years[rows][None] > year) & (year > 0)
+        # By the citing papers' citations, which are few, instead of looking up each of Q x C pairs.
         column = np.full(len(self.years), -1, np.int64)
         column[rows] = np.arange(len(rows))
         owner, cited = self.cites.gather(citing)

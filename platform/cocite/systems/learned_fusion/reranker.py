@@ -78,6 +78,7 @@ class LearnedFusion:
         flat, total = table.reshape(-1, table.shape[-1]), np.zeros(table.shape[:2])
         result = []
         for first, last in itertools.pairwise([0, *trees]):
+            # Only the trees that this step adds: all from the first on would be run for each step again.
             part = self.booster.predict(
                 flat, start_iteration=first, num_iteration=last - first, num_threads=threads
             )

@@ -66,6 +66,7 @@ def train_trees(
         raise InputError(
             "no query has a cited paper among its candidates", hint="give more queries or a greater depth"
         )
+    # A query without a relevant candidate has no pair to be ordered.
     table = stack_signals(signals, names)[answered]
     queries, depth, width = table.shape
     data = lightgbm.Dataset(
@@ -86,6 +87,7 @@ def train_trees(
         "num_threads": settings.threads if table.size > ONE_THREAD else 1,
         "max_bin": settings.bins,
         "deterministic": True,
+        # LightGBM would time both layouts first, and sum in another order where the other one won.
         "force_row_wise": True,
         "verbose": -1,
     }

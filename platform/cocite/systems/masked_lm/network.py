@@ -129,4 +129,5 @@ class MaskedLanguageModel(nn.Module):
             weights = {
                 name: value.detach().cpu().contiguous() for name, value in backbone.state_dict().items()
             }
+            # transformers refuses a file whose metadata names no framework.
             save_file(weights, temporary / "model.safetensors", {"format": "pt"})

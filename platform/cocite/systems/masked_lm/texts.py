@@ -197,6 +197,7 @@ def prepare(
                 pieces = pieces.take(np.linspace(0, len(pieces) - 1, settings.dev_pieces).astype(np.int64))
             if not len(pieces):
                 raise InputError(f"no paper of the {name} period has text enough", where=str(corpus.path))
+            # Pieces point into the tokens of all texts: only those that are kept are written.
             kept = TokenLists.joined([pieces])
             np.save(temporary / f"{name}.ids.npy", kept.ids, allow_pickle=False)
             np.save(temporary / f"{name}.counts.npy", kept.counts, allow_pickle=False)

@@ -233,6 +233,7 @@ class DynamicContext:
         owner = np.repeat(large, count[large])
         position = np.arange(len(owner)) - np.repeat(np.cumsum(count[large]) - count[large], count[large])
         number = (draws.at(owner, position) * (1 << NUMBER_BITS)).astype(np.int64)
+        # Document, random number and position take 20, 23 and 20 bits of one int64: one sort draws for all documents.
         keys = np.sort((owner << (NUMBER_BITS + POSITION_BITS)) | (number << POSITION_BITS) | position)
         owner = keys >> (NUMBER_BITS + POSITION_BITS)
         rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
@@ -294,6 +295,7 @@ class DynamicContext:
         filled = np.zeros(count, bool)
         for part in parts:
             filled[part.owner] = True
+        # A document needs a sentence: the mean over none is NaN.
         lacking = np.flatnonzero(~filled)
         parts = [*parts, _Part(self._empty, lacking, np.zeros(len(lacking), np.int64))]
         owner = np.concatenate([part.owner for part in parts])

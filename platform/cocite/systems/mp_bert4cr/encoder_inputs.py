@@ -55,6 +55,7 @@ class EncoderInputs:
         Only the chosen sentences of a body are tokenised.
         """
         ids, titles, abstracts = (corpus.papers.take(name, rows) for name in ("id", "title", "abstract"))
+        # By the papers' ids and not their rows: a paper has the same vector in every corpus and index.
         draws = Draws(0, 0, _numbers(ids))
         indptr = np.asarray(corpus.sentence_indptr, np.int64)
         first = indptr[rows]

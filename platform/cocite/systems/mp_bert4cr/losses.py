@@ -232,6 +232,7 @@ def all_distances(left: Tensor, right: Tensor) -> Tensor:
     """
     with torch.autocast(left.device.type, enabled=False):
         left, right = at_least_float32(left), at_least_float32(right)
+        # The mean of no vectors is NaN.
         if not right.shape[-2]:
             return left @ right.mT
         centre = right.detach().mean(-2, keepdim=True)

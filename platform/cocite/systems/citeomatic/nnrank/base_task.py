@@ -242,6 +242,7 @@ class NNRankTask:
         if self.temporal:
             return self.before(query, paper)
         history = self.periods.history
+        # A citation by the query itself would reveal the label.
         known = history.in_citations[paper] - history.cites.contains(query, paper)
         return np.asarray(known, np.int64)
 

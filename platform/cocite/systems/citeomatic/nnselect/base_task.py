@@ -98,6 +98,7 @@ class NNSelectTask:
     def vectors(self, world: World | None = None) -> NDArray[np.float32]:
         """(N, d) unit vectors of all papers with the present weights; each rank encodes a part of them."""
         world = world or World()
+        # The engine evaluates under autocast, and in bf16 many papers would be equally near.
         with torch.autocast(world.device.type, enabled=False):
             mine = self.model.encode(self.bags, rows=world.share(len(self.sizes)))
         return world.concatenate(torch.from_numpy(mine).to(world.device)).cpu().numpy()

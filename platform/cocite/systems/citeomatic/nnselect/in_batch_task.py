@@ -185,6 +185,7 @@ class InBatchNNSelectTask(NNSelectTask):
             result = (self._years[candidates][None] > years) & (years > 0)
         else:
             result = np.zeros((len(query), len(candidates)), bool)
+        # By the queries' citations, which are few, instead of looking up each of B x C pairs.
         column = np.full(len(self._years), -1, np.int64)
         column[candidates] = np.arange(len(candidates))
         owner, cited = self.negatives.cites.gather(query)
@@ -193,6 +194,7 @@ class InBatchNNSelectTask(NNSelectTask):
         result[owner[present], cited_column[present]] = True
         own = column[query]
         result[np.flatnonzero(own >= 0), own[own >= 0]] = True
+        # Last: the target is one of the query's citations, which the lines above forbid.
         result[np.arange(len(query)), target] = False
         return np.asarray(result)
 
