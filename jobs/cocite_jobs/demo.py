@@ -83,6 +83,7 @@ def split_years(corpus: Corpus) -> tuple[int, int] | None:
             hint="split it by paper: cocite corpus split STORE --random 0.1,0.1 --to DIR",
         )
     train, dev = np.quantile(years, [0.8, 0.9], method="lower")
+    # Most papers may be of the last years, and each split needs a year of its own.
     dev = min(int(dev), int(distinct[-2]))
     train = min(int(train), int(distinct[distinct < dev][-1]))
     return train, dev
@@ -146,6 +147,7 @@ def endpoint(folders: DemoFolders, port: int) -> Iterator[str]:
     """
     require_free_port(port)
     command = [sys.executable, "-m", "cocite", *serve_arguments(folders, port)]
+    # A file: a pipe that is read only at the end would fill up, and stop the endpoint.
     with tempfile.TemporaryFile() as log:
         # A session of its own, so that Ctrl-C reaches the demo alone, which then ends the endpoint.
         process = subprocess.Popen(
@@ -165,6 +167,7 @@ def endpoint(folders: DemoFolders, port: int) -> Iterator[str]:
             try:
                 process.wait(60)
             except subprocess.TimeoutExpired:
+                # With its whole session: Ray's processes must not outlive it.
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 

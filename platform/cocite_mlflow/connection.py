@@ -128,6 +128,7 @@ def _new_database(uri: str) -> Iterator[bool]:
     if not uri.startswith(SQLITE) or (path.exists() and not lock.exists()):
         yield False
         return
+    # Of two processes that make the tables of one file at once, one would find them half made, and fail.
     with locked(lock, wait=True):
         is_new = not path.exists()
         try:

@@ -122,6 +122,7 @@ def _slices_of(judged: RunFileResult, task: EvalTask | None, split: str, documen
         judged.hits,
         years=[query.year if query else None for query in queries],
         venues=[query.venue if query else "" for query in queries],
+        # Documents that the corpus lacks stand behind its papers; it knows no citation of them.
         in_citations=np.pad(counts, (0, documents - len(counts))),
     )
     if judged.self_citation is not None:

@@ -48,6 +48,7 @@ class IdTable:
     def add(self, ids: Sequence[str]) -> NDArray[np.bool_]:
         """Give the next rows to the ids that are new; returns (len(ids),) whether each was new."""
         hashes = self.hashes(ids)
+        # A second checksum finds two ids of one 64-bit hash, which would become one paper.
         checks = np.fromiter((zlib.crc32(text.encode()) for text in ids), np.uint32, len(ids))
         _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
         rows = self.find(hashes)
@@ -64,6 +65,7 @@ class IdTable:
         if len(taken):
             order = np.argsort(hashes[new], kind="stable")
             self._runs.append((hashes[new][order], taken[order]))
+        # Each run is more than twice as long as the next: few runs to search, and an id is merged few times.
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
             self._merge()
         return np.asarray(new)
@@ -122,5 +124,6 @@ class HashSet:
             self._runs.append(np.sort(hashes[new]))
         while len(self._runs) > 1 and len(self._runs[-2]) <= min(2 * len(self._runs[-1]), MAX_RUN):
             right, left = self._runs.pop(), self._runs.pop()
+            # The stable sort recognises the two sorted halves, and merges them in linear time.
             self._runs.append(np.sort(np.concatenate([left, right]), kind="stable"))
         return np.asarray(new)

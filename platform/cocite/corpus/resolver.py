@@ -89,6 +89,7 @@ class Resolver:
         count = len(self.table)
         distinct = write_csr(self.pairs, count, self.folder, "cites", scratch=self.scratch)
         write_csr(self.pairs, count, self.folder, "cited_by", scratch=self.scratch, flip=True)
+        # Contexts repeat links by nature, so repeats are counted only where links come from elsewhere.
         if self.pairs.count == linked:
             self.log.add("duplicate_citation", linked - distinct)
         together = write_csr(self.together, count, self.folder, "cocitations", scratch=self.scratch)
@@ -101,6 +102,7 @@ class Resolver:
             "citations": distinct,
             "contexts": contexts,
             "sentences": sentences,
+            # Each pair is there in both orders.
             "cocited_pairs": together // 2,
             "splits": {name or "none": int(n) for name, n in zip(SPLITS, splits, strict=True)},
         }
@@ -240,6 +242,7 @@ class Resolver:
                 writer.write(batch)
             degrees[: staging.old_papers] = np.diff(staging.base.sentence_indptr)
         order = read_sort_order(staging.sentences.path, "paper", self.table)
+        # Texts of old papers are rejected when they are written, and must not be counted.
         order.degrees[: staging.old_papers] = 0
         degrees += order.degrees
         write_ordered(

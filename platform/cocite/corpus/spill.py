@@ -173,6 +173,7 @@ class NpyWriter:
         [0, 1, 5, 6, 7]
     """
 
+    # numpy aligns the data to 64 bytes; a header of any length fits into two such blocks.
     _HEADER = 128
 
     def __init__(self, path: Path, dtype: np.dtype[Any] | type) -> None:
@@ -189,6 +190,7 @@ class NpyWriter:
     def close(self) -> None:
         """Write the header, now that the length is known."""
         text = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': ({self.count},), }}"
+        # Ten bytes of magic, version and length come before the text, and a newline ends it.
         body = text.encode().ljust(self._HEADER - 11) + b"\n"
         self._file.seek(0)
         self._file.write(b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)

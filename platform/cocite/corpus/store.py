@@ -39,6 +39,7 @@ BATCH = 16384
 
 def id_hash(text: str) -> int:
     """A 64-bit hash of an id, the same in every process."""
+    # "surrogatepass": JSON may hold half of a surrogate pair, which strict UTF-8 refuses.
     return int.from_bytes(
         hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
     )
@@ -74,6 +75,7 @@ class ArrowFile:
         """Values of one column at some rows, in their order, as Python objects."""
         rows = np.asarray(list(rows) if not isinstance(rows, np.ndarray) else rows, np.int64)
         column = self.table.column(name)
+        # A few rows are read faster one by one than sorted and taken by batch.
         if len(rows) < 16:
             return [column.chunk(row // BATCH)[row % BATCH].as_py() for row in rows.tolist()]
         # Many rows: one take from each batch that holds some of them, then back into the order of ``rows``.

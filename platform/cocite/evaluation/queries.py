@@ -131,6 +131,7 @@ class QueryFile:
         try:
             with self.path.open("rb") as file:
                 number = 0
+                # Iterating over the file would read a line of any length into memory.
                 while raw := file.readline(LINE_LIMIT + 1):
                     number += 1
                     where = f"{self.path}, line {number}"
@@ -191,6 +192,7 @@ class QueryFile:
 def _object(raw: bytes, where: str) -> dict[str, Any]:
     """A line as a JSON object without absent values."""
     try:
+        # Some editors begin a file with a byte order mark.
         value = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_pairs)
     except UnicodeDecodeError as error:
         raise InputError(f"not valid UTF-8: {error}", where=where) from error

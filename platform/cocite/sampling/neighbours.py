@@ -65,6 +65,7 @@ def nearest(
         values, columns = similar.topk(k)
         rows[part] = columns.numpy() if pool is None else pool[columns.numpy()]
         scores[part] = values.numpy()
+    # Where fewer than k papers are allowed, topk returns excluded ones.
     rows[np.isneginf(scores)] = NO_ROW
     return Ranking(rows, scores)
 
@@ -132,6 +133,7 @@ def similarities(
     result = np.empty(rows.shape, np.float32)
     for start in range(0, len(rows), block):
         part = slice(start, start + block)
+        # Padding reads any row; its score is overwritten below.
         gathered = vectors[np.maximum(rows[part], 0)]  # (b, k, d)
         result[part] = np.matmul(gathered, queries[part][:, :, None])[:, :, 0]
     result[rows == NO_ROW] = -np.inf

@@ -61,6 +61,7 @@ class NoiseDistribution:
         self.masses = masses[self.rows] / masses.sum()
         """(n,) probability of each of them."""
         self._ends = np.cumsum(self.masses)
+        # Rounding may leave the last sum below 1, and a number above it would find no paper.
         self._ends[-1] = 1.0
 
     def draw(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -166,6 +167,7 @@ class NegativeSampler:
             contexts[at][:, None], self.noise.rows, None if positives is None else positives[at][:, None]
         )
         ends = np.cumsum(np.where(table, 0.0, self.noise.masses), axis=1)
+        # Numbers behind those that the rounds have used.
         wanted = draws.at(at, ROUNDS * count + slot[left]) * ends[:, -1]
         column = np.minimum((ends <= wanted[:, None]).sum(1), ends.shape[1] - 1)
         free = ~table[np.arange(len(left)), column]

@@ -102,6 +102,7 @@ class Periods:
                 if not len(known):
                     raise InputError("no paper with links has a year", hint="import the corpus with a split")
                 train_until = int(known[int(0.8 * (len(known) - 1))])
+                # The last year must be left to dev.
                 if train_until == known[-1]:
                     train_until -= 1
             train = (years > 0) & (years <= train_until)

@@ -139,13 +139,16 @@ def compare_stages(
         new, old: (Q, 4) from :func:`query_values`, of the stage and of the one before it.
         manuscripts: (Q,) the paper each query comes from; ``NO_ROW``: each query is one of its own.
     """
+    # A query without a manuscript is drawn by itself: -1 and below are no rows.
     own = np.where(manuscripts == NO_ROW, -1 - np.arange(len(manuscripts)), manuscripts)
     distinct, place = np.unique(own, return_inverse=True)
     columns = np.concatenate([np.ones((len(new), 1)), new, old], axis=1)
     sums = np.zeros((len(distinct), columns.shape[1]))
     np.add.at(sums, place, columns)
+    # Fixed: the same values give the same record.
     rng = np.random.default_rng(0)
     weights = rng.multinomial(len(distinct), np.full(len(distinct), 1 / len(distinct)), size=DRAWS)
+    # How often each manuscript is drawn suffices: one product instead of a thousand samples of queries.
     drawn = weights @ sums
     means = drawn[:, 1:] / drawn[:, :1]
     ours, theirs = _metrics(means[:, :4]), _metrics(means[:, 4:])

@@ -98,6 +98,7 @@ class Term:
             return float(drawn)
         if all(float(number).is_integer() for number in (self.step, *self._bounds)):
             return round(drawn)
+        # Else three steps of 0.1 would be 0.30000000000000004, in commands too.
         return round(round(drawn / self.step) * self.step, 12)
 
     def to_drawn(self, value: Any) -> Any:
@@ -132,6 +133,7 @@ class Term:
             return hp.choice(self.label, branches)
         numbers: list[float] = list(self.numbers)
         if "log" in self.kind:
+            # hyperopt takes the logarithms of the bounds.
             numbers[:2] = [math.log(number) for number in numbers[:2]]
         if self.step == 1:
             numbers = [int(number) if float(number).is_integer() else number for number in numbers]

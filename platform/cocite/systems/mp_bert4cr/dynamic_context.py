@@ -233,7 +233,6 @@ class DynamicContext:
         owner = np.repeat(large, count[large])
         position = np.arange(len(owner)) - np.repeat(np.cumsum(count[large]) - count[large], count[large])
         number = (draws.at(owner, position) * (1 << NUMBER_BITS)).astype(np.int64)
-        # Document, random number and position take 20, 23 and 20 bits of one int64: one sort draws for all documents.
         keys = np.sort((owner << (NUMBER_BITS + POSITION_BITS)) | (number << POSITION_BITS) | position)
         owner = keys >> (NUMBER_BITS + POSITION_BITS)
         rank = np.arange(len(owner)) - np.searchsorted(owner, owner)

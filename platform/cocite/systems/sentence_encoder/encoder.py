@@ -158,6 +158,7 @@ class SentenceEncoder:
         ends = np.concatenate([[0], np.cumsum(lengths[order])])
         for start, end in _batches(lengths[order]):
             mask = np.arange(lengths[order[end - 1]]) < lengths[order[start:end], None]
+            # Where the tokenizer has no padding any token will do, for the mask hides it.
             ids = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
             ids[mask] = flat[ends[start] : ends[end]]
             vectors = self._forward(torch.from_numpy(ids), torch.from_numpy(mask))

@@ -224,7 +224,6 @@ class _Training:
                 yield from ahead[-1][world.rank]
 
         def collate(piece: Piece) -> Any:
-            # Only pinned memory is copied to a GPU while it computes.
             return pinned(self.task.collate(piece.examples, epoch), world.device)
 
         with prepared(collate, pieces(), threads=self.settings.loader_threads) as batches:
