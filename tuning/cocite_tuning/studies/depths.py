@@ -95,6 +95,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
             candidates = first.retrieve(queries, deepest)
             scores, _ = second.score_all(queries, candidates)
             rows.append(candidates.top.rows)
+            # The scores come in the order of the stages: the last are those that the cross-encoder would read by.
             before.append(next(reversed(scores.values())))
             if self._has_cross_encoder:
                 assert second.cross_encoder is not None
@@ -149,6 +150,7 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         queries = dev.task.queries[: self.settings.timed]
         options = {depth: Options(depth=depth, evidence=False) for depth in self.settings.depths}
         candidates = {
+            # One query at a time, as the endpoint has them.
             depth: {query.id: first.retrieve([query], options[depth]) for query in queries}
             for depth in options
         }

@@ -173,5 +173,6 @@ def _least_k(keys: NDArray[np.int64], found: NDArray[np.int64], k: NDArray[np.in
     result = np.full(len(keys), NEVER, np.int32)
     position = np.minimum(np.searchsorted(keys, found), max(len(keys) - 1, 0))
     known = keys[position] == found
+    # A paper may be cited by several neighbours: plain indexing would keep the last one's K, not the least.
     np.minimum.at(result, position[known], k[known].astype(np.int32))
     return result

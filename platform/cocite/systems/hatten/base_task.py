@@ -163,6 +163,7 @@ class HattenTask:
         papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
         share = np.arange(len(self.gaps))[world.share(len(self.gaps))]
         citing = self.gaps.citing[share]
+        # A world of one: these are this rank's share already.
         queries = self.vectors(model, World(device=world.device), citing, share)
         with torch.autocast(world.device.type, enabled=False):
             rows = mine(queries, citing, papers, self.forbidden, settings.depth)

@@ -132,6 +132,7 @@ class CocitationSampler:
         free = (mass > 0) & (rows != targets[owner]) & (rows != citing[owner])
         free &= ~(chosen[owner] == rows[:, None]).any(1)
         owner, rows, mass = owner[free], rows[free], mass[free]
+        # Exponential waiting times: the least of them are draws without replacement in proportion to the masses.
         time = -np.log1p(-draws.at(owner, rows)) / mass
         order = np.lexsort((time, owner))
         owner, rows = owner[order], rows[order]

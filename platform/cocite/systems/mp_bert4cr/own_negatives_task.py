@@ -72,6 +72,7 @@ class MpBert4crTask:
         self.examples = CitationExamples(recipe, periods, texts)
         self.dev = Gaps.sample(periods.history.corpus, periods.dev, recipe.dev_contexts)
         read = recipe.contexts
+        # The same sentences at each evaluation, so that its metrics differ by the weights alone.
         dev_context = read.model_copy(update={"body": min(read.body, recipe.dev_body), "fixed": True})
         self.dev_documents = DynamicContext(dev_context, texts)
         self.model = MpBert4cr(recipe.model, len(texts.tokenizer))
@@ -190,6 +191,7 @@ def gather(vectors: Tensor, rows: NDArray[np.int32], wanted: NDArray[np.int32]) 
         (..., d) vectors, arbitrary for ``NO_ROW``; and (...) bool, whether there is a paper.
     """
     present = wanted != NO_ROW
+    # An absent paper reads any vector, which the mask leaves out.
     index = np.searchsorted(rows, np.where(present, wanted, rows[0]))
     gathered = vectors[torch.from_numpy(index).to(vectors.device)]
     return gathered, torch.from_numpy(present).to(vectors.device)

@@ -193,6 +193,7 @@ class _Writer:
 
     def __init__(self, folder: Path, name: str, vocabulary: int) -> None:
         self.folder, self.name = folder, name
+        # Two bytes hold any usual vocabulary, and the bodies' tokens are the largest files by far.
         self.dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.int32)
         self.raw = folder / f"{name}.raw"
         self.file = self.raw.open("wb")
@@ -214,6 +215,7 @@ class _Writer:
             return
         counts, runs = np.concatenate(self.counts), np.concatenate(self.runs)
         size = self.raw.stat().st_size
+        # np.save wants one array, and the tokens of a large corpus need not fit into memory.
         ids = np.memmap(self.raw, self.dtype, "r") if size else np.empty(0, self.dtype)
         for part, values in (
             ("ids", ids),

@@ -65,6 +65,7 @@ class TiedEmbedding(nn.Embedding):
         """
         if states is None:
             return super().forward(input)
+        # Only an evaluation asks which predictions are right: the argmax is a pass over all logits.
         device, compare = states.device.type, not torch.is_grad_enabled()
         half = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
         return _TiedCrossEntropy.apply(states.to(half), self.weight, input, compare)  # type: ignore[no-untyped-call]
@@ -106,6 +107,7 @@ class _TiedCrossEntropy(torch.autograd.Function):
         for part in _parts(len(states), len(weight)):
             probabilities = (states[part] @ words.T).to(norms.dtype)
             probabilities.sub_(norms[part, None]).exp_()
+            # Softmax less the right answer: the gradient of the loss at the logits.
             probabilities.scatter_add_(1, answers[part, None], -torch.ones_like(norms[part, None]))
             at_logits = probabilities.mul_(at_losses[part, None]).to(states.dtype)
             at_states[part] = at_logits @ words

@@ -23,6 +23,7 @@ class CitationsBefore:
         True
     """
 
+    # Above every year, so that the key of a paper and a year sorts by paper first.
     _SPAN = 1 << 16
 
     def __init__(self, history: History) -> None:
@@ -41,6 +42,7 @@ class CitationsBefore:
             query, paper: (P,) rows.
         """
         year = self._years[query].astype(np.int64)
+        # A paper's keys begin where its citing papers do, so the difference counts its own alone.
         counts = np.searchsorted(self._keys, paper.astype(np.int64) * self._SPAN + year) - self._starts[paper]
         undated = year <= 0
         if undated.any():

@@ -113,6 +113,7 @@ class ListwiseNNRankTask(NNRankTask):
         fits = column < positives.shape[1]
         positives[owner[fits], column[fits]] = cited[fits]
         free = self.negatives.allowed(np.repeat(query, pool.shape[1]), pool.ravel()).reshape(pool.shape)
+        # The least random keys are chosen, and 2 stands behind all of them.
         keys = np.where(free, rng.random(pool.shape), 2.0)
         listed = min(self.recipe.objective.listed, pool.shape[1])
         chosen = np.argpartition(keys, listed - 1, axis=1)[:, :listed]

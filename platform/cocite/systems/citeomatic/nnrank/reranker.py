@@ -98,6 +98,7 @@ class NNRankReranker:
             self.refresh()
         if vectors is None and encoder is not None and model.settings.nnselect:
             rows = np.arange(len(corpus), dtype=np.int32)
+            # Trained on the same history, both networks number words alike, and the bags serve both.
             cached = encoder.fields.vocabularies["words"].types == fields.vocabularies["words"].types
             self.vectors = (
                 encoder.model.encode(self.bags)
