@@ -74,6 +74,7 @@ def register_model(
     with translate_write_errors(run.uri):
         _make_name(client, name)
         source = f"{client.get_run(run.id).info.artifact_uri.rstrip('/')}/model"
+        # The files are there first: a version is whole, whenever this is interrupted.
         version = client.create_model_version(name, source, run.id, tags=artifact_tags(manifests))
         client.set_registered_model_alias(name, alias, version.version)
     return int(version.version)

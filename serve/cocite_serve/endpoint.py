@@ -186,6 +186,7 @@ def start(
 @contextmanager
 def _keep_sigterm() -> Iterator[None]:
     """Restore the caller's SIGTERM handler after the block: Ray installs its own, which raises SystemExit."""
+    # Python lets the main thread alone change handlers.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -123,6 +123,7 @@ class RemoteStore:
         """Remove all but the best checkpoints and the newest, and the files of a writer that was killed."""
         whole = self.checkpoints()
         ranked = sorted(((self._value(name), name) for name in whole), reverse=True)
+        # The newest stays whatever its metric: it is the one to resume from.
         kept = {name for value, name in ranked[: self.keep] if value > -math.inf} | set(whole[-1:])
         for name in self.location.names():
             if name.startswith("step-") and name not in kept:

@@ -70,6 +70,7 @@ class Hits:
             part = slice(start, start + step)
             equal = ranking.rows[owners[part]] == rows[part, None]  # (step, k)
             first = equal.argmax(axis=1)
+            # argmax is 0 as well where nothing is equal.
             ranked = equal[np.arange(len(first)), first] & (rows[part] != NO_ROW)
             ranks[part] = np.where(ranked, first + 1, UNRANKED)
         order = np.lexsort((ranks, owners))

@@ -118,6 +118,7 @@ def _context_around(text: str, gap: int) -> tuple[str, int]:
         ends = [match.start() + 1 for match in _SENTENCE_END.finditer(after, 0, others)]
         after = after[: ends[-1]] if ends else after
     if len(before) > WINDOW:
+        # The cut may go through a word, which is left out.
         before = before[-WINDOW:].partition(" ")[2]
     after = _cut(after, WINDOW)
     space = "" if after[:1] in {*".,;:?!)"} else " "

@@ -99,5 +99,6 @@ def _run_phase(plan: SweepPlan, runner: TrialRunner, scheduler: SchedulerSetting
     try:
         run_on_ray(plan.study, runner, plan.sweep, scheduler=scheduler, scratch=scratch, wait=wait)
     finally:
+        # Tune's own record is of no use: a resumed sweep starts from the trial store.
         shutil.rmtree(scratch, ignore_errors=True)
         runner.store.prune()

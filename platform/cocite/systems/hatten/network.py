@@ -123,12 +123,14 @@ def pack(
         bucket: cells of a rectangle, unless one paragraph needs more.
     """
     used = np.unique(parts[parts >= 0])
+    # Attention over no words is NaN: an empty paragraph counts as absent.
     used = used[paragraphs.lengths[used] > 0]
     used = used[np.argsort(-paragraphs.lengths[used], kind="stable")]
     packed = paragraphs.take(used)
     owner = np.repeat(np.arange(len(used)), packed.lengths)
     positions = np.arange(len(owner)) - packed.indptr[owner]
     is_context = np.zeros(len(paragraphs) + 1, bool)
+    # Documents without a context have -1 there, and mark the spare last entry.
     is_context[parts[:, CONTEXT]] = True
     is_context = is_context[used]
     if settings.gap_positions:

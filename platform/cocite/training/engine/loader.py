@@ -48,6 +48,7 @@ def _ahead(
     waiting: deque[Future[B]] = deque(pool.submit(make, item) for item in islice(source, depth))
     while waiting:
         yield waiting.popleft().result()
+        # Only once a batch was taken, so that no more than ``depth`` of them are in memory.
         waiting.extend(pool.submit(make, item) for item in islice(source, 1))
 
 

@@ -89,6 +89,7 @@ class InBatchNNSelectTask(NNSelectTask):
     def __init__(self, recipe: NNSelectRecipe, periods: Periods, fields: FieldEncoder) -> None:
         super().__init__(recipe, periods, fields)
         history = periods.history
+        # Negatives may never have been cited, and their logarithm must be finite.
         frequency = np.maximum(history.in_citations, 1) / max(len(history.cites.indices), 1)
         self._log_frequency = torch.from_numpy(np.log(frequency).astype(np.float32))
         self._years = np.asarray(history.corpus.years)

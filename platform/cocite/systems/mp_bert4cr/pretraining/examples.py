@@ -214,6 +214,7 @@ class SentenceHider:
     ) -> NDArray[np.int64]:
         """A random sentence of the pool for each document and position."""
         other = draws.of(OTHER)
+        # Two numbers for each position: one draws the document, the other the sentence in it.
         source = self.pool.take((other.at(owner, 2 * position) * len(self.pool)).astype(np.int64))
         inside = (other.at(owner, 2 * position + 1) * source.counts).astype(np.int64)
         return self._numbers(source, np.arange(len(source)), inside)

@@ -89,6 +89,7 @@ class HierarchicalPretrainer(nn.Module):
         packed, order = pack_by_length(batch.bounds.diff())
         rows = row_indices(batch.bounds[:-1][order], packed)
         tokens = batch.answers[rows]
+        # Rolled over all sentences at once: the first place of each gets another's last token, and then the begin.
         before = tokens.roll(1)
         before[packed.offsets[:-1]] = self.begin
         states = self.decoder(self.encoder.words(before), context[order], packed)
