@@ -54,6 +54,7 @@ class ModelFolder:
     def parse(cls, text: str) -> ModelFolder:
         """Read ``FOLDER`` or ``FOLDER=LABEL``."""
         folder, equals, label = text.rpartition("=")
+        # A folder's own name may hold an equals sign.
         if not equals or Path(text).is_dir():
             return cls(Path(text))
         return cls(Path(folder), label)

@@ -77,6 +77,7 @@ class CSR:
         if not len(self.indices):
             return np.zeros(rows.shape, bool)
         width, keys = self._keys
+        # A value beyond the width would have the key of another row's pair.
         wanted = np.where((values >= 0) & (values < width), rows * width + values, -1)
         at = np.searchsorted(keys, wanted)
         is_entry: NDArray[np.bool_] = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)

@@ -67,6 +67,7 @@ class History:
     def cites(self) -> CSR:
         """The papers that each paper is known to cite."""
         cites = self.corpus.cites
+        # The store's own arrays are memory-mapped: they are copied only where links are left out.
         return cites if self.citing.all() else cites.keep(np.repeat(self.citing, cites.degrees))
 
     @cached_property

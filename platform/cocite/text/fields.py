@@ -128,6 +128,8 @@ class FieldEncoder:
     def papers(self, corpus: Corpus, rows: NDArray[np.int32] | None = None) -> dict[str, CSR]:
         """Bags of all papers of a corpus, or of some rows."""
         table = corpus.papers.table.select(list(self.fields))
+        # Few papers are taken out first, and only their texts are cut into words; many would cost a copy of the
+        # texts.
         if rows is not None and len(rows) < len(table) // 4:
             table = table.take(pa.array(rows)).combine_chunks()
             rows = None
@@ -222,6 +224,7 @@ def jaccard(
     """
     common = np.zeros(len(left_rows), np.float32)
     order = np.argsort(left_rows, kind="stable")
+    # A block of queries at a time: ``shared`` marks a byte for each of them and each type.
     bounds = np.flatnonzero(np.diff(left_rows[order], prepend=-1))[::block]
     for start, stop in itertools.pairwise([*bounds, len(order)]):
         part = order[start:stop]

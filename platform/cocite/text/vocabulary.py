@@ -41,6 +41,7 @@ def words(texts: pa.Array) -> pa.ListArray:
         [['naive', 'parsing', ''], ['']]
     """
     texts = pc.replace_substring_regex(texts.fill_null(""), pattern=MARKS, replacement=" ")
+    # Decomposed, accents are characters of their own, which the next line removes.
     texts = pc.utf8_lower(pc.utf8_normalize(texts, form="NFKD"))
     texts = pc.replace_substring_regex(texts, pattern=ACCENTS, replacement="")
     return pc.split_pattern_regex(texts, pattern=NOT_A_WORD)

@@ -185,6 +185,7 @@ def build_app(current: Callable[[], Backend], settings: ServeSettings) -> FastAP
 
     add_pages(app)
     problems.add_handlers(app, settings)
+    # What is added last is outermost: a refused body's response has the security headers too.
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     app.add_middleware(SecurityHeaders)
     return app
