@@ -76,3 +76,16 @@ def test_slots_put_back_go_on_as_if_nothing_had_happened() -> None:
         backend.step(0.1)
     for name, value in model.state_dict().items():
         assert torch.equal(value, other.state_dict()[name]), name
+
+
+def test_training_goes_on_compiled_after_an_evaluation() -> None:
+    model = nn.Linear(2, 1)
+    backend = TorchBackend(model, SETTINGS, World())
+    compiled = model._compiled_call_impl = torch.compile(model._call_impl, dynamic=True)
+    with backend.whole() as whole:
+        assert whole._compiled_call_impl is None
+        assert not whole.training
+    assert model._compiled_call_impl is compiled
+    assert model.training
+    backend.close()
+    assert model._compiled_call_impl is None

@@ -159,11 +159,13 @@ class TorchBackend:
     def whole(self) -> Iterator[nn.Module]:
         """See :class:`Backend`."""
         self.model.eval()
-        self.model._compiled_call_impl = None
+        # Evaluation calls other methods with other shapes, which would be compiled anew; training goes on compiled.
+        compiled, self.model._compiled_call_impl = self.model._compiled_call_impl, None
         try:
             with torch.no_grad(), autocast(self.settings, self.world.device):
                 yield self.model
         finally:
+            self.model._compiled_call_impl = compiled
             self.model.train()
 
     def slots(self, *, moments: bool) -> Iterator[tuple[str, Slots]]:
