@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cocite.corpus.store import Corpus
 from cocite.evaluation import tasks
 from cocite.pipeline.components import ENCODERS, load_encoders
+from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.first_stage import FirstStage
 from cocite.protocols import NO_ROW
 from cocite.retrieval.index.reuse import index_of
@@ -107,7 +108,7 @@ def gathered(stage: FirstStage, task: tasks.Task) -> Queries:
     """Every signal of all papers for each query."""
     signals: dict[str, NDArray[np.float16]] = {}
     for start in range(0, len(task), BLOCK):
-        block = stage.signals.of(task.queries[start : start + BLOCK])
+        block = DenseSignals(stage.signals, task.queries[start : start + BLOCK])
         votes = [name + kind for name in block.votes for kind in ("", ":cubes")]
         for name in [*block.dense, *block.vectors, *votes, *stage.signals.counts, *block.people]:
             empty = signals.setdefault(name, np.zeros((len(task), len(stage.index)), np.float16))

@@ -9,6 +9,7 @@ from helpers.pipeline_queries import queries_of
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.signals import Signals
@@ -27,7 +28,7 @@ def test_it_finds_what_is_cited(corpus: Corpus, first: FirstStage, later: list[i
     local = recall(first.search(queries_of(corpus, later, context=True), 20))
     assert whole > 10 * chance
     assert local > 10 * chance
-    history = Signals(first.index).of(queries_of(corpus, later, context=True))
+    history = DenseSignals(Signals(first.index), queries_of(corpus, later, context=True))
     votes = sum(history.over_all(name) for name in ("sentences", "neighbours-50", "near-sentences"))
     assert recall(Ranking.best(np.asarray(votes, np.float32), 20)) > 5 * chance
 

@@ -59,7 +59,6 @@ def build(
     from cocite.corpus.history import known_history
     from cocite.corpus.store import Corpus
     from cocite.retrieval.engines.bm25_fields import Bm25Fields
-    from cocite.retrieval.index.documents import FIELDS
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
     parameters = Bm25Fields.from_options(bm25 or [], option="--bm25")
@@ -67,7 +66,9 @@ def build(
     before = _current_bm25(to)
     known = known_history(store, known_until=known_until, before_split=before_split)
     print_warnings(cold_history(known, "whose links this index may know", "give a later year or split"))
-    texts = len(store) * (len(FIELDS) + len(encoders)) + len(known.contexts)
+    texts = len(store) * (2 + len(encoders)) + len(
+        known.contexts
+    )  # titles and abstracts, and each for a vector
     with progress_bar("indexing texts", total=texts) as advance:
         index = IndexSnapshot.create(
             store,

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from cocite.errors import InputError
 from cocite.pipeline.components import ENCODERS, load_blend, load_encoders
+from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.options import Candidates, Options, by_kind
+from cocite.pipeline.pooled_signals import PooledSignals
+from cocite.pipeline.query_signals import QuerySignals
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
@@ -18,6 +21,8 @@ from cocite.retrieval.index.index import Index
 
 CELLS = 1_500_000
 """Queries times papers of a block (6 MB for each dense signal, of which a block holds some thirty)."""
+DENSE_LIMIT = 30_000
+"""Up to so many papers all of them are scored: for one query alone that is as quick as pools, for batches quicker."""
 
 
 class FirstStage:
@@ -28,6 +33,7 @@ class FirstStage:
         encoders: those whose vectors the index holds and whose signals are blended.
         weights: signal -> weight for ``local`` and ``global`` queries, in place of those of
             :mod:`cocite.pipeline.weights`; signals of encoders that are not in use are left out.
+        dense: whether every paper is scored by every signal; None: up to :data:`DENSE_LIMIT` papers.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -46,12 +52,14 @@ class FirstStage:
         encoders: Sequence[Encoder] = (),
         *,
         weights: Mapping[str, Mapping[str, float]] | None = None,
+        dense: bool | None = None,
     ) -> None:
         if not len(index):
             raise InputError("the index holds no paper, so there is nothing to recommend", hint="add some")
         self.index = index
         self.weights = weights or weights_for([encoder.name for encoder in encoders])
         self.signals = Signals(index, encoders)
+        self.dense = len(index) <= DENSE_LIMIT if dense is None else dense
 
     @classmethod
     def load(cls, model: Path | None, index: Index) -> FirstStage:
@@ -77,15 +85,16 @@ class FirstStage:
         return stage
 
     def _check_weights(self, kind: str, where: str) -> None:
-        """Compute each weighted signal once: loading refuses an unknown signal, not the first query."""
+        """Look each weighted signal up once: loading refuses an unknown signal, not the first query."""
         context = "as was shown by [CIT] before" if kind == "local" else ""
-        block = self.signals.of([Query("try", context, title="a title", abstract="an abstract")])
+        query = Query("try", context, title="a title", abstract="an abstract")
+        block = PooledSignals(self.signals, [query])
         for name in self.weights[kind]:
             encoder = name.partition(":")[0]
             if encoder in ENCODERS and encoder not in self.signals.retrievers:
                 continue  # the blend leaves out the signals of encoders that are not in use
             try:
-                block.over_all(name)
+                block.check(name)
             except InputError as error:
                 raise InputError(
                     f"{error.message} for {kind} queries", where=where, hint=error.hint
@@ -125,15 +134,15 @@ class FirstStage:
     def _retrieve_block(
         self, queries: Sequence[Query], options: Options, allowed: NDArray[np.bool_] | None, width: int
     ) -> Candidates:
-        signals = self.signals.of(queries)
-        weights = self.weights["local" if signals.local else "global"]
-        blend = np.zeros((len(queries), len(self.index)), np.float32)
-        for name, weight in weights.items():
-            if name in signals.vectors or name.partition(":")[0] not in ENCODERS:
-                blend += weight * signals.over_all(name)
-        if allowed is not None:
-            blend[:, ~allowed] = -np.inf
-        ranking = Ranking.best(self.index.forbid(blend, queries), width)
+        # A ranking of a good part of all papers needs the scores of all.
+        dense = self.dense or width > len(self.index) // 4
+        signals: QuerySignals = (DenseSignals if dense else PooledSignals)(self.signals, queries)
+        weights = {
+            name: weight
+            for name, weight in self.weights["local" if signals.local else "global"].items()
+            if name in signals.vectors or name.partition(":")[0] not in ENCODERS
+        }
+        ranking = signals.ranking(weights, min(width, len(self.index)), allowed)
         return Candidates(
             ranking, signals.at(ranking.top(options.depth)), signals.sentence_voters, signals.neighbour_voters
         )

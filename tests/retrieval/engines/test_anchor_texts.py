@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,15 +37,6 @@ def test_a_paper_scores_as_all_that_cites_it_in_one_text(
             " ".join(context[part] for context in contexts if paper in context[2]) for paper in range(4)
         ]
         np.testing.assert_allclose(index.scores([query]), Bm25Index.build(joined).scores([query]), rtol=1e-6)
-
-
-def test_saved_and_loaded_they_score_alike(tmp_path: Path) -> None:
-    anchors = anchors_of([("graph model", "model", {0, 2}), ("chart parsing", "chart", {1})])
-    anchors.save(tmp_path)
-    loaded = AnchorTexts.load(tmp_path)
-    for name in ("windows", "whole", "near"):
-        one, other = (getattr(value, name).scores(["chart model"]) for value in (anchors, loaded))
-        np.testing.assert_array_equal(one, other)
 
 
 def test_statistics_of_earlier_anchor_texts_stay() -> None:

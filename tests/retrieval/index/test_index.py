@@ -66,4 +66,4 @@ def test_queries_without_a_limit_of_years_have_none() -> None:
 def test_progress_counts_every_text_and_vector(corpus: Corpus, encoder: HashEncoder) -> None:
     counts: list[int] = []
     Index.build(corpus, History.all(corpus), encoders=[encoder], advance=counts.append)
-    assert sum(counts) == 3 * len(corpus) + len(corpus.contexts) + len(corpus)
+    assert sum(counts) == 2 * len(corpus) + len(corpus.contexts) + len(corpus)

@@ -12,7 +12,8 @@ from helpers.topic_corpus import HashEncoder, make_records
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.retrieval.index.documents import FIELDS
+from cocite.retrieval.engines.bm25_files import save_group
+from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions
 from cocite.retrieval.index.version_writer import link_folder
@@ -28,7 +29,7 @@ def test_a_folder_of_something_else_is_not_taken(corpus: Corpus, tmp_path: Path)
 def test_unchanged_files_are_linked_and_old_versions_go(corpus: Corpus, root: Path) -> None:
     first = IndexSnapshot.create(corpus, root)
     second = IndexSnapshot.remove(root, ["p1"])
-    one, two = (snapshot.path / "bm25-text" / "postings.data.npy" for snapshot in (first, second))
+    one, two = (snapshot.path / "papers" / "text" / "lists.rows.npy" for snapshot in (first, second))
     assert one.stat().st_ino == two.stat().st_ino
     IndexSnapshot.remove(root, ["p2"])
     assert VersionedFolder(root).names() == ["000001", "000002", "000003"], "the first is still open"
@@ -71,16 +72,16 @@ def test_files_are_those_of_the_parts_made_in_memory(
 def assert_files_of(snapshot: IndexSnapshot, plan: BuildPlan) -> None:
     parts = plan.make()
     expected = snapshot.path.parent.parent.parent / f"expected-{snapshot.version}"
-    for name in FIELDS:
-        parts.papers[name].save(expected / f"bm25-{name}")
-    parts.contexts.save(expected / "contexts-bm25")
-    parts.anchors.save(expected / "anchors")
+    assert isinstance(parts.papers, PaperIndexes)
+    parts.papers.save(expected / "papers")
+    contexts = {"contexts": parts.contexts, **vars(parts.anchors)}
+    save_group(contexts, expected / "contexts", without_lists=("whole", "near"))
     for name, vectors in parts.vectors.items():
         vectors.save(expected / "vectors" / name)
     np.save(expected / "alive.npy", parts.alive)
     np.save(expected / "history.npy", parts.history.citing)
     files = [path.relative_to(expected) for path in expected.rglob("*") if path.is_file()]
-    assert len(files) > 60
+    assert len(files) > 40
     for file in files:
         assert (snapshot.path / file).read_bytes() == (expected / file).read_bytes(), file
 

@@ -60,7 +60,7 @@ def test_counts_equal_those_made_paper_by_paper(corpus: Corpus, until: int) -> N
     ]
     own = SelfCitations(index, queries)
     shared, past, interest = (
-        matrix.toarray()
+        matrix.dense()
         for matrix in (
             signals.shared_authors(queries),
             signals.past_citations(queries, own),
@@ -83,7 +83,7 @@ def test_counts_equal_those_made_paper_by_paper(corpus: Corpus, until: int) -> N
 def test_surnames_weigh_by_rarity(corpus: Corpus) -> None:
     signals = AuthorSignals(index_of(corpus, History.all(corpus)))
     papers = [names(corpus.paper(row).authors) for row in range(len(corpus))]
-    weights = signals.names_in(["as Hopper showed, and Li", "hopper in small letters"]).toarray()
+    weights = signals.names_in(["as Hopper showed, and Li", "hopper in small letters"]).dense()
     bears = np.array([any(name.endswith(" hopper") for name in own) for own in papers])
     assert weights[0, bears] == pytest.approx(np.log(60 / bears.sum()))
     assert not weights[0, ~bears].any()
@@ -102,4 +102,4 @@ def test_a_corpus_without_authors(tmp_path: Path) -> None:
         signals = AuthorSignals(index_of(corpus, History.all(corpus)))
         query = [Query("q", title="x", authors=("Plato",), venue="ACL", paper=NO_ROW)]
         assert signals.shared_authors(query).shape == (1, len(papers))
-        assert not signals.names_in(["Plato"]).nnz
+        assert not signals.names_in(["Plato"]).papers.size

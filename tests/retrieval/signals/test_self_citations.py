@@ -16,7 +16,7 @@ def test_links_and_contexts_are_those_of_the_querys_own_paper(corpus: Corpus) ->
     rows = [40, NO_ROW, 12, 79, 0]
     own = SelfCitations(index, [Query(str(row), title="x", paper=row) for row in rows])
     assert own.present.tolist() == [True, False, True, True, True]
-    links, contexts = own.links.toarray(), own.contexts().toarray()
+    links, contexts = own.links.dense(), own.contexts().dense()
     for i, row in enumerate(rows):
         known = row != NO_ROW and corpus.years[row] <= 2006
         expected = np.zeros((2, len(corpus)))

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from cocite.evaluation.hits import Hits
 from cocite.pipeline import components
+from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.first_stage import CELLS
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import (
@@ -106,7 +107,7 @@ class BlendStudy(ScoreStudy[FusionStudySettings]):
         pools, tables = [], []
         for start in range(0, len(dev.task), step):
             part = dev.task.take(np.arange(start, min(start + step, len(dev.task))))
-            block = signals.of(part.queries)
+            block = DenseSignals(signals, part.queries)
             dense = [block.over_all(name) for name in self.names]
             rankings = [
                 self._best(dev, scores, part.queries) for scores in [*dense, self._default_blend(dense)]

@@ -8,7 +8,6 @@ often lacks.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
@@ -65,16 +64,6 @@ class AnchorTexts:
             contexts.grouped(owner, papers_cited, papers, like=like.whole if like else None),
             windows.grouped(owner, papers_cited, papers, like=like.near if like else None),
         )
-
-    def save(self, folder: Path) -> None:
-        """Write the three indexes into a new folder."""
-        for name in ("windows", "whole", "near"):
-            getattr(self, name).save(folder / name)
-
-    @classmethod
-    def load(cls, folder: Path) -> AnchorTexts:
-        """Open what :meth:`save` wrote; the arrays are memory-mapped."""
-        return cls(*(Bm25Index.load(folder / name) for name in ("windows", "whole", "near")))
 
 
 def cited_by_context(history: History) -> CSR:

@@ -1,45 +1,65 @@
-"""BM25 over any list of texts, scored for whole blocks of queries at once.
+"""BM25 over any list of texts.
 
-The engine is the bm25s library, with eager sparse scoring: the weight of a word in a document does not depend on the
-query, so the library computes all weights once, as a sparse matrix (:mod:`~cocite.retrieval.engines.bm25_weights` has
-the formula). A block of queries is then one product, word counts (Q, V) times the weights (V, N): a word counts as
-often as it occurs in the query. This module adds what the library lacks: documents can be appended, selected, grouped
-and scored one by one without splitting their text into words again.
+The weight of a word in a document does not depend on the query (:mod:`~cocite.retrieval.engines.bm25_weights` has the
+formula), and the score is the sum of the weights of the query's words, each as often as the query has it. The weights
+lie in inverted lists, for the best documents of a query (:meth:`Bm25Index.best`) and for the scores of all of them;
+the word counts of each document give the exact scores of chosen documents (:meth:`Bm25Index.scores_at`), however many
+texts of a query ask for them. Documents can be appended, selected and grouped without splitting their text into words
+again.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.artifacts import load_array
-from cocite.atomic_files import write_atomic
-from cocite.errors import InputError, NotFoundError
-from cocite.manifests import read_error, read_json
+from cocite.errors import InputError
 from cocite.protocols import Ranking
 from cocite.retrieval.engines import matrices
-from cocite.retrieval.engines.bm25_weights import TermWeighting, library_weights, lucene_idf
+from cocite.retrieval.engines.bm25_weights import TermWeighting, lucene_idf
+from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists
+from cocite.retrieval.engines.scratch import SCRATCH
 from cocite.text.tokens import WordTokenizer
 
 CELLS = 320_000
 """Scores computed at a time, where that makes 8 to 64 queries: 1.3 MB, which a core's own cache holds."""
 
 
+@dataclass(frozen=True)
+class QueryWords:
+    """The words of F texts that a vocabulary knows.
+
+    Attributes:
+        words: (S,) their columns, ascending, each once.
+        times: (F, S) how often each text has each.
+
+    Example:
+        >>> index = Bm25Index.build(["chart parsing", "neural parsing"])
+        >>> asked = index.query_words(["parsing a parsing chart", "neural nets"])
+        >>> asked.words.tolist(), asked.times.tolist()
+        ([0, 1, 2], [[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    words: NDArray[np.int32]
+    times: NDArray[np.float32]
+
+
 class Bm25Index:
     """A BM25 index of N documents; immutable, so that threads can share it.
 
     Attributes:
-        vocabulary: word -> column.
+        vocabulary: word -> column; indexes of one group share it.
         counts: (N, V) how often each word occurs in each document.
+        lengths: (N,) number of words of each document.
         idf: (V,) inverse document frequencies.
         mean_length: mean number of words of a document, as of the last full build.
-        postings: (V, N) the weight of each word in each document: what the scores are sums of.
+        lists: the weights of words in documents, by word.
 
     Example:
         >>> index = Bm25Index.build(["chart parsing with CKY", "neural translation", "parsing with a neural network"])
@@ -61,15 +81,22 @@ class Bm25Index:
         *,
         k1: float,
         b: float,
-        postings: sp.csr_matrix | None = None,
+        lists: InvertedLists | None = None,
         lengths: NDArray[np.int64] | None = None,
     ) -> None:
-        self.tokenizer, self.vocabulary, self.counts = tokenizer, vocabulary, counts
-        self.idf, self.mean_length, self.k1, self.b = idf, mean_length, k1, b
+        self.tokenizer, self.vocabulary, self.counts = tokenizer, vocabulary, matrices.narrowed(counts)
+        self.idf, self.mean_length, self.k1, self.b = matrices.read_only(idf), mean_length, k1, b
         self._weighting = TermWeighting(idf, mean_length, k1, b)
-        self.lengths = np.asarray(counts.sum(axis=1), np.int64).ravel() if lengths is None else lengths
-        if postings is not None:
-            self.postings = postings
+        if lengths is None:
+            lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
+        self.lengths = matrices.read_only(lengths)
+        if lists is not None:
+            self.lists = lists
+
+    @cached_property
+    def lists(self) -> InvertedLists:
+        """Computed on first use: some indexes only serve to derive others from, or to score chosen documents."""
+        return InvertedLists.of(self._weighting.weigh(self.counts))
 
     # -- building ---------------------------------------------------------------------------------------------
 
@@ -98,12 +125,13 @@ class Bm25Index:
             raise InputError(f"k1 = {k1} and b = {b} are not BM25 parameters", hint="k1 >= 0 and 0 <= b <= 1")
         tokenizer, vocabulary = WordTokenizer(stopwords, stemmer), dict[str, int]()
         counts = matrices.counted(*tokenizer.learn(texts, vocabulary), columns=len(vocabulary))
-        return cls._exact(tokenizer, vocabulary, counts, k1, b)
+        return cls.of_counts(tokenizer, vocabulary, counts, k1, b)
 
     @classmethod
-    def _exact(
+    def of_counts(
         cls, tokenizer: WordTokenizer, vocabulary: dict[str, int], counts: sp.csr_matrix, k1: float, b: float
     ) -> Bm25Index:
+        """An index of documents given by their word counts (N, V), with exact statistics."""
         documents = counts.shape[0]
         holding = np.bincount(counts.indices, minlength=len(vocabulary))
         mean = counts.data.sum(dtype=np.int64) / max(documents, 1)
@@ -120,9 +148,17 @@ class Bm25Index:
         """
         vocabulary = dict(self.vocabulary)
         numbers, indptr = self.tokenizer.learn(texts, vocabulary)
-        new = matrices.counted(numbers, indptr, columns=len(vocabulary))
+        return self.append_counts(vocabulary, matrices.counted(numbers, indptr, columns=len(vocabulary)))
+
+    def append_counts(self, vocabulary: dict[str, int], new: sp.csr_matrix) -> Bm25Index:
+        """As :meth:`append`, of documents given by their word counts.
+
+        Args:
+            vocabulary: this index' words, and behind them the new ones.
+            new: (m, V) the counts, one column for each word of ``vocabulary``.
+        """
         holding = np.bincount(new.indices, minlength=len(vocabulary))[len(self.vocabulary) :]
-        grown = Bm25Index(
+        return Bm25Index(
             self.tokenizer,
             vocabulary,
             sp.vstack([matrices.widened(self.counts, len(vocabulary)), new], format="csr"),
@@ -131,16 +167,13 @@ class Bm25Index:
             k1=self.k1,
             b=self.b,
         )
-        old = matrices.heightened(self.postings, len(vocabulary))
-        grown.postings = sp.hstack([old, grown._weighting.weigh(new).T.tocsr()], format="csr")
-        return grown
 
     def select(self, documents: ArrayLike) -> Bm25Index:
         """An index of some documents alone, with exact statistics of its own; no text is split again.
 
         Equal to :meth:`build` on their texts, but for words that none of them holds, which never score.
         """
-        return self._exact(
+        return self.of_counts(
             self.tokenizer, self.vocabulary, self.counts[np.asarray(documents)], self.k1, self.b
         )
 
@@ -162,14 +195,10 @@ class Bm25Index:
         counts = sp.csr_matrix(membership @ self.counts)
         counts.sort_indices()
         if like is None:
-            return self._exact(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
+            return self.of_counts(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
         holding = np.bincount(counts.indices, minlength=len(self.vocabulary))[len(like.vocabulary) :]
         idf = np.concatenate([like.idf, lucene_idf(holding, count)])
-        result = Bm25Index(
-            self.tokenizer, self.vocabulary, counts, idf, like.mean_length, k1=self.k1, b=self.b
-        )
-        result.postings = result._weighting.weigh(counts).T.tocsr()
-        return result
+        return Bm25Index(self.tokenizer, self.vocabulary, counts, idf, like.mean_length, k1=self.k1, b=self.b)
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])
@@ -191,12 +220,7 @@ class Bm25Index:
         queries = self._query_counts(texts)
         step = int(np.clip(CELLS // max(len(self), 1), 8, 64))
         for start in range(0, len(texts), step):
-            block = queries[start : start + step]
-            words, inverse = np.unique(block.indices, return_inverse=True)
-            weights = np.zeros((len(words), block.shape[0]), np.float32)
-            weights[inverse, np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))] = block.data
-            # Sparse (N, words) times dense (words, q): each posting is one vector operation over the block.
-            yield start, np.ascontiguousarray((self.postings[words].T @ weights).T, np.float32)
+            yield start, self.lists.dense(queries[start : start + step])
 
     def search(self, texts: Sequence[str], k: int) -> Ranking:
         """The ``k`` best documents of each query; equal scores in order of the document."""
@@ -209,36 +233,70 @@ class Bm25Index:
     def at(self, texts: Sequence[str], rows: ArrayLike) -> NDArray[np.float32]:
         """(Q, k) scores of given candidates (Q, k) alone; 0 at ``NO_ROW``."""
         rows = np.asarray(rows, np.int64)
-        queries = self._query_counts(texts)
         result = np.zeros(rows.shape, np.float32)
-        step = 64
-        column = np.full(len(self.vocabulary), -1, np.int64)  # of each word in the block's weights
-        for start in range(0, len(texts), step):
-            block, chosen = queries[start : start + step], rows[start : start + step]
-            words, inverse = np.unique(block.indices, return_inverse=True)
-            weights = np.zeros((block.shape[0], len(words) + 1))
-            weights[np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)), inverse] = block.data
-            column[words] = np.arange(len(words))
-            candidates = chosen.ravel()
-            present = np.flatnonzero(candidates >= 0)
-            owner, entries = matrices.entries(self.counts, candidates[present])
-            terms = self.counts.indices[entries]
-            asked = column[terms] >= 0
-            owner, entries, terms = owner[asked], entries[asked], terms[asked]
-            document = candidates[present][owner]
-            weight = self._weighting.weights(terms, self.counts.data[entries], self.lengths[document])
-            query = present[owner] // max(chosen.shape[1], 1)
-            total = np.bincount(
-                present[owner], weights=weight * weights[query, column[terms]], minlength=len(candidates)
-            )
-            result[start : start + step] = total.reshape(chosen.shape)
-            column[words] = -1
+        for i, text in enumerate(texts):
+            result[i] = self.scores_at(self.query_words([text]), rows[i])[0]
         return result
 
-    def scores_of(self, text: str, counts: sp.csr_matrix) -> NDArray[np.float32]:
-        """(m,) scores of documents that are not indexed, given by their word counts (m, V)."""
-        weights = self._weighting.weigh(counts.tocsr())
-        return np.asarray((weights @ self._query_counts([text]).T).toarray(), np.float32).ravel()
+    def query_words(self, texts: Sequence[str]) -> QueryWords:
+        """The known words of some texts, for indexes that share this one's vocabulary."""
+        counts = self._query_counts(texts)
+        words, column = np.unique(counts.indices, return_inverse=True)
+        times = np.zeros((len(texts), len(words)), np.float32)
+        times[np.repeat(np.arange(len(texts)), np.diff(counts.indptr)), column] = counts.data
+        return QueryWords(words, times)
+
+    def best(
+        self,
+        asked: QueryWords,
+        text: int,
+        k: int,
+        *,
+        budget: int = UNLIMITED,
+        forbidden: NDArray[Any] | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Best:
+        """The ``k`` best documents for one of the texts; see :meth:`InvertedLists.best` for the other arguments.
+
+        Args:
+            asked: what :meth:`query_words` gave.
+            text: position of the text among them.
+            k: how many documents.
+        """
+        has = np.flatnonzero(asked.times[text])
+        return self.lists.best(
+            asked.words[has], asked.times[text, has], k, budget=budget, forbidden=forbidden, allowed=allowed
+        )
+
+    def scores_at(self, asked: QueryWords, rows: NDArray[Any]) -> NDArray[np.float32]:
+        """(F, n) the exact scores of some documents (n,) for each of the texts; 0 at ``NO_ROW``."""
+        return self._score(asked, np.ascontiguousarray(rows, np.int64), self.counts, self.lengths)
+
+    def scores_of(self, asked: QueryWords, counts: sp.csr_matrix) -> NDArray[np.float32]:
+        """(F, m) scores of documents that are not indexed, given by their word counts (m, V)."""
+        counts = matrices.narrowed(counts)
+        lengths = matrices.read_only(np.asarray(counts.sum(axis=1), np.int64).ravel())
+        return self._score(asked, np.arange(counts.shape[0]), counts, lengths)
+
+    def _score(
+        self, asked: QueryWords, rows: NDArray[Any], counts: sp.csr_matrix, lengths: NDArray[Any]
+    ) -> NDArray[np.float32]:
+        from cocite.retrieval.engines import kernels  # Numba takes half a second to import
+
+        scores = np.zeros((len(asked.times), len(rows)), np.float32)
+        if not (len(rows) and len(asked.words)):
+            return scores
+        slots = SCRATCH.take("slots", len(self.vocabulary), np.int32, -1)
+        try:
+            kernels.score_documents(
+                *(counts.indptr, counts.indices, counts.data, lengths),
+                *(self.idf, float(self.mean_length), float(self.k1), float(self.b)),
+                *(rows, asked.words, np.ascontiguousarray(asked.times.T), slots, scores),
+            )
+        except BaseException:
+            SCRATCH.drop("slots")
+            raise
+        return scores
 
     def shared_terms(
         self, text: str, rows: Sequence[int], limit: int = 10, ignore: Collection[str] = ()
@@ -253,14 +311,13 @@ class Bm25Index:
         """
         names = {number: word for word, number in self._split(text) if word not in ignore}
         query = self._query_counts([text])
-        times = np.zeros(len(self.vocabulary), np.int64)
-        times[query.indices] = query.data
         chosen = np.asarray(rows, np.int64)
         owner, entries = matrices.entries(self.counts, chosen)
         words = self.counts.indices[entries]
         shared = np.isin(words, np.fromiter(names, np.int64, len(names)))
         owner, entries, words = owner[shared], entries[shared], words[shared]
-        weights = times[words] * self._weighting.weights(
+        times = query.data[np.searchsorted(query.indices, words)]
+        weights = times * self._weighting.weights(
             words, self.counts.data[entries], self.lengths[chosen[owner]]
         )
         result: list[list[tuple[str, float]]] = [[] for _ in rows]
@@ -301,63 +358,3 @@ class Bm25Index:
     def _query_counts(self, texts: Sequence[str]) -> sp.csr_matrix:
         numbers, indptr = self.tokenizer.lookup(texts, self.vocabulary)
         return matrices.counted(numbers, indptr, columns=len(self.vocabulary))
-
-    @cached_property
-    def postings(self) -> sp.csr_matrix:
-        """(V, N) weights, computed on first use: some indexes only serve to derive others from."""
-        return library_weights(self.counts, self.vocabulary, self.k1, self.b)
-
-    # -- files --------------------------------------------------------------------------------------------
-
-    def save(self, folder: Path) -> None:
-        """Write the index into a new folder: NumPy arrays, the words one a line, and the settings as JSON."""
-        folder = Path(folder)
-        folder.mkdir(parents=True)
-        matrices.save(folder, "counts", self.counts)
-        matrices.save(folder, "postings", self.postings)
-        np.save(folder / "idf.npy", self.idf)
-        np.save(folder / "lengths.npy", self.lengths)
-        words = "\n".join(self.vocabulary)
-        (folder / "vocabulary.txt").write_text(words, encoding="utf-8", newline="\n")
-        settings = {
-            "k1": self.k1,
-            "b": self.b,
-            "mean_length": self.mean_length,
-            "stopwords": self.tokenizer.stopwords,
-            "stemmer": self.tokenizer.stemmer,
-            "documents": len(self),
-            "words": len(self.vocabulary),
-        }
-        write_atomic(folder / "bm25.json", json.dumps(settings, indent=1) + "\n")
-
-    @classmethod
-    def load(cls, folder: Path) -> Bm25Index:
-        """Open a saved index; the arrays are memory-mapped.
-
-        Raises:
-            NotFoundError: there is no such folder.
-            IntegrityError: it holds no readable index.
-        """
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise NotFoundError("no such folder", where=str(folder))
-        settings = read_json(folder / "bm25.json")
-        try:
-            text = (folder / "vocabulary.txt").read_text(encoding="utf-8")
-            words = text.split("\n") if text else []
-            if len(words) != settings["words"]:
-                raise ValueError(f"{len(words)} words where {settings['words']} were written")
-            shape = (settings["documents"], settings["words"])
-            return cls(
-                WordTokenizer(settings["stopwords"], settings["stemmer"]),
-                {word: i for i, word in enumerate(words)},
-                matrices.load(folder, "counts", shape),
-                load_array(folder / "idf.npy"),
-                settings["mean_length"],
-                k1=settings["k1"],
-                b=settings["b"],
-                postings=matrices.load(folder, "postings", shape[::-1]),
-                lengths=load_array(folder / "lengths.npy"),
-            )
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            raise read_error(error, folder, "not a readable BM25 index", "build the index again") from error

@@ -1,17 +1,14 @@
-"""The weights of words in documents: Lucene's BM25 formula, and all weights of an index at once by the bm25s library.
+"""The weights of words in documents: Lucene's BM25 formula.
 
 The weight of a word t that occurs f times in a document of length l, where n of N documents hold it, is
 ``idf * f / (f + k1 * (1 - b + b * l / mean length))`` with ``idf = log(1 + (N - n + 0.5) / (n + 0.5))`` (Robertson and
-Zaragoza, 2009, section 3; the constant factor k1 + 1 is left out, as Lucene does). It does not depend on the query, so
-the library computes the weights of all words in all documents as one sparse matrix. The formula is written out here for
-documents that no build of the library covers: appended ones, single candidates, and evidence.
+Zaragoza, 2009, section 3; the constant factor k1 + 1 is left out, as Lucene does). It does not depend on the query.
+The tests compare it with the bm25s library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,49 +77,3 @@ class TermWeighting:
             repeated = np.repeat(lengths[first : first + BLOCK], np.diff(ends))
             data[entries] = self.weights(counts.indices[entries], counts.data[entries], repeated)
         return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
-
-
-def library_weights(counts: sp.csr_matrix, vocabulary: dict[str, int], k1: float, b: float) -> sp.csr_matrix:
-    """(V, N) the weights that bm25s computes for the words of documents, from their word counts (N, V).
-
-    Example:
-        >>> counts = sp.csr_matrix(np.array([[1, 0], [2, 1]], np.int32))
-        >>> library_weights(counts, {"chart": 0, "parser": 1}, 1.2, 0.75).toarray().round(3)
-        array([[0.104, 0.1  ],
-               [0.   , 0.262]], dtype=float32)
-    """
-    shape = (len(vocabulary), counts.shape[0])
-    if not counts.nnz:
-        return sp.csr_matrix(shape, dtype=np.float32)  # The library divides by the mean length, 0 here.
-    import bm25s  # It takes a third of a second to import, and only building an index needs it.
-
-    # SciPy makes the matrix by counting, in a third of the memory that the library's own sort takes.
-    engine = bm25s.BM25(method="lucene", k1=k1, b=b, dtype="float32", csc_backend="scipy")
-    engine.index(_Documents(counts, vocabulary), create_empty_token=False, show_progress=False)
-    # Its columns of documents, compressed by word, are rows of words.
-    parts = (engine.scores["data"], engine.scores["indices"], engine.scores["indptr"])
-    return sp.csr_matrix(parts, shape=shape, copy=False)
-
-
-class _Documents:
-    """Documents as bm25s reads them, from their word counts: ``ids``, ``vocab`` and lists of word numbers.
-
-    The library iterates over them several times. The lists are made anew each time, a block at once: kept, they would
-    take some forty bytes a word.
-    """
-
-    def __init__(self, counts: sp.csr_matrix, vocabulary: dict[str, int]) -> None:
-        self.ids, self.vocab, self.counts = self, vocabulary, counts
-
-    def __len__(self) -> int:
-        return int(self.counts.shape[0])
-
-    def __iter__(self) -> Iterator[list[int]]:
-        for first in range(0, len(self), 4096):
-            ends = self.counts.indptr[first : first + 4097]
-            entries = slice(int(ends[0]), int(ends[-1]))
-            times = self.counts.data[entries]
-            words = np.repeat(self.counts.indices[entries], times).tolist()
-            cuts = np.concatenate([[0], np.cumsum(times, dtype=np.int64)])[ends - ends[0]].tolist()
-            for begin, end in pairwise(cuts):
-                yield words[begin:end]

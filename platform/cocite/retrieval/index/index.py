@@ -24,6 +24,7 @@ from cocite.retrieval.engines.anchor_texts import cited_by_context
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.parts import IndexParts
 from cocite.retrieval.index.plan import BuildPlan
 
@@ -104,7 +105,7 @@ class Index(IndexParts):
     @property
     def bm25(self) -> Bm25Fields:
         """k1 and b of the papers' fields."""
-        return Bm25Fields.of(self.papers)
+        return self.papers.settings if isinstance(self.papers, PaperIndexes) else Bm25Fields.of(self.papers)
 
     @cached_property
     def cited_by_context(self) -> CSR:

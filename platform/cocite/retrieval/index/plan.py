@@ -28,19 +28,19 @@ from numpy.typing import NDArray
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder
+from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.anchor_texts import AnchorTexts, cited_by_context
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.engines.bm25_fields import Bm25Fields, Bm25Settings
+from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import (
-    FIELDS,
     Advance,
     context_texts,
     encode,
     ignore_progress,
-    paper_texts,
     with_progress,
 )
+from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.parts import IndexParts
 from cocite.text.gaps import around_gap
 
@@ -231,7 +231,7 @@ class BuildPlan:
 
     def make(self, advance: Advance = ignore_progress) -> IndexParts:
         """Execute the plan in memory; ``advance`` receives the number of texts and vectors made."""
-        papers = {name: self.make_field(name, advance) for name in self.fields}
+        papers = self.make_papers(advance)
         contexts = self.make_contexts(advance)
         return IndexParts(
             corpus=self.corpus,
@@ -244,32 +244,38 @@ class BuildPlan:
             encoder_ids=self.encoder_ids,
         )
 
-    @property
-    def fields(self) -> Sequence[str]:
-        """The papers' fields that are indexed."""
-        return FIELDS if self.base is None else tuple(self.base.papers)
-
-    def make_field(self, name: str, advance: Advance) -> Bm25Index:
-        """BM25 over one field of the papers."""
-        start = len(self._base.corpus) if self.papers is Source.EXTEND else 0
-        texts = with_progress(paper_texts(self.corpus, name, start), advance)
-        present = None if self.base is None else self.base.papers[name]
-        return self._make_bm25(self.papers, present, texts, getattr(self.bm25, name))
+    def make_papers(self, advance: Advance) -> Mapping[str, Bm25Index]:
+        """BM25 over the papers' fields."""
+        if self.base is None:
+            return PaperIndexes.build(self.corpus, self.bm25, advance)
+        if self.papers is Source.EXTEND:
+            if not isinstance(self.base.papers, PaperIndexes):
+                raise ValueError("an index of some fields alone cannot be extended")
+            return self.base.papers.append(self.corpus, advance)
+        return self.base.papers
 
     def make_contexts(self, advance: Advance) -> Bm25Index:
         """BM25 over the known contexts."""
         texts = with_progress(context_texts(self.corpus, self._new_contexts), advance)
-        present = None if self.base is None else self.base.contexts
-        return self._make_bm25(self.contexts, present, texts)
+        return self._make_bm25(texts, None if self.base is None else self.base.contexts)
 
     def make_anchors(self, contexts: Bm25Index) -> AnchorTexts:
-        """The anchor texts, from the contexts' index that :meth:`make_contexts` gave."""
+        """The anchor texts, from the contexts' index that :meth:`make_contexts` gave, whose vocabulary they share."""
         if self.contexts is Source.REUSE:
             return self._base.anchors
         texts = context_texts(self.corpus, self._new_contexts, around_gap)
-        windows = self._make_bm25(
-            self.contexts, None if self.base is None else self.base.anchors.windows, texts
-        )
+        if self.contexts is Source.SELECT:
+            windows = self._make_bm25(texts, self._base.anchors.windows)
+        else:
+            # Every word of a window stands in its context, so that none is new.
+            numbers, indptr = contexts.tokenizer.learn(texts, contexts.vocabulary)
+            counts = matrices.counted(numbers, indptr, columns=len(contexts.vocabulary))
+            if self.contexts is Source.EXTEND:
+                windows = self._base.anchors.windows.append_counts(contexts.vocabulary, counts)
+            else:
+                windows = Bm25Index.of_counts(
+                    contexts.tokenizer, contexts.vocabulary, counts, contexts.k1, contexts.b
+                )
         # Old contexts keep their statistics where the base is extended, and so do the groups made of them.
         like = self._base.anchors if self.contexts is Source.EXTEND else None
         return AnchorTexts.of(contexts, windows, cited_by_context(self.history), len(self.corpus), like=like)
@@ -285,20 +291,13 @@ class BuildPlan:
             return self._base.vectors[name].append(new)
         return VectorIndex.build(encode(self.corpus, source.encoder, advance=advance), source.kind)
 
-    def _make_bm25(
-        self,
-        source: Source,
-        present: Bm25Index | None,
-        texts: Iterator[str],
-        settings: Bm25Settings | None = None,
-    ) -> Bm25Index:
-        """A BM25 index from the base's ``present`` one, from the corpus' new ``texts``, or from both."""
-        if present is None or source is Source.BUILD:
-            settings = settings or Bm25Settings()
-            return Bm25Index.build(texts, k1=settings.k1, b=settings.b)
-        if source is Source.EXTEND:
+    def _make_bm25(self, texts: Iterator[str], present: Bm25Index | None) -> Bm25Index:
+        """A BM25 index of contexts: from the base's ``present`` one, from the corpus' new ``texts``, or from both."""
+        if present is None or self.contexts is Source.BUILD:
+            return Bm25Index.build(texts)
+        if self.contexts is Source.EXTEND:
             return present.append(texts)
-        if source is Source.SELECT:
+        if self.contexts is Source.SELECT:
             return present.select(np.searchsorted(self._base.history.contexts, self.history.contexts))
         return present
 

@@ -5,9 +5,9 @@ A version is an artifact that never changes:
 | entry | holds |
 | --- | --- |
 | ``corpus/`` | the corpus store |
-| ``bm25-text/``, ``bm25-title/``, ``bm25-abstract/`` | BM25 over the papers' fields |
-| ``contexts-bm25/`` | BM25 over the known citation contexts |
-| ``anchors/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
+| ``papers/text/``, ``title/`` | BM25 over the papers' fields; what the abstracts hold is their difference |
+| ``contexts/contexts/`` | BM25 over the known citation contexts |
+| ``contexts/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
 | ``vectors/<name>/`` | the papers' vectors by each encoder that was given |
 | ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
 
@@ -35,15 +35,18 @@ from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
-from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
+from cocite.retrieval.engines.bm25_files import load_group
 from cocite.retrieval.engines.vectors import VectorIndex, check_kind
-from cocite.retrieval.index.documents import FIELDS, Advance, ignore_progress
+from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
 from cocite.retrieval.index.version_writer import (
+    CONTEXTS,
     KIND,
+    PAPERS,
     check_index_folder,
     link_folder,
     new_version,
@@ -101,31 +104,24 @@ class IndexSnapshot(Index):
         manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
         if verified:
             check_sizes(path, manifest)
-        if not (path / "anchors").is_dir():
+        if not ((path / PAPERS).is_dir() and (path / CONTEXTS).is_dir()):
             raise InputError(
-                "the index holds no anchor texts: an earlier version of cocite made it",
-                where=str(path),
-                hint="build it again with cocite index build",
-            )
-        if (path / "vectors" / "vectors.npy").exists():
-            raise InputError(
-                "the vectors in the index do not say which kind of encoder made them: "
-                "an earlier version of cocite did",
+                "the index has another layout: an earlier version of cocite made it",
                 where=str(path),
                 hint="build it again with cocite index build",
             )
         corpus = Corpus.open(path / "corpus", verified=True)  # a part of the artifact
         citing, alive = _mask(path / "history.npy", len(corpus)), _mask(path / "alive.npy", len(corpus))
-        papers = {name: Bm25Index.load(path / f"bm25-{name}") for name in FIELDS}
+        groups = load_group(path / CONTEXTS, ("contexts", "windows", "whole", "near"))
         encoder_ids = manifest.meta.get("encoder_ids", {})
         vectors = {name: VectorIndex.load(path / "vectors" / name, threads=threads) for name in encoder_ids}
         return cls(
             corpus=corpus,
             history=History(corpus, citing),
             alive=alive,
-            papers=papers,
-            contexts=Bm25Index.load(path / "contexts-bm25"),
-            anchors=AnchorTexts.load(path / "anchors"),
+            papers=PaperIndexes.load(path / PAPERS),
+            contexts=groups.pop("contexts"),
+            anchors=AnchorTexts(**groups),
             vectors=vectors,
             encoder_ids=encoder_ids,
             version=name,

@@ -15,13 +15,17 @@ import numpy as np
 from cocite.artifacts import publish
 from cocite.destinations import check_folder_destination
 from cocite.errors import InputError
+from cocite.retrieval.engines.bm25_files import save_group
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan, Source
 from cocite.retrieval.index.versions import VersionedFolder
 
 KIND = "index"
 """The artifact's kind in its manifest."""
+PAPERS, CONTEXTS = "papers", "contexts"
+"""The folders of the BM25 indexes of the papers' fields, and of the contexts and anchor texts."""
 
 
 @contextmanager
@@ -61,17 +65,19 @@ def write_parts(
     Returns:
         The description of the parts for the manifest.
     """
-    for name in plan.fields:
-        entry = f"bm25-{name}"
-        if stored is not None and plan.papers is Source.REUSE:
-            link_folder(stored / entry, folder / entry)
-        else:
-            plan.make_field(name, advance).save(folder / entry)
+    if stored is not None and plan.papers is Source.REUSE:
+        link_folder(stored / PAPERS, folder / PAPERS)
+    else:
+        papers = plan.make_papers(advance)
+        if not isinstance(papers, PaperIndexes):
+            raise ValueError("an index of some fields alone cannot be written")
+        papers.save(folder / PAPERS)
     contexts = plan.make_contexts(advance)
-    contexts.save(folder / "contexts-bm25")
-    plan.make_anchors(contexts).save(folder / "anchors")
     count = len(contexts)
-    del contexts  # before vectors are made, which take as much memory
+    anchors = plan.make_anchors(contexts)
+    indexes = {"contexts": contexts, **vars(anchors)}
+    save_group(indexes, folder / CONTEXTS, without_lists=("whole", "near"))
+    del contexts, anchors, indexes  # before vectors are made, which take as much memory
     kinds = {name: _write_vectors(plan, name, folder, stored, advance) for name in plan.vectors}
     np.save(folder / "history.npy", plan.history.citing)
     np.save(folder / "alive.npy", plan.alive)

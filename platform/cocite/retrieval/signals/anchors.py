@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cocite.errors import InputError
 from cocite.protocols import Query
+from cocite.retrieval.engines.bm25 import QueryWords
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.text.gaps import around_gap
@@ -55,17 +56,51 @@ class Anchors:
             own: the self-citations of the Q queries.
             near: whether to score against the words next to the gaps alone.
         """
-        documents, sources = (self.near, self.windows) if near else (self.whole, self.index.contexts)
+        documents = self.near if near else self.whole
         scores = documents.scores(texts)
         for i in np.flatnonzero(own.end > own.begin).tolist():
-            contexts = np.arange(own.begin[i], own.end[i])
-            owner, cited = self.index.cited_by_context.gather(contexts)
-            rows, position = np.unique(cited, return_inverse=True)
-            ones = np.ones(len(owner), np.int32)
-            members = sp.csr_matrix((ones, (position, owner)), shape=(len(rows), len(contexts)))
-            others = documents.counts[rows] - members @ sources.counts[contexts]
-            scores[i, rows] = documents.scores_of(texts[i], others)
+            rows, without = self._without_own(own, i, near)
+            scores[i, rows] = documents.scores_of(documents.query_words([texts[i]]), without)[0]
         return scores
+
+    def scores_at(
+        self,
+        asked: QueryWords,
+        own: SelfCitations,
+        query: int,
+        rows: NDArray[np.int32],
+        *,
+        near: bool = False,
+    ) -> NDArray[np.float32]:
+        """(F, k) the same of chosen papers (k,) for several texts of one query; 0 at ``NO_ROW``.
+
+        Args:
+            asked: the F texts' words in the contexts' vocabulary.
+            own: the self-citations of a block of queries.
+            query: position of the query in it.
+            rows: the papers.
+            near: whether to score against the words next to the gaps alone.
+        """
+        documents = self.near if near else self.whole
+        scores = documents.scores_at(asked, rows)
+        if own.end[query] > own.begin[query]:
+            papers, without = self._without_own(own, query, near)
+            position = np.minimum(np.searchsorted(papers, rows), len(papers) - 1)
+            affected = papers[position] == rows
+            scores[:, affected] = documents.scores_of(asked, without)[:, position[affected]]
+        return scores
+
+    def _without_own(
+        self, own: SelfCitations, query: int, near: bool
+    ) -> tuple[NDArray[np.int32], sp.csr_matrix]:
+        """The papers that a query's own contexts cite, ascending, and their anchor texts' word counts without those."""
+        documents, sources = (self.near, self.windows) if near else (self.whole, self.index.contexts)
+        contexts = np.arange(own.begin[query], own.end[query])
+        owner, cited = self.index.cited_by_context.gather(contexts)
+        rows, position = np.unique(cited, return_inverse=True)
+        ones = np.ones(len(owner), np.int32)
+        members = sp.csr_matrix((ones, (position, owner)), shape=(len(rows), len(contexts)))
+        return rows, documents.counts[rows] - members @ sources.counts[contexts]
 
 
 def window_texts(queries: Sequence[Query]) -> list[str]:

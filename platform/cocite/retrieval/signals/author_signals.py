@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
-from cocite.protocols import NO_ROW, Query
+from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.self_citations import SelfCitations
+from cocite.retrieval.signals.sparse_scores import SparseScores
 
 _WORD = re.compile(r"\w{3,}")
+VENUES = 64
+"""Venues whose citations are kept counted."""
 
 
 class AuthorSignals:
@@ -34,71 +38,82 @@ class AuthorSignals:
         >>> corpus = starter_corpus()
         >>> signals = AuthorSignals(Index.build(corpus, History.all(corpus)))
         >>> mentioned = signals.names_in(["as Kuhns showed"])
-        >>> corpus.paper(int(mentioned.indices[0])).authors, mentioned.data.round(2)
+        >>> corpus.paper(int(mentioned.papers[0])).authors, mentioned.values.round(2)
         (('M. E. Maron', 'J. L. Kuhns'), array([6.05], dtype=float32))
     """
 
     def __init__(self, index: Index) -> None:
+        self.index = index
         table = index.corpus.papers.table
         papers, names, written = _names(table["authors"])
         self._author_ids, author_of = _numbered([name.strip().lower() for name in written])
-        self.authors = _incidence(papers, author_of[names], (len(index), len(self._author_ids)))
+        self._papers_of_author = _incidence(author_of[names], papers, len(self._author_ids))
+        authors, papers_of_authors = self._papers_of_author.pairs()
         last = [parts[-1] if (parts := name.split()) else "" for name in self._author_ids]
         self._surname_ids, surname_of = _numbered([name if len(name) > 2 else "" for name in last])
-        papers, authors = self.authors.nonzero()
-        self.surnames = _incidence(papers, surname_of[authors], (len(index), len(self._surname_ids)))
-        papers, venues, written = _names(table["venue"])
+        self._papers_of_surname = _incidence(surname_of[authors], papers_of_authors, len(self._surname_ids))
+        rows, venues, written = _names(table["venue"])
         self._venue_ids, venue_of = _numbered(written)
-        self._venue_of = _incidence(papers, venue_of[venues], (len(index), len(self._venue_ids)))
-        self._papers_of_author = self.authors.T.tocsr()
-        self._papers_of_surname = self.surnames.T.tocsr()
-        self._papers_of_venue = self._venue_of.T.tocsr()
-        self._cites = _matrix(index.history.cites, len(index))
-        bearers = np.maximum(np.asarray(self.surnames.sum(axis=0)).ravel(), 1)
+        self._papers_of_venue = _incidence(venue_of[venues], rows, len(self._venue_ids))
+        bearers = np.maximum(self._papers_of_surname.degrees, 1)
         self._surname_weight = np.log(max(len(index), 2) / bearers).astype(np.float32)
+        self._cited_by_venue = lru_cache(VENUES)(self._count_citations_of_venue)
 
-    def shared_authors(self, queries: Sequence[Query]) -> sp.csr_matrix:
+    def shared_authors(self, queries: Sequence[Query]) -> SparseScores:
         """(Q, N) how many authors query and paper have in common."""
-        return (self._authors_of(queries) @ self._papers_of_author).tocsr()
+        owner, papers = self._papers_by_authors(queries)
+        return self._scores(queries, owner, papers, np.ones(len(papers)))
 
-    def past_citations(self, queries: Sequence[Query], own: SelfCitations) -> sp.csr_matrix:
+    def past_citations(self, queries: Sequence[Query], own: SelfCitations) -> SparseScores:
         """(Q, N) how often the query's authors have cited a paper, elsewhere than in the query's own paper."""
-        authors = self._authors_of(queries)
-        shared = np.asarray(authors.multiply(self.authors[own.papers]).sum(axis=1)).ravel()
-        cited = authors @ self._papers_of_author @ self._cites
-        return (cited - sp.diags(shared) @ own.links).tocsr()
+        owner, papers = self._papers_by_authors(queries)
+        other = ~own.present[owner] | (papers != own.papers[owner])
+        owner, papers = owner[other], papers[other]
+        link, cited = self.index.history.cites.gather(papers)
+        return self._scores(queries, owner[link], cited, np.ones(len(cited)))
 
-    def venue_interest(self, queries: Sequence[Query], own: SelfCitations) -> sp.csr_matrix:
+    def venue_interest(self, queries: Sequence[Query], own: SelfCitations) -> SparseScores:
         """(Q, N) how often other papers of the query's venue have cited a paper."""
-        venues = _rows([[query.venue] for query in queries], self._venue_ids)
-        shared = np.asarray(venues.multiply(self._venue_of[own.papers]).sum(axis=1)).ravel()
-        cited = venues @ self._papers_of_venue @ self._cites
-        return (cited - sp.diags(shared) @ own.links).tocsr()
+        owners, papers = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+        counts: list[NDArray[Any]] = [np.zeros(0)]
+        for i, query in enumerate(queries):
+            venue = self._venue_ids.get(query.venue, -1)
+            if venue < 0:
+                continue
+            cited, times = self._cited_by_venue(venue)
+            if own.present[i] and own.papers[i] in self._papers_of_venue[venue]:
+                times = times - np.isin(cited, self.index.history.cites[own.papers[i]])
+            owners.append(np.full(len(cited), i))
+            papers.append(cited)
+            counts.append(times)
+        return self._scores(queries, np.concatenate(owners), np.concatenate(papers), np.concatenate(counts))
 
-    def names_in(self, texts: Sequence[str]) -> sp.csr_matrix:
+    def _count_citations_of_venue(self, venue: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The papers that a venue's papers cite, and how often."""
+        _, cited = self.index.history.cites.gather(self._papers_of_venue[venue])
+        return np.unique(cited, return_counts=True)
+
+    def names_in(self, texts: Sequence[str]) -> SparseScores:
         """(Q, N) weight of a paper's author surnames that a text mentions, rarer names weighing more."""
         words = [[word.lower() for word in _WORD.findall(text) if word[0].isupper()] for text in texts]
-        mentioned = _rows(words, self._surname_ids) @ sp.diags(self._surname_weight)
-        return (mentioned @ self._papers_of_surname).tocsr()
+        owner, names = _known(words, self._surname_ids)
+        name, papers = self._papers_of_surname.gather(names)
+        return self._scores(texts, owner[name], papers, self._surname_weight[names[name]])
 
     def papers_of(self, authors: Sequence[str]) -> NDArray[np.int32]:
         """Rows of all papers by any of these authors."""
-        ids = [
-            self._author_ids[name]
-            for author in authors
-            if (name := author.strip().lower()) in self._author_ids
-        ]
-        return np.unique(self._papers_of_author[ids].indices)
+        _, ids = _known([[author.strip().lower() for author in authors]], self._author_ids)
+        return np.unique(self._papers_of_author.gather(ids)[1])
 
-    def _authors_of(self, queries: Sequence[Query]) -> sp.csr_matrix:
-        return _rows(
-            [[name.strip().lower() for name in query.authors] for query in queries], self._author_ids
-        )
+    def _papers_by_authors(self, queries: Sequence[Query]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The papers of the queries' authors: position of the query, and row; once for each shared author."""
+        names = [[name.strip().lower() for name in query.authors] for query in queries]
+        owner, ids = _known(names, self._author_ids)
+        author, papers = self._papers_of_author.gather(ids)
+        return owner[author], papers
 
-
-def _matrix(csr: CSR, columns: int) -> sp.csr_matrix:
-    ones = np.ones(len(csr.indices), np.float32)
-    return sp.csr_matrix((ones, csr.indices, csr.indptr), shape=(len(csr), columns))
+    def _scores(self, queries: Sequence[Any], owner: Any, papers: Any, values: Any) -> SparseScores:
+        return SparseScores.sum(owner, papers, values, (len(queries), len(self.index)))
 
 
 def _names(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
@@ -127,27 +142,16 @@ def _numbered(names: Sequence[str]) -> tuple[dict[str, int], NDArray[np.int64]]:
     return ids, np.array(numbers, np.int64)
 
 
-def _incidence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sp.csr_matrix:
-    """1 where a row has a column; negative columns are left out."""
-    kept = columns >= 0
-    return _matrix(CSR.build(rows[kept], columns[kept], shape[0]), shape[1])
+def _incidence(rows: NDArray[Any], columns: NDArray[Any], count: int) -> CSR:
+    """For each of ``count`` rows its columns; pairs of a negative row are left out."""
+    kept = rows >= 0
+    return CSR.build(rows[kept], columns[kept], count)
 
 
-def _rows(names: Sequence[Iterable[str]], ids: dict[str, int]) -> sp.csr_matrix:
-    columns = [sorted({ids[name] for name in own if name in ids}) for own in names]
-    indptr = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
-    flat = np.array([column for own in columns for column in own], np.int32)
-    return sp.csr_matrix((np.ones(len(flat), np.float32), flat, indptr), shape=(len(names), len(ids)))
-
-
-def gather(matrix: sp.csr_matrix, rows: NDArray[np.int32]) -> NDArray[np.float32]:
-    """(Q, k) entries of a sparse (Q, N) matrix at given columns; 0 at ``NO_ROW``."""
-    matrix.sort_indices()
-    if not matrix.nnz or not rows.size:
-        return np.zeros(rows.shape, np.float32)
-    width = np.int64(matrix.shape[1])
-    keys = np.repeat(np.arange(len(rows)), np.diff(matrix.indptr)) * width + matrix.indices
-    wanted = np.arange(len(rows))[:, None] * width + rows
-    position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    present = (keys[position] == wanted) & (rows != NO_ROW)
-    return np.where(present, matrix.data[position], 0).astype(np.float32)
+def _known(
+    names: Sequence[Iterable[str]], ids: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of each query's known names, each once: position of the query, and number."""
+    numbers = [sorted({ids[name] for name in own if name in ids}) for own in names]
+    owner = np.repeat(np.arange(len(names)), [len(own) for own in numbers])
+    return owner, np.array([number for own in numbers for number in own], np.int64)

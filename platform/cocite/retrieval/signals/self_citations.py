@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.signals.sparse_scores import SparseScores
 
 
 class SelfCitations:
@@ -33,8 +33,8 @@ class SelfCitations:
         >>> corpus = starter_corpus()
         >>> index = Index.build(corpus, History.all(corpus))
         >>> own = SelfCitations(index, [Query("known", paper=400), Query("unknown", title="A manuscript")])
-        >>> own.links.sum(axis=1).ravel(), len(corpus.cites[400])
-        (matrix([[20.,  0.]], dtype=float32), 20)
+        >>> len(own.links.of(0)[0]), len(own.links.of(1)[0]), len(corpus.cites[400])
+        (20, 0, 20)
     """
 
     def __init__(self, index: Index, queries: Sequence[Query]) -> None:
@@ -46,14 +46,13 @@ class SelfCitations:
         self.end = np.where(self.present, np.searchsorted(index.context_papers, own, "right"), self.begin)
         within = np.flatnonzero(self.present)
         owner, cited = index.history.cites.gather(own[within])
-        ones = np.ones(len(cited), np.float32)
-        self.links = sp.csr_matrix((ones, (within[owner], cited)), shape=(len(queries), len(index)))
+        self._shape = (len(queries), len(index))
+        self.links = SparseScores.sum(within[owner], cited, np.ones(len(cited)), self._shape)
 
-    def contexts(self) -> sp.csr_matrix:
+    def contexts(self) -> SparseScores:
         """(Q, N) how many of its own paper's contexts cite a paper."""
         counts = self.end - self.begin
         query = np.repeat(np.arange(len(counts)), counts)
         first = np.repeat(self.begin - np.cumsum(counts) + counts, counts)
         owner, cited = self.index.cited_by_context.gather(first + np.arange(len(query)))
-        ones = np.ones(len(cited), np.float32)
-        return sp.csr_matrix((ones, (query[owner], cited)), shape=self.links.shape)
+        return SparseScores.sum(query[owner], cited, np.ones(len(cited)), self._shape)

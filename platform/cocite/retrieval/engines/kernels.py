@@ -1,0 +1,205 @@
+"""The inner loops over postings, compiled by Numba.
+
+SciPy and FAISS have no operation that reads the heads of inverted lists only, or that scores chosen documents against
+several queries in one pass over their words. Each kernel releases the interpreter's lock, so threads run beside each
+other, and Numba keeps its machine code in ``__pycache__`` (or a folder of the user's cache), so that only the first use
+on a machine compiles it. Callers check the arguments: a kernel does not look whether a row lies inside its arrays.
+"""
+
+# Without annotations: Numba infers the types, and mypy does not read what it compiles.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+LONG = 16
+"""A document with more words than this many times the query's is searched word by word, not read from end to end."""
+
+
+@compiled
+def order_by_weight(indptr, rows, weights, first, last):
+    """Sort the postings of words ``first : last`` in place: descending weight, equal weights by ascending row."""
+    for word in range(first, last):
+        begin, end = indptr[word], indptr[word + 1]
+        if end - begin > 1:
+            order = np.argsort(-weights[begin:end], kind="mergesort")
+            rows[begin:end] = rows[begin:end][order]
+            weights[begin:end] = weights[begin:end][order]
+
+
+@compiled
+def heads(indptr, weights, words, factors, budget):
+    """(S,) how many postings of each word are read so that about ``budget`` are: those that add most to a score.
+
+    A binary search finds the least contribution, factor times weight, that at most ``budget`` postings reach.
+    """
+    count = len(words)
+    ends = np.empty(count, np.int64)
+    total, highest = 0, 0.0
+    for j in range(count):
+        begin, end = indptr[words[j]], indptr[words[j] + 1]
+        ends[j] = end - begin
+        total += end - begin
+        if end > begin:
+            highest = max(highest, factors[j] * weights[begin])
+    if total <= budget:
+        return ends
+    low, high = 0.0, highest
+    for _ in range(24):
+        middle = (low + high) / 2
+        total = 0
+        for j in range(count):
+            total += _reaching(indptr, weights, words[j], middle / factors[j])
+            if total > budget:
+                break
+        if total > budget:
+            low = middle
+        else:
+            high = middle
+    for j in range(count):
+        ends[j] = min(budget, _reaching(indptr, weights, words[j], high / factors[j]))
+        budget -= ends[j]  # postings of equal weight can be more than the budget
+    return ends
+
+
+@compiled
+def _reaching(indptr, weights, word, least):
+    """How many postings of a word weigh at least ``least``: they stand first in its list."""
+    begin, end = indptr[word], indptr[word + 1]
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if weights[middle] >= least:
+            low = middle + 1
+        else:
+            high = middle
+    return low - begin
+
+
+@compiled
+def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
+    """Add the heads of the words' lists to ``scores``; returns how many rows ``touched`` then begins with.
+
+    ``scores`` holds zeros before; every row that is not zero afterwards is in ``touched``, once.
+    """
+    count = 0
+    for j in range(len(words)):
+        begin = indptr[words[j]]
+        factor = factors[j]
+        for position in range(begin, begin + ends[j]):
+            row = rows[position]
+            share = factor * weights[position]
+            if share > 0:  # a share that float32 rounds to 0 would enter its row twice
+                if scores[row] == 0:
+                    touched[count] = row
+                    count += 1
+                scores[row] += share
+    return count
+
+
+@compiled
+def add_lists(indptr, rows, weights, query_ptr, words, factors, scores):
+    """Add all postings of each query's words to its row of ``scores`` (Q, N)."""
+    for query in range(len(query_ptr) - 1):
+        row_scores = scores[query]
+        for j in range(query_ptr[query], query_ptr[query + 1]):
+            factor = factors[j]
+            for position in range(indptr[words[j]], indptr[words[j] + 1]):
+                row_scores[rows[position]] += factor * weights[position]
+
+
+@compiled
+def best_touched(scores, touched, k):
+    """The up to ``k`` touched rows of the highest positive scores, best first; equal scores by ascending row.
+
+    Rows of negative infinity are forbidden and never returned. A histogram of the scores finds the cut, so that only
+    about ``k`` rows are sorted.
+    """
+    bins = 4096
+    highest = np.float32(0)
+    for i in range(len(touched)):
+        highest = max(highest, scores[touched[i]])
+    if highest <= 0:
+        return touched[:0].copy()
+    histogram = np.zeros(bins, np.int64)
+    scale = np.float32((bins - 1) / highest)
+    for i in range(len(touched)):
+        score = scores[touched[i]]
+        if score > 0:
+            histogram[int(score * scale)] += 1
+    cut, reached = bins - 1, histogram[bins - 1]
+    while reached < k and cut > 0:
+        cut -= 1
+        reached += histogram[cut]
+    chosen = np.empty(reached, np.int32)
+    values = np.empty(reached, np.float32)
+    count = 0
+    for i in range(len(touched)):
+        score = scores[touched[i]]
+        if score > 0 and int(score * scale) >= cut:
+            chosen[count] = touched[i]
+            values[count] = -score
+            count += 1
+    by_row = np.argsort(chosen, kind="mergesort")
+    chosen, values = chosen[by_row], values[by_row]
+    return chosen[np.argsort(values, kind="mergesort")[:k]]
+
+
+@compiled
+def clear(scores, touched):
+    """Set the touched rows of ``scores`` to zero again."""
+    for i in range(len(touched)):
+        scores[touched[i]] = 0
+
+
+@compiled
+def score_documents(indptr, doc_words, counts, lengths, idf, mean, k1, b, rows, words, times, slots, scores):
+    """BM25 of chosen documents for F queries at once: fills ``scores`` (F, n), whose rows below 0 stay as they are.
+
+    ``words`` (S,) are the queries' words, ascending; ``times`` (S, F) how often each query has each. ``slots`` (V,) are
+    -1 before and afterwards; between, each of the queries' words has its position there.
+    """
+    asked, queries = len(words), times.shape[1]
+    total = np.empty(queries)
+    for s in range(asked):
+        slots[words[s]] = s
+    for i in range(len(rows)):
+        row = rows[i]
+        if row < 0:
+            continue
+        begin, end = indptr[row], indptr[row + 1]
+        saturation = k1 * (1 - b + b * lengths[row] / mean)
+        total[:] = 0
+        if end - begin > LONG * asked:
+            low = begin
+            for s in range(asked):
+                word = words[s]
+                high = end
+                while low < high:
+                    middle = (low + high) // 2
+                    if doc_words[middle] < word:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == end:
+                    break
+                if doc_words[low] == word:
+                    count = float(counts[low])
+                    weight = idf[word] * count / (count + saturation)
+                    for f in range(queries):
+                        total[f] += weight * times[s, f]
+        else:
+            for position in range(begin, end):
+                s = slots[doc_words[position]]
+                if s >= 0:
+                    count = float(counts[position])
+                    weight = idf[doc_words[position]] * count / (count + saturation)
+                    for f in range(queries):
+                        total[f] += weight * times[s, f]
+        for f in range(queries):
+            scores[f, i] = total[f]
+    for s in range(asked):
+        slots[words[s]] = -1
