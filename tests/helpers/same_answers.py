@@ -28,5 +28,6 @@ def assert_same_answers(one: Index, other: Index, queries: list[Query]) -> None:
 def anchor_scores(index: Index, queries: list[Query]) -> NDArray[np.float32]:
     """(2, Q, N) scores of the contexts and of the words next to the gap."""
     anchors, own = Anchors(index), SelfCitations(index, queries)
-    contexts = [strip_marks(query.context) for query in queries]
-    return np.stack([anchors.scores(contexts, own), anchors.scores(window_texts(queries), own, near=True)])
+    contexts = index.contexts.count([strip_marks(query.context) for query in queries])
+    windows = index.contexts.count(window_texts(queries))
+    return np.stack([anchors.scores(contexts, own), anchors.scores(windows, own, near=True)])

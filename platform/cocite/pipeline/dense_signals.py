@@ -32,16 +32,18 @@ class DenseSignals(QuerySignals):
 
     def __init__(self, signals: Signals, queries: Sequence[Query]) -> None:
         super().__init__(signals, queries)
+        papers, contexts = self.index.papers["text"], self.index.contexts
+        self._paper_words = {form: papers.count(texts) for form, texts in self.texts.items()}
+        self._context_words = {form: contexts.count(texts) for form, texts in self.texts.items()}
         self.dense = {name: self._match_text(name) for name in self.text_signals}
         self._find_voters()
 
     def _match_text(self, name: str) -> Matrix:
         signal = self.text_signals[name]
-        texts = self.texts[signal.form]
         if signal.field.endswith("anchors"):
             near = signal.field == "near anchors"
-            return self.signals.anchors.scores(texts, self.own, near=near)
-        return self.index.papers[signal.field].scores(texts)
+            return self.signals.anchors.scores(self._context_words[signal.form], self.own, near=near)
+        return self.index.papers[signal.field].lists.dense(self._paper_words[signal.form])
 
     def _find_voters(self) -> None:
         index, signals = self.index, self.signals
@@ -55,11 +57,17 @@ class DenseSignals(QuerySignals):
         neighbours = relative(Ranking.best(nearness, NEIGHBOURS[self.local][-1]))
         windows = None
         if self.local:
-            scores = signals.anchors.windows.scores(self.texts["near"])
-            for row, first, last in zip(scores, self.own.begin, self.own.end, strict=True):
-                row[first:last] = -np.inf
-            windows = relative(Ranking.best(scores, WINDOW_VOTERS))
-        self._count_votes(neighbours, signals.sentences.nearest(self.queries), windows)
+            near = signals.anchors.windows.lists.dense(self._context_words["near"])
+            windows = self._nearest_contexts(near, WINDOW_VOTERS)
+        contexts = self.index.contexts.lists.dense(self._context_words["context" if self.local else "whole"])
+        sentences = self._nearest_contexts(contexts, signals.sentences.sentences)
+        self._count_votes(neighbours, sentences, windows)
+
+    def _nearest_contexts(self, scores: Matrix, depth: int) -> Ranking:
+        """(Q, depth) the best contexts by scores, which are changed, but those of each query's own paper."""
+        for row, first, last in zip(scores, self.own.begin, self.own.end, strict=True):
+            row[first:last] = -np.inf
+        return relative(Ranking.best(scores, depth))
 
     def ranking(self, weights: Mapping[str, float], width: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """The best papers; see the base class."""

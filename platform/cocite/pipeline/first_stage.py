@@ -164,6 +164,8 @@ class FirstStage:
 
 def _join(parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: int, width: int) -> Candidates:
     """The candidates of all blocks in the order of the queries."""
+    if len(parts) == 1 and parts[0][1].ranking.depth == width:
+        return parts[0][1]
     rows = np.full((queries, width), NO_ROW, np.int32)
     scores = np.full((queries, width), -np.inf, np.float32)
     signals: dict[str, NDArray[np.float32]] = {}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.csr import distinct
 from cocite.pipeline.query_signals import NEIGHBOURS, WINDOW_VOTERS, Matrix, QuerySignals, scaled
 from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
@@ -147,7 +148,7 @@ class PooledSignals(QuerySignals):
                 parts += self._search_papers(i, form, field, width, allowed[i])
             if not self.local:  # The neighbours' search is the one by title and abstract.
                 parts += self._more_allowed(i, "whole", "text", width, allowed[i], self._nearest[i].rows)
-            pool = np.unique(np.concatenate(parts))
+            pool = distinct(np.concatenate(parts))
             pools.append(pool[pool != NO_ROW].astype(np.int32))
         longest = max(map(len, pools))
         return np.stack([np.pad(pool, (0, longest - len(pool)), constant_values=NO_ROW) for pool in pools])

@@ -211,8 +211,7 @@ class QuerySignals(ABC):
             result[f"{name}/best"] = values / np.where(best > 0, best, 1)
         counts = {name: self.counts_at(name, rows) for name in signals.counts}
         for name, votes in self.votes.items():
-            for kind in ("sum", "max", "cubes", "count"):
-                result[f"{name}:{kind}"] = votes.at(rows, kind)
+            result |= {f"{name}:{kind}": values for kind, values in votes.kinds_at(rows).items()}
             # Much-cited papers get votes from every query, so votes are also divided by the usual number.
             usual = np.sqrt(1 + counts["contexts" if name.endswith("sentences") else "in-citations"])
             result[f"{name}:sum/cited"] = result[f"{name}:sum"] / usual
@@ -223,12 +222,15 @@ class QuerySignals(ABC):
         result["age"] = np.where(years > 0, now - years, np.nan)
         result["citations-per-year"] = counts["in-citations"] / np.maximum(signals.year + 1 - years, 1)
         result |= {name: self.value_at(name, rows) for name in (*self.people, *self.vectors)}
-        result = {
-            name: np.where(rows == NO_ROW, 0, value).astype(np.float32) for name, value in result.items()
-        }
-        for name, values in result.items():
-            if name != "age":
-                require_finite(values, name, "scores")
+        padding = rows == NO_ROW
+        if padding.any():
+            result = {name: np.where(padding, 0, values) for name, values in result.items()}
+        result = {name: values.astype(np.float32, copy=False) for name, values in result.items()}
+        # One check of a sum, which is not finite if a term is not, instead of one for each signal.
+        if not np.isfinite(sum(values for name, values in result.items() if name != "age")).all():
+            for name, values in result.items():
+                if name != "age":
+                    require_finite(values, name, "scores")
         return result
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cocite.retrieval.engines import kernels
-from cocite.retrieval.engines.inverted_lists import InvertedLists
+from cocite.retrieval.engines.inverted_lists import InvertedLists, TextCounts
 from cocite.retrieval.engines.scratch import SCRATCH
 
 weights = hnp.arrays(
@@ -70,8 +70,10 @@ def test_a_budget_reads_the_heaviest_postings(dense: np.ndarray, budget: int) ->
 @given(weights)
 def test_dense_scores_are_the_product(dense: np.ndarray) -> None:
     lists = InvertedLists.of(sp.csr_matrix(dense))
-    queries = sp.csr_matrix(np.array([[1] * dense.shape[1], [0] * dense.shape[1]], np.int32))
-    np.testing.assert_allclose(lists.dense(queries), queries.toarray() @ dense.T, rtol=1e-6)
+    queries = np.stack([np.ones(dense.shape[1]), np.zeros(dense.shape[1]), np.arange(dense.shape[1])])
+    numbers = [np.repeat(np.arange(dense.shape[1]), times.astype(int))[::-1] for times in queries]
+    counts = TextCounts.of(np.concatenate(numbers), np.cumsum([0, *map(len, numbers)]), dense.shape[1])
+    np.testing.assert_allclose(lists.dense(counts), queries @ dense.T, rtol=1e-6)
 
 
 def test_an_error_leaves_no_scores_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +82,7 @@ def test_an_error_leaves_no_scores_behind(monkeypatch: pytest.MonkeyPatch) -> No
     def broken(*_: object) -> None:
         raise RuntimeError("interrupted")
 
-    monkeypatch.setattr(kernels, "best_touched", broken)
+    monkeypatch.setattr(kernels, "take_best", broken)
     with pytest.raises(RuntimeError, match="interrupted"):
         lists.best(np.array([0]), np.ones(1, np.float32), 1)
     monkeypatch.undo()

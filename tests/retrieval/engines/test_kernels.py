@@ -9,17 +9,21 @@ from hypothesis.extra import numpy as hnp
 
 from cocite.retrieval.engines import kernels
 
-scores = hnp.arrays(
-    np.float32, st.integers(1, 40), elements=st.sampled_from([0.0, 0.5, 0.5001, 2.0, -np.inf, 9.0])
-)
+scores = hnp.arrays(np.float32, st.integers(1, 40), elements=st.sampled_from([0.0, 0.5, 0.5001, 2.0, 9.0]))
 
 
-@given(scores, st.integers(1, 45))
-def test_the_best_of_the_touched_rows(values: np.ndarray, k: int) -> None:
+@given(scores, st.integers(1, 45), st.data())
+def test_the_best_of_the_touched_rows(values: np.ndarray, k: int, data: st.DataObject) -> None:
     touched = np.flatnonzero(values != 0).astype(np.int32)[::-1].copy()
-    order = np.argsort(-values, kind="stable")
-    expected = [row for row in order if values[row] > 0][:k]
-    assert kernels.best_touched(values, touched, k).tolist() == expected
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))), bool)
+    for mask in (allowed, np.zeros(0, bool)):
+        expected = np.where(mask, values, 0) if len(mask) else values
+        order = [row for row in np.argsort(-expected, kind="stable") if expected[row] > 0][:k]
+        scores = values.copy()
+        rows, best = kernels.take_best(scores, touched, values.max(), mask, k)
+        assert rows.tolist() == order
+        assert best.tolist() == values[order].tolist()
+        assert not scores.any()
 
 
 def test_a_share_that_vanishes_touches_no_row() -> None:
@@ -27,7 +31,7 @@ def test_a_share_that_vanishes_touches_no_row() -> None:
     scores, touched = np.zeros(1, np.float32), np.zeros(1, np.int32)
     factors = np.full(1, 1e-30, np.float32)
     args = (np.array([0, 2]), rows, weights, np.array([0]), factors, np.array([2]), scores, touched)
-    assert kernels.accumulate(*args) == 0
+    assert kernels.accumulate(*args) == (0, 0)
 
 
 @given(st.data())
@@ -41,14 +45,15 @@ def test_documents_score_alike_whichever_way_they_are_read(data: st.DataObject) 
     idf = rng.uniform(0.1, 3, words)
     asked = np.array(sorted(data.draw(st.sets(st.integers(0, words - 1), min_size=1, max_size=40))), np.int32)
     times = rng.integers(0, 3, (len(asked), 2)).astype(np.float32)
-    result, slots = np.zeros((2, 2), np.float32), np.full(words, -1, np.int32)
+    present = np.zeros(words // 64 + 1, np.uint64)
+    result, slots = np.zeros((2, 2), np.float32), np.zeros(words, np.int32)
     kernels.score_documents(
         *(np.array([0, length]), held, counts, np.array([int(counts.sum())]), idf, 100.0, 1.2, 0.75),
-        *(np.array([0, -1]), asked, times, slots, result),
+        *(np.array([0, -1]), asked, times, slots, present, result),
     )
     tf = np.zeros(words)
     tf[held] = counts
     weight = idf * tf / (tf + 1.2 * (0.25 + 0.75 * counts.sum() / 100.0))
     np.testing.assert_allclose(result[:, 0], weight[asked] @ times, rtol=1e-5)
     assert not result[:, 1].any()
-    assert (slots == -1).all()
+    assert not present.any()

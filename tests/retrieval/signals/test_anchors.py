@@ -30,7 +30,7 @@ def test_an_indexed_manuscript_scores_as_one_whose_contexts_are_not_there(
     [query] = queries_of(corpus, [200])
     texts = window_texts([query]) if near else [strip_marks(query.context)]
     anchors = Anchors(index)
-    scores = anchors.scores(texts, SelfCitations(index, [query]), near=near)[0]
+    scores = anchors.scores(index.contexts.count(texts), SelfCitations(index, [query]), near=near)[0]
     form = around_gap if near else strip_marks
     documents = anchors.near if near else anchors.whole
     for row in corpus.cites[query.paper].tolist():

@@ -19,11 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from cocite.corpus.csr import distinct
 from cocite.errors import InputError
 from cocite.protocols import Ranking
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25_weights import TermWeighting, lucene_idf
-from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists
+from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists, TextCounts
 from cocite.retrieval.engines.scratch import SCRATCH
 from cocite.text.tokens import WordTokenizer
 
@@ -46,8 +47,17 @@ class QueryWords:
         ([0, 1, 2], [[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     """
 
-    words: NDArray[np.int32]
+    words: NDArray[np.int64]
     times: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, counts: TextCounts) -> QueryWords:
+        """The words of all texts that were counted."""
+        words = distinct(counts.words)
+        times = np.zeros((len(counts), len(words)), np.float32)
+        owner = np.repeat(np.arange(len(counts)), np.diff(counts.indptr))
+        times[owner, np.searchsorted(words, counts.words)] = counts.times
+        return cls(words, times)
 
 
 class Bm25Index:
@@ -210,17 +220,17 @@ class Bm25Index:
 
         A query's scores do not depend on which others share its block.
         """
-        result = np.empty((len(texts), len(self)), np.float32)
-        for start, block in self.blocks(texts):
-            result[start : start + len(block)] = block
-        return result
+        return self.lists.dense(self.count(texts))
+
+    def count(self, texts: Sequence[str]) -> TextCounts:
+        """The known words of some texts, for all indexes that share this one's vocabulary."""
+        return TextCounts.of(*self.tokenizer.lookup(texts, self.vocabulary), len(self.vocabulary))
 
     def blocks(self, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """The dense scores in blocks of bounded size: ``(first query, (q, N) scores)``."""
-        queries = self._query_counts(texts)
         step = int(np.clip(CELLS // max(len(self), 1), 8, 64))
         for start in range(0, len(texts), step):
-            yield start, self.lists.dense(queries[start : start + step])
+            yield start, self.scores(texts[start : start + step])
 
     def search(self, texts: Sequence[str], k: int) -> Ranking:
         """The ``k`` best documents of each query; equal scores in order of the document."""
@@ -240,11 +250,7 @@ class Bm25Index:
 
     def query_words(self, texts: Sequence[str]) -> QueryWords:
         """The known words of some texts, for indexes that share this one's vocabulary."""
-        counts = self._query_counts(texts)
-        words, column = np.unique(counts.indices, return_inverse=True)
-        times = np.zeros((len(texts), len(words)), np.float32)
-        times[np.repeat(np.arange(len(texts)), np.diff(counts.indptr)), column] = counts.data
-        return QueryWords(words, times)
+        return QueryWords.of(self.count(texts))
 
     def best(
         self,
@@ -286,15 +292,16 @@ class Bm25Index:
         scores = np.zeros((len(asked.times), len(rows)), np.float32)
         if not (len(rows) and len(asked.words)):
             return scores
-        slots = SCRATCH.take("slots", len(self.vocabulary), np.int32, -1)
+        slots = SCRATCH.take("slots", len(self.vocabulary), np.int32, 0)
+        present = SCRATCH.take("present", len(self.vocabulary) // 64 + 1, np.uint64, 0)
         try:
             kernels.score_documents(
                 *(counts.indptr, counts.indices, counts.data, lengths),
                 *(self.idf, float(self.mean_length), float(self.k1), float(self.b)),
-                *(rows, asked.words, np.ascontiguousarray(asked.times.T), slots, scores),
+                *(rows, asked.words, np.ascontiguousarray(asked.times.T), slots, present, scores),
             )
         except BaseException:
-            SCRATCH.drop("slots")
+            SCRATCH.drop("present")
             raise
         return scores
 
@@ -310,13 +317,13 @@ class Bm25Index:
             ignore: words to leave out.
         """
         names = {number: word for word, number in self._split(text) if word not in ignore}
-        query = self._query_counts([text])
+        query = self.count([text])
         chosen = np.asarray(rows, np.int64)
         owner, entries = matrices.entries(self.counts, chosen)
         words = self.counts.indices[entries]
         shared = np.isin(words, np.fromiter(names, np.int64, len(names)))
         owner, entries, words = owner[shared], entries[shared], words[shared]
-        times = query.data[np.searchsorted(query.indices, words)]
+        times = query.times[np.searchsorted(query.words, words)]
         weights = times * self._weighting.weights(
             words, self.counts.data[entries], self.lengths[chosen[owner]]
         )
@@ -333,13 +340,13 @@ class Bm25Index:
         Citeomatic's BM25 baseline (Appendix D): for a word with f occurrences in the text and a mean of m in a document
         of the index, ``f * log2((1 + m) / m) + log2(1 + m)``.
         """
-        queries = self._query_counts(texts)
-        mean = self._occurrences[queries.indices] / max(len(self), 1)
-        weights = queries.data * np.log2((1 + mean) / mean) + np.log2(1 + mean)
+        queries = self.count(texts)
+        mean = self._occurrences[queries.words] / max(len(self), 1)
+        weights = queries.times * np.log2((1 + mean) / mean) + np.log2(1 + mean)
         result = []
         for i, text in enumerate(texts):
             begin, end = queries.indptr[i : i + 2]
-            chosen = queries.indices[begin:end][np.argsort(-weights[begin:end], kind="stable")[:limit]]
+            chosen = queries.words[begin:end][np.argsort(-weights[begin:end], kind="stable")[:limit]]
             names = {number: word for word, number in self._split(text)}
             result.append([names[number] for number in chosen.tolist()])
         return result
@@ -354,7 +361,3 @@ class Bm25Index:
         for word in self.tokenizer.words(text):
             if word in self.vocabulary:
                 yield word, self.vocabulary[word]
-
-    def _query_counts(self, texts: Sequence[str]) -> sp.csr_matrix:
-        numbers, indptr = self.tokenizer.lookup(texts, self.vocabulary)
-        return matrices.counted(numbers, indptr, columns=len(self.vocabulary))

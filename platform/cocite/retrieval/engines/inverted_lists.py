@@ -25,6 +25,38 @@ UNLIMITED = 1 << 62
 SORTERS = 2
 """Threads that order the lists."""
 _PARTS = ("indptr", "rows", "weights")
+_NO_MASK = matrices.read_only(np.zeros(0, bool))
+
+
+@dataclass(frozen=True)
+class TextCounts:
+    """The known words of Q texts, as compressed sparse rows.
+
+    Attributes:
+        indptr: (Q + 1,) the words of text i are ``indptr[i] : indptr[i + 1]``.
+        words: columns of the vocabulary, ascending within a text, each once.
+        times: how often the text has each.
+
+    Example:
+        >>> counts = TextCounts.of(np.array([4, 1, 4, 2]), np.array([0, 3, 4]), vocabulary=5)
+        >>> counts.words.tolist(), counts.times.tolist(), len(counts)
+        ([1, 4, 2], [1.0, 2.0, 1.0], 2)
+    """
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.int64]
+    times: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, numbers: NDArray[Any], indptr: NDArray[Any], vocabulary: int) -> TextCounts:
+        """Count the words of texts: those of text i are ``numbers[indptr[i] : indptr[i + 1]]``, in any order."""
+        owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        keys, times = np.unique(owner * vocabulary + numbers, return_counts=True)
+        ends = np.searchsorted(keys, np.arange(len(indptr)) * vocabulary)
+        return cls(ends, keys % max(vocabulary, 1), times.astype(np.float32))
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
 
 
 class Best(NamedTuple):
@@ -114,36 +146,24 @@ class InvertedLists:
         scores = SCRATCH.take("scores", self.documents, np.float32, 0)
         room = SCRATCH.take("touched", self.documents, np.int32, 0)
         try:
-            count = kernels.accumulate(
+            count, highest = kernels.accumulate(
                 self.indptr, self.rows, self.weights, words, factors, ends, scores, room
             )
-            touched = room[:count]
-            if allowed is not None:
-                scores[touched[~allowed[touched]]] = -np.inf
-            if forbidden is not None and len(forbidden):
-                # A row that no posting touched must stay zero for the next query.
-                scores[forbidden] = np.where(scores[forbidden] > 0, -np.inf, scores[forbidden])
-            rows = kernels.best_touched(scores, touched, k)
-            values = scores[rows]
-            kernels.clear(scores, touched)
+            if forbidden is not None:
+                scores[forbidden] = 0
+            mask = _NO_MASK if allowed is None else matrices.read_only(allowed)
+            return Best(*kernels.take_best(scores, room[:count], highest, mask, k))
         except BaseException:
             SCRATCH.drop("scores")
             raise
-        return Best(rows, values)
 
-    def dense(self, queries: sp.csr_matrix) -> NDArray[np.float32]:
-        """(Q, N) the scores of every document for the word counts (Q, V) of queries."""
+    def dense(self, counts: TextCounts) -> NDArray[np.float32]:
+        """(Q, N) the scores of every document for Q texts."""
         from cocite.retrieval.engines import kernels
 
-        scores = np.zeros((queries.shape[0], self.documents), np.float32)
+        scores = np.zeros((len(counts), self.documents), np.float32)
         kernels.add_lists(
-            self.indptr,
-            self.rows,
-            self.weights,
-            queries.indptr.astype(np.int64),
-            queries.indices,
-            queries.data.astype(np.float32),
-            scores,
+            self.indptr, self.rows, self.weights, counts.indptr, counts.words, counts.times, scores
         )
         return scores
 

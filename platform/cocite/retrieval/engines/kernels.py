@@ -81,11 +81,13 @@ def _reaching(indptr, weights, word, least):
 
 @compiled
 def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
-    """Add the heads of the words' lists to ``scores``; returns how many rows ``touched`` then begins with.
+    """Add the heads of the words' lists to ``scores``, which holds zeros before.
 
-    ``scores`` holds zeros before; every row that is not zero afterwards is in ``touched``, once.
+    Returns:
+        ``(count, highest)``: every row that is not zero afterwards is in ``touched[:count]``, once; the highest score.
     """
     count = 0
+    highest = np.float32(0)
     for j in range(len(words)):
         begin = indptr[words[j]]
         factor = factors[j]
@@ -93,11 +95,13 @@ def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
             row = rows[position]
             share = factor * weights[position]
             if share > 0:  # a share that float32 rounds to 0 would enter its row twice
-                if scores[row] == 0:
+                before = scores[row]
+                if before == 0:
                     touched[count] = row
                     count += 1
-                scores[row] += share
-    return count
+                scores[row] = before + share
+                highest = max(highest, before + share)
+    return count, highest
 
 
 @compiled
@@ -112,22 +116,23 @@ def add_lists(indptr, rows, weights, query_ptr, words, factors, scores):
 
 
 @compiled
-def best_touched(scores, touched, k):
+def take_best(scores, touched, highest, allowed, k):
     """The up to ``k`` touched rows of the highest positive scores, best first; equal scores by ascending row.
 
-    Rows of negative infinity are forbidden and never returned. A histogram of the scores finds the cut, so that only
-    about ``k`` rows are sorted.
+    ``scores`` are zeros again afterwards. A histogram of the scores, none of which is above ``highest``, finds the cut,
+    so that only about ``k`` rows are sorted. ``allowed`` (N,) marks the rows that may be returned; if it is empty, all.
     """
     bins = 4096
-    highest = np.float32(0)
-    for i in range(len(touched)):
-        highest = max(highest, scores[touched[i]])
-    if highest <= 0:
-        return touched[:0].copy()
+    scale = np.float32((bins - 1) / max(highest, np.float32(1e-30)))
     histogram = np.zeros(bins, np.int64)
-    scale = np.float32((bins - 1) / highest)
+    values = np.empty(len(touched), np.float32)
     for i in range(len(touched)):
-        score = scores[touched[i]]
+        row = touched[i]
+        score = scores[row]
+        scores[row] = 0
+        if len(allowed) and not allowed[row]:
+            score = np.float32(0)
+        values[i] = score
         if score > 0:
             histogram[int(score * scale)] += 1
     cut, reached = bins - 1, histogram[bins - 1]
@@ -135,37 +140,34 @@ def best_touched(scores, touched, k):
         cut -= 1
         reached += histogram[cut]
     chosen = np.empty(reached, np.int32)
-    values = np.empty(reached, np.float32)
+    best = np.empty(reached, np.float32)
     count = 0
     for i in range(len(touched)):
-        score = scores[touched[i]]
-        if score > 0 and int(score * scale) >= cut:
+        if values[i] > 0 and int(values[i] * scale) >= cut:
             chosen[count] = touched[i]
-            values[count] = -score
+            best[count] = values[i]
             count += 1
     by_row = np.argsort(chosen, kind="mergesort")
-    chosen, values = chosen[by_row], values[by_row]
-    return chosen[np.argsort(values, kind="mergesort")[:k]]
+    chosen, best = chosen[by_row], best[by_row]
+    order = np.argsort(-best, kind="mergesort")[:k]
+    return chosen[order], best[order]
 
 
 @compiled
-def clear(scores, touched):
-    """Set the touched rows of ``scores`` to zero again."""
-    for i in range(len(touched)):
-        scores[touched[i]] = 0
-
-
-@compiled
-def score_documents(indptr, doc_words, counts, lengths, idf, mean, k1, b, rows, words, times, slots, scores):
+def score_documents(
+    indptr, doc_words, counts, lengths, idf, mean, k1, b, rows, words, times, slots, present, scores
+):
     """BM25 of chosen documents for F queries at once: fills ``scores`` (F, n), whose rows below 0 stay as they are.
 
-    ``words`` (S,) are the queries' words, ascending; ``times`` (S, F) how often each query has each. ``slots`` (V,) are
-    -1 before and afterwards; between, each of the queries' words has its position there.
+    ``words`` (S,) are the queries' words, ascending; ``times`` (S, F) how often each query has each. ``slots`` (V,)
+    takes the position of each of the queries' words. ``present`` holds a bit for each word of the vocabulary, 0 before
+    and afterwards: most words of a document are none of the query's, and the bits fit into a core's first cache.
     """
     asked, queries = len(words), times.shape[1]
     total = np.empty(queries)
     for s in range(asked):
         slots[words[s]] = s
+        present[words[s] >> 6] |= np.uint64(1) << np.uint64(words[s] & 63)
     for i in range(len(rows)):
         row = rows[i]
         if row < 0:
@@ -193,13 +195,14 @@ def score_documents(indptr, doc_words, counts, lengths, idf, mean, k1, b, rows, 
                         total[f] += weight * times[s, f]
         else:
             for position in range(begin, end):
-                s = slots[doc_words[position]]
-                if s >= 0:
+                word = doc_words[position]
+                if (present[word >> 6] >> np.uint64(word & 63)) & np.uint64(1):
+                    s = slots[word]
                     count = float(counts[position])
-                    weight = idf[doc_words[position]] * count / (count + saturation)
+                    weight = idf[word] * count / (count + saturation)
                     for f in range(queries):
                         total[f] += weight * times[s, f]
         for f in range(queries):
             scores[f, i] = total[f]
     for s in range(asked):
-        slots[words[s]] = -1
+        present[words[s] >> 6] = 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cocite.errors import InputError
 from cocite.protocols import Query
 from cocite.retrieval.engines.bm25 import QueryWords
+from cocite.retrieval.engines.inverted_lists import TextCounts
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.text.gaps import around_gap
@@ -32,7 +33,8 @@ class Anchors:
         >>> corpus = starter_corpus()
         >>> index = Index.build(corpus, History.all(corpus))
         >>> anchors, queries = Anchors(index), [Query("q", context="BM25 is the usual baseline [CIT]")]
-        >>> anchors.scores(window_texts(queries), SelfCitations(index, queries), near=True).shape
+        >>> texts = index.contexts.count(window_texts(queries))
+        >>> anchors.scores(texts, SelfCitations(index, queries), near=True).shape
         (1, 423)
     """
 
@@ -45,22 +47,24 @@ class Anchors:
         cited = index.cited_by_context.indices
         self.contexts: NDArray[np.int32] = np.bincount(cited, minlength=len(index)).astype(np.int32)
 
-    def scores(self, texts: Sequence[str], own: SelfCitations, *, near: bool = False) -> NDArray[np.float32]:
+    def scores(self, texts: TextCounts, own: SelfCitations, *, near: bool = False) -> NDArray[np.float32]:
         """(Q, N) BM25 of each text against the anchor text of each paper.
 
         The contexts of a query's own paper are taken out of the documents before they are scored, so that an indexed
         manuscript gets the scores that it would have if it were not indexed (but for the corpus statistics).
 
         Args:
-            texts: Q texts.
+            texts: the words of Q texts in the contexts' vocabulary.
             own: the self-citations of the Q queries.
             near: whether to score against the words next to the gaps alone.
         """
         documents = self.near if near else self.whole
-        scores = documents.scores(texts)
+        scores = documents.lists.dense(texts)
         for i in np.flatnonzero(own.end > own.begin).tolist():
             rows, without = self._without_own(own, i, near)
-            scores[i, rows] = documents.scores_of(documents.query_words([texts[i]]), without)[0]
+            part = slice(texts.indptr[i], texts.indptr[i + 1])
+            asked = QueryWords(texts.words[part], texts.times[None, part])
+            scores[i, rows] = documents.scores_of(asked, without)[0]
         return scores
 
     def scores_at(

@@ -7,6 +7,7 @@ This is nearest-neighbour classification with weighted votes: the nearest items 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,13 +58,23 @@ class Votes:
 
     def at(self, rows: NDArray[np.int32], kind: str = "sum") -> NDArray[np.float32]:
         """(Q, k) one kind of vote for given candidates (Q, k); 0 at ``NO_ROW``."""
+        return self.kinds_at(rows, (kind,))[kind]
+
+    def kinds_at(
+        self, rows: NDArray[np.int32], kinds: Sequence[str] = KINDS
+    ) -> dict[str, NDArray[np.float32]]:
+        """(Q, k) several kinds of votes for given candidates (Q, k), by kind; 0 at ``NO_ROW``."""
+        values = {kind: self._values(kind) for kind in kinds}
         if not len(self.papers):
-            return np.zeros(rows.shape, np.float32)
-        keys = self._owners * self.shape[1] + self.papers
-        wanted = np.arange(len(rows))[:, None] * self.shape[1] + rows
-        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        present = (keys[position] == wanted) & (rows != NO_ROW)
-        return np.where(present, self._values(kind)[position], 0).astype(np.float32)
+            return {kind: np.zeros(rows.shape, np.float32) for kind in kinds}
+        position = np.empty(rows.shape, np.int64)
+        for query, wanted in enumerate(rows):
+            first, last = self.indptr[query : query + 2]
+            position[query] = first + np.searchsorted(self.papers[first:last], wanted)
+        position = np.minimum(position, len(self.papers) - 1)
+        ends = self.indptr[1:, None]
+        present = (self.papers[position] == rows) & (position < ends) & (position >= self.indptr[:-1, None])
+        return {kind: np.where(present, of_kind[position], np.float32(0)) for kind, of_kind in values.items()}
 
     def ranking(self, k: int, kind: str = "sum") -> Ranking:
         """The ``k`` papers with most votes; fewer when fewer got any."""
