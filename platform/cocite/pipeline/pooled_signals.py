@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,20 +233,26 @@ class PooledSignals(QuerySignals):
         """(Q, k) each text signal of given papers, exactly."""
         result = {name: np.zeros(rows.shape, np.float32) for name in self.text_signals}
         for i in range(len(rows)):
-            fields = self._score_fields(i, rows[i])
-            for name, signal in self.text_signals.items():
-                result[name][i] = fields[signal.field][self.forms.index(signal.form)]
+            for field, names in self._names_by_field.items():
+                forms = [self.forms.index(self.text_signals[name].form) for name in names]
+                for name, scores in zip(names, self._score_field(i, field, forms, rows[i]), strict=True):
+                    result[name][i] = scores
         return result
 
-    def _score_fields(self, i: int, rows: NDArray[np.int32]) -> dict[str, Matrix]:
-        """(F, k) the scores of one query's forms against each field of some papers."""
-        papers, anchors = self.index.papers, self.signals.anchors
-        words = self._context_words[i]
-        result = {field: papers[field].scores_at(self._paper_words[i], rows) for field in ("text", "title")}
-        result["anchors"] = anchors.scores_at(words, self.own, i, rows)
-        if self.local:
-            result["near anchors"] = anchors.scores_at(words, self.own, i, rows, near=True)
+    @cached_property
+    def _names_by_field(self) -> dict[str, list[str]]:
+        """The text signals of each field."""
+        result: dict[str, list[str]] = {}
+        for name, signal in self.text_signals.items():
+            result.setdefault(signal.field, []).append(name)
         return result
+
+    def _score_field(self, i: int, field: str, forms: list[int], rows: NDArray[np.int32]) -> Matrix:
+        """(F, k) the scores of some forms of one query against one field of some papers."""
+        if not field.endswith("anchors"):
+            return self.index.papers[field].scores_at(self._paper_words[i].only(forms), rows)
+        asked, near = self._context_words[i].only(forms), field == "near anchors"
+        return self.signals.anchors.scores_at(asked, self.own, i, rows, near=near)
 
     def text_best(self, name: str) -> Matrix:
         """(Q, 1) the best score of a text signal in the pool of each query, once :meth:`ranking` has made them."""

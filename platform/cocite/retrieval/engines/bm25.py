@@ -59,6 +59,12 @@ class QueryWords:
         times[owner, np.searchsorted(words, counts.words)] = counts.times
         return cls(words, times)
 
+    def only(self, texts: Sequence[int]) -> QueryWords:
+        """The words of some of the texts."""
+        times = self.times[texts]
+        used = times.any(axis=0)
+        return QueryWords(self.words[used], times[:, used])
+
 
 class Bm25Index:
     """A BM25 index of N documents; immutable, so that threads can share it.
