@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.text.gaps import around_gap, split_at_gap, strip_marks
+from cocite.text.gaps import around_gap, blank_marks, split_at_gap, strip_marks
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,7 @@ from cocite.text.gaps import around_gap, split_at_gap, strip_marks
 )
 def test_marks_go_and_words_stay(text: str, expected: str) -> None:
     assert strip_marks(text) == expected
+    assert blank_marks(text).split() == expected.split()
 
 
 @pytest.mark.parametrize("mark", ["TARGETCIT", "[CIT]"])

@@ -10,7 +10,7 @@ With unlimited budgets and widths the result is that of :mod:`~cocite.pipeline.d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,20 +131,26 @@ class PooledSignals(QuerySignals):
         ]
         return relative(_padded(found, depth))
 
-    def _pool(self, width: int, allowed: Sequence[NDArray[np.bool_] | None]) -> NDArray[np.int32]:
+    def _pool(
+        self, width: int, allowed: Sequence[NDArray[np.bool_] | None], weighed: Collection[str]
+    ) -> NDArray[np.int32]:
         """(Q, P) the pool of each query in ascending order, padded: the papers that some signal speaks for.
 
         Papers that are not allowed are among them: a signal is scaled by its best paper of all, so that a limit
-        changes no other paper's score.
+        changes no other paper's score. Of votes and authors those that are ``weighed`` in the blend give candidates.
         """
+        weighed = {name.partition(":")[0] for name in weighed}
         width = max(width, self.limits.papers)
         vectors = self._search_vectors(width, allowed)
-        voted = [votes.ranking(self.limits.cited).rows for votes in self.votes.values()]
+        voted = [
+            votes.ranking(self.limits.cited).rows for name, votes in self.votes.items() if name in weighed
+        ]
+        people = [matrix for name, matrix in self.people.items() if name in weighed]
         pools = []
         for i, query in enumerate(self.queries):
             parts = [self._nearest[i].rows, self.signals.popular, np.array([query.paper]), *vectors[i]]
             parts += [rows[i] for rows in voted]
-            parts += [matrix.best(i, self.limits.cited) for matrix in self.people.values()]
+            parts += [matrix.best(i, self.limits.cited) for matrix in people]
             for form, field in SEARCHES[self.local]:
                 parts += self._search_papers(i, form, field, width, allowed[i])
             if not self.local:  # The neighbours' search is the one by title and abstract.
@@ -201,7 +207,7 @@ class PooledSignals(QuerySignals):
     def ranking(self, weights: Mapping[str, float], width: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """The best papers of the pools; see the base class."""
         masks = [self.signals.allowed(query, allowed) for query in self.queries]
-        rows = self._pool(width, masks)
+        rows = self._pool(width, masks, weights)
         texts = self.texts_at(rows)
         self._best = {name: values.max(axis=1, keepdims=True) for name, values in texts.items()}
         blend = np.zeros(rows.shape, np.float32)

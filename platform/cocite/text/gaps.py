@@ -19,7 +19,17 @@ def strip_marks(text: str) -> str:
         >>> strip_marks("As in [CIT] and OTHERCIT, we parse.")
         'As in and , we parse.'
     """
-    return _SPACES.sub(" ", _MARKS.sub(" ", text)).strip()
+    return _SPACES.sub(" ", blank_marks(text)).strip()
+
+
+def blank_marks(text: str) -> str:
+    """A context with a space in place of each citation mark: for whoever splits it into words anyway.
+
+    Example:
+        >>> blank_marks("As in [CIT], we parse.")
+        'As in  , we parse.'
+    """
+    return _MARKS.sub(" ", text) if "CIT" in text else text  # the search for a fixed string is far quicker
 
 
 _GAP = re.compile(rf"{TARGET_MARK}|\[CIT\]")
@@ -43,7 +53,7 @@ def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
     gap = _GAP.search(text)
     if gap is None:
         return ""
-    left, right = strip_marks(text[: gap.start()]).split(), strip_marks(text[gap.end() :]).split()
+    left, right = blank_marks(text[: gap.start()]).split(), blank_marks(text[gap.end() :]).split()
     return " ".join(left[-before:] + right[:after])
 
 

@@ -5,16 +5,27 @@ from __future__ import annotations
 import importlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cocite.errors import InputError, nearest
 
 _WORD = re.compile(r"\w\w+")
+_BETWEEN = r"[^\p{L}\p{N}_]+"
+"""What lies between words, in the syntax of RE2, whose ``\\w`` is of ASCII alone."""
+BATCH = 8192
+"""Texts split at a time."""
+SPLITTERS = 2
+"""Threads that split batches; one more than this many are held."""
 
 _LUCENE = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
@@ -39,6 +50,14 @@ def _stemmer(language: str) -> Callable[[str], str]:
         raise InputError(f"unknown stemmer {language!r}", hint=nearest(language, library.algorithms()))
     stem: Callable[[str], str] = library.Stemmer(language).stemWord
     return stem
+
+
+class _Split(NamedTuple):
+    """A batch of texts in words: text i is ``words[code]`` for each code of ``codes[ends[i] : ends[i + 1]]``."""
+
+    words: list[str]
+    codes: NDArray[np.int32]
+    ends: NDArray[np.int64]
 
 
 class WordTokenizer:
@@ -80,11 +99,29 @@ class WordTokenizer:
         Returns:
             ``(numbers, indptr)``: the words of text ``i`` are ``numbers[indptr[i] : indptr[i + 1]]``.
         """
-        numbers, ends = array("i"), array("q", [0])
-        for text in texts:
-            numbers.extend([vocabulary.setdefault(word, len(vocabulary)) for word in self.words(text)])
-            ends.append(len(numbers))
-        return np.frombuffer(numbers, np.int32), np.frombuffer(ends, np.int64)
+        numbers, counts = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+        with ThreadPoolExecutor(SPLITTERS) as pool:
+            for part in _in_order(pool, self._split, batched(texts, BATCH)):
+                number = np.array([self._number(word, vocabulary) for word in part.words], np.int32)
+                of_word = number[part.codes]
+                kept = of_word >= 0
+                numbers.append(of_word[kept])
+                counts.append(np.diff(np.concatenate([[0], np.cumsum(kept)])[part.ends]))
+        return np.concatenate(numbers), np.cumsum(np.concatenate(counts))
+
+    def _number(self, word: str, vocabulary: dict[str, int]) -> int:
+        """The number of a word, which the vocabulary learns; -1 for one that is left out."""
+        if len(word) < 2 or word in self._stop:
+            return -1
+        return vocabulary.setdefault(word if self._stem is None else self._stem(word), len(vocabulary))
+
+    @staticmethod
+    def _split(texts: Sequence[str]) -> _Split:
+        """Split texts by Arrow, which does not hold the interpreter's lock while it does."""
+        lists = pc.split_pattern_regex(pa.array([text.lower() for text in texts], pa.string()), _BETWEEN)
+        codes = pc.dictionary_encode(pc.list_flatten(lists))
+        ends = np.concatenate([[0], np.cumsum(pc.list_value_length(lists).to_numpy())])
+        return _Split(codes.dictionary.to_pylist(), codes.indices.to_numpy(), ends)
 
     def lookup(
         self, texts: Sequence[str], vocabulary: dict[str, int]
@@ -95,3 +132,27 @@ class WordTokenizer:
             numbers.extend([vocabulary[word] for word in self.words(text) if word in vocabulary])
             ends.append(len(numbers))
         return np.frombuffer(numbers, np.int32), np.frombuffer(ends, np.int64)
+
+
+def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Lists of ``size`` texts, the last one shorter.
+
+    Example:
+        >>> list(batched("abcde", 2))
+        [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rest = iter(texts)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, function: Callable[[list[str]], _Split], batches: Iterator[list[str]]
+) -> Iterator[_Split]:
+    """The function's results in order; only so many batches wait as keep the threads at work."""
+    waiting: deque[Future[_Split]] = deque(
+        pool.submit(function, batch) for batch in islice(batches, SPLITTERS + 1)
+    )
+    while waiting:
+        yield waiting.popleft().result()
+        waiting.extend(pool.submit(function, batch) for batch in islice(batches, 1))

@@ -49,7 +49,8 @@ def test_documents_score_alike_whichever_way_they_are_read(data: st.DataObject) 
     result, slots = np.zeros((2, 2), np.float32), np.zeros(words, np.int32)
     kernels.score_documents(
         *(np.array([0, length]), held, counts, np.array([int(counts.sum())]), idf, 100.0, 1.2, 0.75),
-        *(np.array([0, -1]), asked, times, slots, present, result),
+        *(np.array([0, -1]), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)),
+        *(asked, times, slots, present, result),
     )
     tf = np.zeros(words)
     tf[held] = counts
@@ -57,3 +58,20 @@ def test_documents_score_alike_whichever_way_they_are_read(data: st.DataObject) 
     np.testing.assert_allclose(result[:, 0], weight[asked] @ times, rtol=1e-5)
     assert not result[:, 1].any()
     assert not present.any()
+
+
+def test_a_document_scores_as_if_it_lacked_some_words() -> None:
+    idf, asked = np.array([1.0, 2.0]), np.array([0, 1], np.int64)
+    whole = (np.array([0, 2]), np.array([0, 1], np.int32), np.array([3, 2], np.uint16), np.array([9]))
+    part = (np.array([0, 1]), np.array([1], np.int32), np.array([1], np.uint16), np.array([5]))
+    results = []
+    for document, less, shorter in (
+        (whole, np.array([[3, 1]], np.float32), np.array([4], np.float32)),
+        (part, np.zeros((0, 0), np.float32), np.zeros(0, np.float32)),
+    ):
+        results.append(np.zeros((1, 1), np.float32))
+        kernels.score_documents(
+            *(*document, idf, 4.0, 1.2, 0.75, np.array([0]), less, shorter, asked),
+            *(np.ones((2, 1), np.float32), np.zeros(2, np.int32), np.zeros(1, np.uint64), results[-1]),
+        )
+    assert results[0] == results[1] > 0

@@ -12,7 +12,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
 from cocite.retrieval.index import documents
 from cocite.retrieval.index.documents import context_texts, encode, paper_texts, with_progress
-from cocite.text.gaps import around_gap, strip_marks
+from cocite.text.gaps import around_gap, blank_marks
 
 
 def test_texts_of_a_field_begin_at_a_row_and_are_empty_where_missing(corpus: Corpus) -> None:
@@ -28,7 +28,7 @@ def test_texts_of_a_field_begin_at_a_row_and_are_empty_where_missing(corpus: Cor
 def test_contexts_come_in_the_order_of_the_corpus_in_the_form_asked_for(corpus: Corpus) -> None:
     positions = np.array([3, 17, 18, 90])
     texts = corpus.contexts.take("text", positions)
-    assert list(context_texts(corpus, positions)) == [strip_marks(text) for text in texts]
+    assert list(context_texts(corpus, positions)) == [blank_marks(text) for text in texts]
     assert list(context_texts(corpus, positions[::-1], around_gap)) == [around_gap(text) for text in texts]
 
 

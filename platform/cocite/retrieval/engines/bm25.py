@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,6 +64,26 @@ class QueryWords:
         times = self.times[texts]
         used = times.any(axis=0)
         return QueryWords(self.words[used], times[:, used])
+
+
+class Omission(NamedTuple):
+    """Words that n documents are scored without.
+
+    Example:
+        >>> index = Bm25Index.build(["chart parsing", "chart"])
+        >>> asked = index.query_words(["parsing"])
+        >>> one_less = Omission(np.ones((1, 1), np.float32), np.ones(1, np.float32))
+        >>> float(index.scores_at(asked, np.array([0]), one_less)[0, 0])
+        0.0
+    """
+
+    less: NDArray[np.float32]
+    """(n, S) how many occurrences of each of the query's words each document lacks."""
+    shorter: NDArray[np.float32]
+    """(n,) how many words in all."""
+
+
+_NOTHING = Omission(np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
 
 
 class Bm25Index:
@@ -280,21 +300,20 @@ class Bm25Index:
             asked.words[has], asked.times[text, has], k, budget=budget, forbidden=forbidden, allowed=allowed
         )
 
-    def scores_at(self, asked: QueryWords, rows: NDArray[Any]) -> NDArray[np.float32]:
-        """(F, n) the exact scores of some documents (n,) for each of the texts; 0 at ``NO_ROW``."""
-        return self._score(asked, np.ascontiguousarray(rows, np.int64), self.counts, self.lengths)
-
-    def scores_of(self, asked: QueryWords, counts: sp.csr_matrix) -> NDArray[np.float32]:
-        """(F, m) scores of documents that are not indexed, given by their word counts (m, V)."""
-        counts = matrices.narrowed(counts)
-        lengths = matrices.read_only(np.asarray(counts.sum(axis=1), np.int64).ravel())
-        return self._score(asked, np.arange(counts.shape[0]), counts, lengths)
-
-    def _score(
-        self, asked: QueryWords, rows: NDArray[Any], counts: sp.csr_matrix, lengths: NDArray[Any]
+    def scores_at(
+        self, asked: QueryWords, rows: NDArray[Any], without: Omission | None = None
     ) -> NDArray[np.float32]:
+        """(F, n) the exact scores of some documents (n,) for each of the texts; 0 at ``NO_ROW``.
+
+        Args:
+            asked: what :meth:`query_words` gave.
+            rows: the documents.
+            without: words that each of them is scored without.
+        """
         from cocite.retrieval.engines import kernels  # Numba takes half a second to import
 
+        rows = np.ascontiguousarray(rows, np.int64)
+        less, shorter = without or _NOTHING
         scores = np.zeros((len(asked.times), len(rows)), np.float32)
         if not (len(rows) and len(asked.words)):
             return scores
@@ -302,9 +321,18 @@ class Bm25Index:
         present = SCRATCH.take("present", len(self.vocabulary) // 64 + 1, np.uint64, 0)
         try:
             kernels.score_documents(
-                *(counts.indptr, counts.indices, counts.data, lengths),
+                *(self.counts.indptr, self.counts.indices, self.counts.data, self.lengths),
                 *(self.idf, float(self.mean_length), float(self.k1), float(self.b)),
-                *(rows, asked.words, np.ascontiguousarray(asked.times.T), slots, present, scores),
+                *(
+                    rows,
+                    less,
+                    shorter,
+                    asked.words,
+                    np.ascontiguousarray(asked.times.T),
+                    slots,
+                    present,
+                    scores,
+                ),
             )
         except BaseException:
             SCRATCH.drop("present")

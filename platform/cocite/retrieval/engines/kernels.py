@@ -155,9 +155,27 @@ def take_best(scores, touched, highest, allowed, k):
 
 @compiled
 def score_documents(
-    indptr, doc_words, counts, lengths, idf, mean, k1, b, rows, words, times, slots, present, scores
+    indptr,
+    doc_words,
+    counts,
+    lengths,
+    idf,
+    mean,
+    k1,
+    b,
+    rows,
+    less,
+    shorter,
+    words,
+    times,
+    slots,
+    present,
+    scores,
 ):
     """BM25 of chosen documents for F queries at once: fills ``scores`` (F, n), whose rows below 0 stay as they are.
+
+    Document i lacks ``shorter[i]`` of its words and ``less[i, s]`` of each of the queries' words; nothing where
+    ``less`` is empty.
 
     ``words`` (S,) are the queries' words, ascending; ``times`` (S, F) how often each query has each. ``slots`` (V,)
     takes the position of each of the queries' words. ``present`` holds a bit for each word of the vocabulary, 0 before
@@ -176,7 +194,10 @@ def score_documents(
         if row < 0:
             continue
         begin, end = indptr[row], indptr[row + 1]
-        saturation = k1 * (1 - b + b * lengths[row] / mean)
+        length = float(lengths[row])
+        if len(less):
+            length -= shorter[i]
+        saturation = k1 * (1 - b + b * length / mean)
         total[:] = 0
         if end - begin > LONG * asked:
             low = begin
@@ -193,7 +214,9 @@ def score_documents(
                     break
                 if doc_words[low] == word:
                     count = float(counts[low])
-                    weight = rarity[s] * count / (count + saturation)
+                    if len(less):
+                        count -= less[i, s]
+                    weight = rarity[s] * count / max(count + saturation, 1e-30)
                     for f in range(queries):
                         total[f] += weight * times[s, f]
         else:
@@ -210,7 +233,9 @@ def score_documents(
                 word = doc_words[position]
                 s = slots[word]
                 count = float(counts[position])
-                weight = rarity[s] * count / (count + saturation)
+                if len(less):
+                    count -= less[i, s]
+                weight = rarity[s] * count / max(count + saturation, 1e-30)
                 for f in range(queries):
                     total[f] += weight * times[s, f]
         for f in range(queries):

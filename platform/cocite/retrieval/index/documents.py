@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder, require_finite
-from cocite.text.gaps import strip_marks
+from cocite.text.gaps import blank_marks
 
 FIELDS = ("text", "title", "abstract")
 """Fields of a paper with a BM25 index of their own; ``text`` is title and abstract."""
@@ -42,7 +42,7 @@ def paper_texts(corpus: Corpus, name: str, start: int = 0) -> Iterator[str]:
 
 
 def context_texts(
-    corpus: Corpus, positions: NDArray[np.int64], form: Callable[[str], str] = strip_marks
+    corpus: Corpus, positions: NDArray[np.int64], form: Callable[[str], str] = blank_marks
 ) -> Iterator[str]:
     """The texts of some citation contexts, in the order of the corpus.
 

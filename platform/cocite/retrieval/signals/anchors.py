@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
 from cocite.protocols import Query
-from cocite.retrieval.engines.bm25 import QueryWords
+from cocite.retrieval.engines.bm25 import Omission, QueryWords
 from cocite.retrieval.engines.inverted_lists import TextCounts
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.self_citations import SelfCitations
@@ -61,10 +60,10 @@ class Anchors:
         documents = self.near if near else self.whole
         scores = documents.lists.dense(texts)
         for i in np.flatnonzero(own.end > own.begin).tolist():
-            rows, without = self._without_own(own, i, near)
             part = slice(texts.indptr[i], texts.indptr[i + 1])
             asked = QueryWords(texts.words[part], texts.times[None, part])
-            scores[i, rows] = documents.scores_of(asked, without)[0]
+            rows, without = self._own_words(own, i, asked, near)
+            scores[i, rows] = documents.scores_at(asked, rows, without)[0]
         return scores
 
     def scores_at(
@@ -88,23 +87,33 @@ class Anchors:
         documents = self.near if near else self.whole
         scores = documents.scores_at(asked, rows)
         if own.end[query] > own.begin[query]:
-            papers, without = self._without_own(own, query, near)
+            papers, without = self._own_words(own, query, asked, near)
             position = np.minimum(np.searchsorted(papers, rows), len(papers) - 1)
             affected = papers[position] == rows
-            scores[:, affected] = documents.scores_of(asked, without)[:, position[affected]]
+            scores[:, affected] = documents.scores_at(asked, papers, without)[:, position[affected]]
         return scores
 
-    def _without_own(
-        self, own: SelfCitations, query: int, near: bool
-    ) -> tuple[NDArray[np.int32], sp.csr_matrix]:
-        """The papers that a query's own contexts cite, ascending, and their anchor texts' word counts without those."""
-        documents, sources = (self.near, self.windows) if near else (self.whole, self.index.contexts)
-        contexts = np.arange(own.begin[query], own.end[query])
-        owner, cited = self.index.cited_by_context.gather(contexts)
-        rows, position = np.unique(cited, return_inverse=True)
-        ones = np.ones(len(owner), np.int32)
-        members = sp.csr_matrix((ones, (position, owner)), shape=(len(rows), len(contexts)))
-        return rows, documents.counts[rows] - members @ sources.counts[contexts]
+    def _own_words(
+        self, own: SelfCitations, query: int, asked: QueryWords, near: bool
+    ) -> tuple[NDArray[np.int32], Omission]:
+        """The papers that a query's own contexts cite, ascending, and what these contexts add to their anchor texts."""
+        counts = (self.windows if near else self.index.contexts).counts
+        first, last = int(own.begin[query]), int(own.end[query])
+        words = slice(counts.indptr[first], counts.indptr[last])
+        context = np.repeat(np.arange(last - first), np.diff(counts.indptr[first : last + 1]))
+        times = counts.data[words].astype(np.float32)
+        lengths = np.bincount(context, times, minlength=last - first)
+        column = np.minimum(np.searchsorted(asked.words, counts.indices[words]), len(asked.words) - 1)
+        shared = (
+            asked.words[column] == counts.indices[words] if len(asked.words) else np.zeros(len(times), bool)
+        )
+        of_context = np.zeros((last - first, len(asked.words)), np.float32)
+        of_context[context[shared], column[shared]] = times[shared]
+        owner, cited = self.index.cited_by_context.gather(np.arange(first, last))
+        papers, position = np.unique(cited, return_inverse=True)
+        members = np.zeros((len(papers), last - first), np.float32)
+        members[position, owner] = 1
+        return papers, Omission(members @ of_context, members @ lengths.astype(np.float32))
 
 
 def window_texts(queries: Sequence[Query]) -> list[str]:

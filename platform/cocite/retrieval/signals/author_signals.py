@@ -74,24 +74,22 @@ class AuthorSignals:
 
     def venue_interest(self, queries: Sequence[Query], own: SelfCitations) -> SparseScores:
         """(Q, N) how often other papers of the query's venue have cited a paper."""
-        owners, papers = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
-        counts: list[NDArray[Any]] = [np.zeros(0)]
+        nothing = (np.zeros(0, np.int32), np.zeros(0, np.float32))
+        rows = []
         for i, query in enumerate(queries):
             venue = self._venue_ids.get(query.venue, -1)
-            if venue < 0:
-                continue
-            cited, times = self._cited_by_venue(venue)
-            if own.present[i] and own.papers[i] in self._papers_of_venue[venue]:
-                times = times - np.isin(cited, self.index.history.cites[own.papers[i]])
-            owners.append(np.full(len(cited), i))
-            papers.append(cited)
-            counts.append(times)
-        return self._scores(queries, np.concatenate(owners), np.concatenate(papers), np.concatenate(counts))
+            cited, times = nothing if venue < 0 else self._cited_by_venue(venue)
+            if own.present[i] and venue >= 0 and own.papers[i] in self._papers_of_venue[venue]:
+                times = times.copy()
+                times[np.searchsorted(cited, self.index.history.cites[own.papers[i]])] -= 1
+            rows.append((cited, times))
+        return SparseScores.stack(rows, len(self.index))
 
-    def _count_citations_of_venue(self, venue: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _count_citations_of_venue(self, venue: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The papers that a venue's papers cite, and how often."""
         _, cited = self.index.history.cites.gather(self._papers_of_venue[venue])
-        return np.unique(cited, return_counts=True)
+        papers, times = np.unique(cited, return_counts=True)
+        return papers, times.astype(np.float32)
 
     def names_in(self, texts: Sequence[str]) -> SparseScores:
         """(Q, N) weight of a paper's author surnames that a text mentions, rarer names weighing more."""

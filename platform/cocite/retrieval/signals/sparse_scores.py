@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,13 @@ class SparseScores:
         total = np.bincount(inverse, np.asarray(values, np.float64), minlength=len(unique))
         indptr = np.searchsorted(unique, np.arange(count + 1) * np.int64(width))
         return cls(shape, indptr, (unique % max(width, 1)).astype(np.int32), total.astype(np.float32))
+
+    @classmethod
+    def stack(cls, rows: Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]], width: int) -> SparseScores:
+        """The scores of queries given one by one: ascending papers with their scores, at least one query; N papers."""
+        indptr = np.cumsum([0, *(len(papers) for papers, _ in rows)])
+        papers, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+        return cls((len(rows), width), indptr, papers, values)
 
     def of(self, query: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The papers of one query, and their scores."""
