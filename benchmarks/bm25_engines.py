@@ -1,12 +1,13 @@
-"""BM25 engines side by side on one corpus, in one run: bm25s, tantivy and cocite's index.
+"""Lexical engines side by side on one corpus, in one run: bm25s, tantivy, Lance, a sparse product, and cocite's lists.
 
-    python benchmarks/bm25_engines.py CORPUS --queries 2000 [--json RESULTS.json]
+    python benchmarks/bm25_engines.py CORPUS --queries 2000 [--engines cocite,tantivy] [--json RESULTS.json]
 
-Local queries: contexts of citing papers later than --after, over title + abstract. Each engine runs in a process of
-its own, so that memory is its own; the engines take turns and the best of --rounds is kept. Times are of the CPU, which
-a busy machine disturbs least; every engine uses one thread. `single` is the latency
-of one query asked alone for 1,000 papers; `block` that of a query in blocks of 64 scored over all papers, as training
-and evaluation need it.
+Local queries: contexts of citing papers later than --after, with --long context, title and abstract; over title and
+abstract. Each engine runs in a process of its own, so that memory is its own; the engines take turns and the best of
+--rounds is kept. Times are of the CPU, which a busy machine disturbs least; every engine uses one thread. `single` is
+the latency of one query asked alone for 1,000 papers; `exact` the share of the exact 1,000 among them; `block` that of
+a query in blocks of 64 scored over all papers, as training and evaluation need it (not measured of engines that have
+no such operation).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from cocite.corpus.store import Corpus
 from cocite.retrieval.index.documents import paper_texts
@@ -34,12 +36,17 @@ SHARE = 100
 """One paper in this many is added at the end."""
 
 
-def load(path: str, queries: int, after: int) -> tuple[list[str], list[str], list[int], list[list[int]]]:
+def load(
+    path: str, queries: int, after: int, long: bool
+) -> tuple[list[str], list[str], list[int], list[list[int]]]:
     """Texts of papers, query texts, the queries' own papers, and their answers."""
     corpus = Corpus.open(path)
     positions = np.flatnonzero(corpus.years[corpus.context_citing] > after)
     chosen = np.sort(np.random.default_rng(0).choice(positions, min(queries, len(positions)), replace=False))
     texts = [strip_marks(text) for text in corpus.contexts.take("text", chosen)]
+    if long:
+        papers = corpus.papers_at(corpus.context_citing[chosen])
+        texts = [f"{text} {p.title} {p.abstract}" for text, p in zip(texts, papers, strict=True)]
     answers = [corpus.context_cited[int(i)].tolist() for i in chosen]
     return list(paper_texts(corpus, "text")), texts, corpus.context_citing[chosen].tolist(), answers
 
@@ -149,34 +156,107 @@ class Tantivy:
         shutil.copytree(self.folder, folder)
 
 
+class Lance:
+    """Lance's full-text index; the words are those of its own tokenizer."""
+
+    def __init__(self, texts: list[str]) -> None:
+        import lance
+        import pyarrow as pa
+
+        self.folder = Path(tempfile.mkdtemp()) / "papers.lance"
+        self.data = lance.write_dataset(
+            pa.table({"text": texts, "row": np.arange(len(texts))}), str(self.folder)
+        )
+        self._index()
+
+    def _index(self) -> None:
+        self.data.create_scalar_index("text", "INVERTED", with_position=False, stem=False, replace=True)
+
+    def top(self, text: str) -> np.ndarray:
+        query = " ".join(dict.fromkeys(text.lower().split()))
+        found = self.data.to_table(columns=["row"], full_text_query=query, limit=K + 1)
+        return found["row"].to_numpy()
+
+    def add(self, texts: list[str]) -> None:
+        import lance
+        import pyarrow as pa
+
+        more = pa.table({"text": texts, "row": np.arange(len(texts))})
+        self.data = lance.write_dataset(more, str(self.folder), mode="append")
+        self.data.optimize.optimize_indices()
+
+    def save(self, folder: Path) -> None:
+        shutil.copytree(self.folder, folder)
+
+
 class Cocite:
-    """cocite's own index."""
+    """cocite's own index, all postings read."""
+
+    budget = 1 << 62
 
     def __init__(self, texts: list[str]) -> None:
         from cocite.retrieval.engines.bm25 import Bm25Index
 
         self.index = Bm25Index.build(texts)
-        self.index.postings  # noqa: B018  Made on first use: part of building.
+        self.index.lists  # noqa: B018  Made on first use: part of building.
 
     def top(self, text: str) -> np.ndarray:
-        return self.index.search([text], K + 1).rows[0]
+        return self.index.best(self.index.query_words([text]), 0, K + 1, budget=self.budget).rows
 
     def block(self, texts: list[str]) -> np.ndarray:
         return self.index.scores(texts)
 
     def add(self, texts: list[str]) -> None:
-        self.index.append(texts).postings  # noqa: B018
+        self.index.append(texts).lists  # noqa: B018
 
     def save(self, folder: Path) -> None:
-        self.index.save(folder)
+        from cocite.retrieval.engines.bm25_files import save_group
+
+        save_group({"index": self.index}, folder)
 
 
-ENGINES: dict[str, Callable[[list[str]], Any]] = {"bm25s": Library, "tantivy": Tantivy, "cocite": Cocite}
+class Budgeted(Cocite):
+    """The same, with the first stage's budget of postings."""
+
+    def __init__(self, texts: list[str]) -> None:
+        from cocite.pipeline.pooled_signals import PoolLimits
+
+        super().__init__(texts)
+        self.budget = PoolLimits().postings
 
 
-def measure(name: str, path: str, count: int, after: int) -> dict[str, Any]:
+class Product(Cocite):
+    """A sparse product in SciPy: the weights (N, V) times the query, then the best of all papers."""
+
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__(texts)
+        lists = self.index.lists
+        shape = (len(self.index.vocabulary), len(self.index))
+        self.weights = sp.csr_matrix((lists.weights, lists.rows, lists.indptr), shape=shape)
+
+    def top(self, text: str) -> np.ndarray:
+        scores = self.block([text])[0]
+        best = np.argpartition(-scores, K)[: K + 1]
+        return best[np.argsort(-scores[best], kind="stable")]
+
+    def block(self, texts: list[str]) -> np.ndarray:
+        words = self.index.query_words(texts)
+        return np.ascontiguousarray((self.weights[words.words].T @ words.times.T).T)
+
+
+ENGINES: dict[str, Callable[[list[str]], Any]] = {
+    "bm25s": Library,
+    "tantivy": Tantivy,
+    "lance": Lance,
+    "product": Product,
+    "cocite": Cocite,
+    "cocite-budget": Budgeted,
+}
+
+
+def measure(name: str, path: str, count: int, after: int, long: bool) -> dict[str, Any]:
     """One engine, from building to adding."""
-    papers, queries, own, answers = load(path, count, after)
+    papers, queries, own, answers = load(path, count, after, long)
     before, start = resident(), time.process_time()
     engine = ENGINES[name](papers)
     built, memory = time.process_time() - start, resident() - before
@@ -187,11 +267,13 @@ def measure(name: str, path: str, count: int, after: int) -> dict[str, Any]:
     start = time.process_time()
     found = [engine.top(query) for query in queries]
     single = (time.process_time() - start) / len(queries)
-    part = queries[:512]
-    start = time.process_time()
-    for i in range(0, len(part), 64):
-        engine.block(part[i : i + 64])
-    block = (time.process_time() - start) / len(part)
+    part, block = queries[:512], float("nan")
+    if hasattr(engine, "block"):
+        start = time.process_time()
+        for i in range(0, len(part), 64):
+            engine.block(part[i : i + 64])
+        block = (time.process_time() - start) / len(part)
+    exact = agreement(engine, found, queries[:200])
     new = papers[::SHARE]
     start = time.process_time()
     engine.add(new)
@@ -201,10 +283,22 @@ def measure(name: str, path: str, count: int, after: int) -> dict[str, Any]:
         "memory MB": memory,
         "disk MB": disk,
         "single ms": single * 1e3,
+        "exact": exact,
         "block ms": block * 1e3,
         f"add {len(new)} s": added,
         **quality(found, own, answers),
     }
+
+
+def agreement(engine: Any, found: Sequence[np.ndarray], queries: list[str]) -> float:
+    """The share of the exact best papers that was found; NaN for an engine that has words of its own."""
+    if not isinstance(engine, Cocite):
+        return float("nan")
+    index = engine.index
+    exact = [index.best(index.query_words([query]), 0, K + 1).rows for query in queries]
+    return float(
+        np.mean([np.isin(rows, got).mean() for rows, got in zip(exact, found, strict=False) if len(rows)])
+    )
 
 
 def main() -> None:
@@ -216,17 +310,21 @@ def main() -> None:
     parser.add_argument(
         "--after", type=int, default=2010, help="queries are contexts of papers later than this year"
     )
+    parser.add_argument("--long", action="store_true", help="ask with title and abstract as well")
+    parser.add_argument("--engines", default="bm25s,tantivy,product,cocite,cocite-budget")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
-    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in ENGINES}
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in options.engines.split(",")}
     context = multiprocessing.get_context("spawn")
     for _ in range(options.rounds):
-        for name in ENGINES:
+        for name in runs:
             with context.Pool(1) as pool:
-                runs[name].append(pool.apply(measure, (name, options.corpus, options.queries, options.after)))
-    columns = list(runs["cocite"][0])
+                runs[name].append(
+                    pool.apply(measure, (name, options.corpus, options.queries, options.after, options.long))
+                )
+    columns = list(next(iter(runs.values()))[0])
     best = {name: {c: min(run[c] for run in of) for c in columns} for name, of in runs.items()}
     print("| engine | " + " | ".join(columns) + " |")
     print("| --- |" + " --- |" * len(columns))

@@ -162,10 +162,20 @@ def verify(
 
 
 @app.command("list")
-def list_(index: IndexArgument, as_json: JsonOption = False) -> None:
+def list_(
+    index: IndexArgument,
+    sizes: Annotated[
+        bool,
+        typer.Option("--sizes", help="List the parts of the current version instead, with bytes per paper."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the versions of an index with their sizes and counts."""
     from cocite.retrieval.index.snapshot import list_versions
 
+    if sizes:
+        _print_sizes(index, as_json)
+        return
     versions = list_versions(index)
     if as_json:
         print_json(versions)
@@ -184,6 +194,32 @@ def list_(index: IndexArgument, as_json: JsonOption = False) -> None:
     ]
     columns = ["version (* current)", "created", "papers", "contexts", "known until", "vectors", "MB"]
     print_table(str(index), columns, rows)
+
+
+def _print_sizes(index: Path, as_json: bool) -> None:
+    """Print what each part of the current version takes."""
+    from cocite.retrieval.index.sizes import part_sizes
+
+    parts = part_sizes(index)
+    if as_json:
+        print_json([{**part._asdict(), "per_paper": round(part.per_paper, 1)} for part in parts])
+        return
+    rows = [
+        (
+            part.part,
+            f"{part.bytes / 1e6:,.1f}",
+            f"{part.per_paper:,.0f}",
+            "memory" if part.loaded else "mapped",
+        )
+        for part in parts
+    ]
+    for name, chosen in (
+        ("together", parts),
+        ("in memory once open", [part for part in parts if part.loaded]),
+    ):
+        total = sum(part.bytes for part in chosen)
+        rows.append((name, f"{total / 1e6:,.1f}", f"{total / max(parts[0].papers, 1):,.0f}", ""))
+    print_table(str(index), ["part", "MB", "bytes a paper", "how"], rows)
 
 
 def _encoders(model: Path | None) -> list[Encoder]:
