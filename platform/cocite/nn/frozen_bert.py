@@ -38,20 +38,22 @@ class _Layer:
     """One layer's frozen weights."""
 
     def __init__(self, layer: Any, dtype: torch.dtype, scale: float, *, packed: bool) -> None:
-        attention, output = layer.attention.self, layer.attention.output
-        query, keys = attention.query, (attention.key, attention.value)
-        weights = [query.weight * scale, *(linear.weight for linear in keys)]
-        biases = [query.bias * scale, *(linear.bias for linear in keys)]
-
-        def dense(parts: slice) -> Dense:
-            return Dense(torch.cat(weights[parts]), torch.cat(biases[parts]), dtype, packed=packed)
-
-        self.all, self.query, self.keys = dense(slice(3)), dense(slice(1)), dense(slice(1, 3))
+        output = layer.attention.output
+        self.all = _projections(layer, slice(3), dtype, scale, packed=packed)
         self.out = Dense.of(output.dense, dtype, packed=packed)
         self.inner = Dense.of(layer.intermediate.dense, dtype, packed=packed)
         self.outer = Dense.of(layer.output.dense, dtype, packed=packed)
         self.activation = layer.intermediate.intermediate_act_fn
         self.norms = output.LayerNorm, layer.output.LayerNorm
+
+
+def _projections(layer: Any, parts: slice, dtype: torch.dtype, scale: float, *, packed: bool) -> Dense:
+    """Some of a layer's projections to queries, keys and values, in this order, as one; queries are scaled."""
+    attention = layer.attention.self
+    query, keys = attention.query, (attention.key, attention.value)
+    weights = [query.weight * scale, *(linear.weight for linear in keys)]
+    biases = [query.bias * scale, *(linear.bias for linear in keys)]
+    return Dense(torch.cat(weights[parts]), torch.cat(biases[parts]), dtype, packed=packed)
 
 
 class FrozenBert:
@@ -88,6 +90,12 @@ class FrozenBert:
         self.layers = [
             _Layer(layer, self.dtype, self.scale, packed=packed) for layer in backbone.encoder.layer
         ]
+        # First tokens alone have queries in the last layer, so its projections are there in two parts as well.
+        last = backbone.encoder.layer[-1]
+        self.query, self.keys = (
+            _projections(last, parts, self.dtype, self.scale, packed=packed)
+            for parts in (slice(1), slice(1, 3))
+        )
         # Threads share this object, and each needs a buffer of its own.
         self._scratch = threading.local()
 
@@ -121,8 +129,8 @@ class FrozenBert:
             return states
         layer = self.layers[-1]
         first_tokens = states[batch.offsets[:-1]]
-        query = layer.query(first_tokens.to(self.dtype))
-        key, value = self._split(layer.keys(states.to(self.dtype)), 2).unbind(1)
+        query = self.query(first_tokens.to(self.dtype))
+        key, value = self._split(self.keys(states.to(self.dtype)), 2).unbind(1)
         attended = self._attend_first(batch, query, key, value)
         return self._after_attention(layer, attended, first_tokens)
 
