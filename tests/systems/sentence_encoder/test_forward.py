@@ -71,7 +71,7 @@ def test_every_architecture_gives_each_text_its_own_vector(
 ) -> None:
     model = model_of((PACKED | PADDED)[name])
     wanted = alone(model, texts, pooling)
-    forward = forward_of(model, pooling, device=CPU, dtype=torch.float32, threads=2)
+    forward = forward_of(model, pooling, device=CPU, dtype=torch.float32)
     assert isinstance(forward, PackedForward if name in PACKED else PaddedForward)
     for budget in (1, 40, 10_000):
         monkeypatch.setattr(forwards, "CPU_TOKENS", budget)
@@ -81,7 +81,7 @@ def test_every_architecture_gives_each_text_its_own_vector(
 
 def test_what_the_packed_bert_does_not_express_runs_padded(texts: TokenLists) -> None:
     def kind(dtype: torch.dtype, device: torch.device = CPU) -> type:
-        return type(forward_of(small_bert(), "mean", device=device, dtype=dtype, threads=1))
+        return type(forward_of(small_bert(), "mean", device=device, dtype=dtype))
 
     assert [kind(dtype) for dtype in (torch.float32, torch.bfloat16)] == [PackedForward] * 2
     assert kind(torch.float16) is PaddedForward
@@ -92,7 +92,7 @@ def test_what_the_packed_bert_does_not_express_runs_padded(texts: TokenLists) ->
 def test_bf16_is_near(name: str, texts: TokenLists) -> None:
     model = model_of((PACKED | PADDED)[name])
     wanted = alone(model, texts, "mean")
-    found = forward_of(model, "mean", device=CPU, dtype=torch.bfloat16, threads=1).vectors(texts)
+    found = forward_of(model, "mean", device=CPU, dtype=torch.bfloat16).vectors(texts)
     assert ((found * wanted).sum(1) > 0.995).all()
 
 
@@ -103,7 +103,7 @@ def test_callers_in_several_threads_get_their_own_texts(
     monkeypatch.setattr(forwards, "CPU_TOKENS", 20)
     model = model_of(small_bert)
     wanted = alone(model, texts, "mean")
-    forward = forward_of(model, "mean", device=CPU, dtype=torch.float32, threads=threads)
+    forward = PackedForward(model, "mean", dtype=torch.float32, threads=threads)
     rng = np.random.default_rng(1)
     orders = [rng.permutation(len(texts)) for _ in range(12)]
     with ThreadPoolExecutor(4) as callers:
@@ -116,5 +116,5 @@ def test_callers_in_several_threads_get_their_own_texts(
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
 def test_no_texts_have_no_vectors(name: str) -> None:
     model = model_of((PACKED | PADDED)[name])
-    forward = forward_of(model, "mean", device=CPU, dtype=torch.float32, threads=1)
+    forward = forward_of(model, "mean", device=CPU, dtype=torch.float32)
     assert forward.vectors(TokenLists.of([])).shape == (0, 32)

@@ -67,7 +67,6 @@ class SentenceEncoder:
         settings: how texts are read.
         id_: fingerprint of the artifact.
         dtype: the precision to compute in; None: the fastest on this machine.
-        threads: CPU cores used; None: as many as torch uses.
 
     Attributes:
         id: fingerprint of the artifact.
@@ -97,7 +96,6 @@ class SentenceEncoder:
         id_: str = "",
         *,
         dtype: torch.dtype | None = None,
-        threads: int | None = None,
     ) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.dtype = dtype or inference_dtype(self.device)
@@ -107,7 +105,7 @@ class SentenceEncoder:
         # Where the tokenizer has no padding any token will do, for the mask hides it.
         pad = tokenizer.pad_token_id or 0
         self.forward = forward_of(
-            model.eval(), settings.pooling, device=self.device, dtype=self.dtype, pad=pad, threads=threads
+            model.eval(), settings.pooling, device=self.device, dtype=self.dtype, pad=pad
         )
         if settings.lower_case:
             backend = tokenizer.backend_tokenizer

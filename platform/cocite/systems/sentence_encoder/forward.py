@@ -51,9 +51,8 @@ def forward_of(
     device: torch.device,
     dtype: torch.dtype,
     pad: int = 0,
-    threads: int | None = None,
 ) -> Forward:
-    """The fastest way to compute a model's vectors.
+    """The fastest way to compute a model's vectors; on a CPU it uses as many cores as torch.
 
     Args:
         model: a Hugging Face encoder, in fp32, on the CPU; the result owns it.
@@ -61,7 +60,6 @@ def forward_of(
         device: where to compute.
         dtype: the precision to compute in.
         pad: the token that pads; the mask hides it.
-        threads: CPU cores used; None: as many as torch uses.
 
     Example:
         >>> from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel
@@ -72,7 +70,7 @@ def forward_of(
         ['PackedForward', 'PaddedForward']
     """
     if device.type == "cpu" and dtype in DTYPES.values() and packed_bert.supports(model):
-        return PackedForward(model, pooling, dtype=dtype, threads=threads or torch.get_num_threads())
+        return PackedForward(model, pooling, dtype=dtype, threads=torch.get_num_threads())
     return PaddedForward(model.to(device, dtype), pooling, pad)
 
 
