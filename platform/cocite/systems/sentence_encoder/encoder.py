@@ -62,7 +62,7 @@ class SentenceEncoder:
     """Maps papers and queries to vectors; a local query has two, its context's and its manuscript's.
 
     Args:
-        model: the Hugging Face encoder, in fp32; its weights must not change afterwards.
+        model: the Hugging Face encoder, in fp32. The sentence encoder owns it, and may take it apart.
         tokenizer: its tokenizer.
         settings: how texts are read.
         id_: fingerprint of the artifact.

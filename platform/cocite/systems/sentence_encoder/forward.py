@@ -55,7 +55,7 @@ def forward_of(
     """The fastest way to compute a model's vectors; on a CPU it uses as many cores as torch.
 
     Args:
-        model: a Hugging Face encoder, in fp32, on the CPU; the result owns it.
+        model: a Hugging Face encoder, in fp32, on the CPU. The result owns it, and may take it apart.
         pooling: how the states of a text become one vector.
         device: where to compute.
         dtype: the precision to compute in.
@@ -78,7 +78,7 @@ class PackedForward:
     """cocite's packed BERT with frozen weights, on a CPU. Safe to share among threads.
 
     Args:
-        model: of BERT's family (:func:`cocite.nn.packed_bert.supports`), in fp32.
+        model: of BERT's family (:func:`cocite.nn.packed_bert.supports`), in fp32; it loses its layers.
         pooling: how the states of a text become one vector.
         dtype: the precision of matrix products: ``torch.float32`` or ``torch.bfloat16``.
         threads: CPU cores used.
@@ -100,6 +100,8 @@ class PackedForward:
         self.bert = FrozenBert(
             model, "bf16" if half else "fp32", packed=max(speed.packed, speed.bf16 * half) > speed.plain
         )
+        # The frozen layers hold weights of their own: the module's would take as much memory again.
+        del model.encoder
 
     def vectors(self, texts: TokenLists) -> NDArray[np.float32]:
         """(n, d) unit vectors of n texts of at least one token each, in their order."""
