@@ -87,6 +87,7 @@ BENCH_PAPERS ?= 100000
 # make bench BENCH_PAPERS=1000000: how many papers the scale benchmarks go up to
 ARGS_bm25_engines      = $(BENCH_CORPUS)
 ARGS_cross_encoder_scoring = --corpus $(BENCH_CORPUS)
+ARGS_embedding         = --corpus $(BENCH_CORPUS)
 ARGS_first_stage       = $(BENCH_CORPUS)
 ARGS_fusion_training   = $(BENCH_CORPUS)
 ARGS_nnselect_training = --corpus $(BENCH_CORPUS)

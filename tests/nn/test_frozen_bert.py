@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -75,3 +76,31 @@ def test_bf16_attention_neither_overflows_nor_vanishes(sharpness: float) -> None
         wanted = padded_states(model, batch)
     # Of so sharp an attention rounding may move single weights; most states stay near.
     assert ((found - wanted).abs() < 0.2).float().mean() > 0.8
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 10.0, 60.0, 3000.0])
+def test_fp32_attention_keeps_its_digits_however_large_its_scores(sharpness: float) -> None:
+    model = small_bert("bert")
+    for layer in model.encoder.layer:
+        layer.attention.self.query.weight.data.mul_(sharpness)
+    batch = random_batch([20, 33, 8, 1])
+    found = FrozenBert(model, "fp32", packed=False).all_states(batch)
+    with torch.no_grad():
+        wanted = padded_states(model, batch)
+    # Scores of thousands differ by their own rounding, whoever computes them.
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-5 * max(1.0, sharpness / 10))
+
+
+@pytest.mark.parametrize("level", [-400.0, -110.0, 0.0, 90.0, 400.0])
+def test_fp32_attention_is_softmax_at_any_level_of_scores(level: float) -> None:
+    """All scores of a head shifted alike: softmax does not change, powers of two would overflow or lose digits."""
+    model = small_bert("bert")
+    frozen = FrozenBert(model, "fp32", packed=False)
+    states = torch.randn(9, 3, 4, 8, generator=torch.Generator().manual_seed(0))
+    # Each key has a component that every query reads in the same way: it adds the level to each score.
+    states[:, 0, :, 0], states[:, 1, :, 0] = 1.0, level
+    target = torch.empty(9, 4, 8)
+    frozen._attend(states, target, careful=False)
+    query, key, value = states.double().permute(1, 2, 0, 3)
+    weights = torch.softmax(query @ key.transpose(1, 2) * math.log(2), -1)
+    torch.testing.assert_close(target.transpose(0, 1).double(), weights @ value, rtol=0, atol=1e-4)

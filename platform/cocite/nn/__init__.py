@@ -7,6 +7,7 @@
 | ``packed_bert`` | a BERT-like backbone over packed pairs of texts, trainable |
 | ``frozen_bert`` | the same backbone with frozen weights on a CPU, faster |
 | ``cpu_kernels`` | dense layers on a CPU by the fastest library and precision, measured |
+| ``cpu_threads`` | batches of a token budget, and threads with a core each that compute them |
 | ``precision`` | the precision in which a model is fastest on this machine |
 | ``pretrained_transformers`` | pretrained encoders of Hugging Face: loading, leaving out layers, dropout |
 | ``hub`` | whether a model can be loaded from this machine's cache or a model hub |

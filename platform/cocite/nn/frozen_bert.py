@@ -3,11 +3,13 @@
 Pairs are packed: each dense layer is one matrix product over all tokens of a batch, fused with the operation after it,
 and the three projections of attention are one. Attention runs pair by pair, so that there is no padding at all and the
 scores of one pair stay in the processor's cache; one pair keeps a core busy for a millisecond, so a loop over pairs
-costs nothing. In bf16, torch's fused attention takes twice the time of two matrix products with an exponential between
-them: there the weights are ``2^(s - c)``, normalised after they were applied to the values. ``c`` is not each row's
-maximum but a bound that keeps the largest possible score of a pair's head (by the norms of its queries and keys) from
-overflowing. Should all weights of a row underflow, the result is not finite, and the batch is computed again with
-softmax.
+costs nothing. torch's fused attention takes one and a half (fp32) or two (bf16) times as long as two matrix products
+with an exponential between them. So the weights are ``2^(s - c)``, normalised after they were applied to the values.
+
+In fp32 ``c`` is 0. The sum of each row's weights says whether they neither overflowed nor lost digits; pairs where they
+did are computed with softmax. In bf16 ``c`` is not each row's maximum but a bound that keeps the largest possible score
+of a pair's head (by the norms of its queries and keys) from overflowing. Should all weights of a row underflow, the
+result is not finite, and the batch is computed again with softmax.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import threading
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from cocite.nn import packed_bert
@@ -26,27 +27,33 @@ from cocite.nn.cpu_kernels import DTYPES, Dense, Precision
 from cocite.text.pair_batch import PairBatch
 
 LARGEST = 100.0
-"""Scores are shifted to be below this: 2^100 times any number of tokens is far from overflow."""
+"""Scores are shifted to be below this: 2^100 times any number of tokens is far from overflow.
+
+In fp32 the sum of a row's weights is between 2^-100 and 2^100: then a weight of 2^-24 of the largest one, which no
+longer changes the result, is still above the least number that has all its digits, 2^-126.
+"""
 
 
 class _Layer:
     """One layer's frozen weights."""
 
     def __init__(self, layer: Any, dtype: torch.dtype, scale: float, *, packed: bool) -> None:
-        attention, output = layer.attention.self, layer.attention.output
-        query, keys = attention.query, (attention.key, attention.value)
-        weights = [query.weight * scale, *(linear.weight for linear in keys)]
-        biases = [query.bias * scale, *(linear.bias for linear in keys)]
-
-        def dense(parts: slice) -> Dense:
-            return Dense(torch.cat(weights[parts]), torch.cat(biases[parts]), dtype, packed=packed)
-
-        self.all, self.query, self.keys = dense(slice(3)), dense(slice(1)), dense(slice(1, 3))
+        output = layer.attention.output
+        self.all = _projections(layer, slice(3), dtype, scale, packed=packed)
         self.out = Dense.of(output.dense, dtype, packed=packed)
         self.inner = Dense.of(layer.intermediate.dense, dtype, packed=packed)
         self.outer = Dense.of(layer.output.dense, dtype, packed=packed)
         self.activation = layer.intermediate.intermediate_act_fn
         self.norms = output.LayerNorm, layer.output.LayerNorm
+
+
+def _projections(layer: Any, parts: slice, dtype: torch.dtype, scale: float, *, packed: bool) -> Dense:
+    """Some of a layer's projections to queries, keys and values, in this order, as one; queries are scaled."""
+    attention = layer.attention.self
+    query, keys = attention.query, (attention.key, attention.value)
+    weights = [query.weight * scale, *(linear.weight for linear in keys)]
+    biases = [query.bias * scale, *(linear.bias for linear in keys)]
+    return Dense(torch.cat(weights[parts]), torch.cat(biases[parts]), dtype, packed=packed)
 
 
 class FrozenBert:
@@ -79,10 +86,16 @@ class FrozenBert:
         self.activation = config.hidden_act if isinstance(config.hidden_act, str) else ""
         width = backbone.encoder.layer[0].attention.self.attention_head_size
         # Powers of two are cheaper than powers of e; log2(e) goes into the queries' weights with 1 / sqrt(width).
-        self.scale = width**-0.5 * (math.log2(math.e) if precision == "bf16" else 1.0)
+        self.scale = width**-0.5 * math.log2(math.e)
         self.layers = [
             _Layer(layer, self.dtype, self.scale, packed=packed) for layer in backbone.encoder.layer
         ]
+        # First tokens alone have queries in the last layer, so its projections are there in two parts as well.
+        last = backbone.encoder.layer[-1]
+        self.query, self.keys = (
+            _projections(last, parts, self.dtype, self.scale, packed=packed)
+            for parts in (slice(1), slice(1, 3))
+        )
         # Threads share this object, and each needs a buffer of its own.
         self._scratch = threading.local()
 
@@ -116,8 +129,8 @@ class FrozenBert:
             return states
         layer = self.layers[-1]
         first_tokens = states[batch.offsets[:-1]]
-        query = layer.query(first_tokens.to(self.dtype))
-        key, value = self._split(layer.keys(states.to(self.dtype)), 2).unbind(1)
+        query = self.query(first_tokens.to(self.dtype))
+        key, value = self._split(self.keys(states.to(self.dtype)), 2).unbind(1)
         attended = self._attend_first(batch, query, key, value)
         return self._after_attention(layer, attended, first_tokens)
 
@@ -137,12 +150,15 @@ class FrozenBert:
         target = target.transpose(0, 1)
         # Head by head and dense: the copy costs a tenth of what the products lose to strides.
         query, key, value = packed = states.permute(1, 2, 0, 3).contiguous()
-        if self.precision == "fp32":
-            attended = F.scaled_dot_product_attention(query[None], key[None], value[None], scale=1.0)
-            target.copy_(attended[0])
-            return
         h, n, _ = query.shape
         scores, key = self._buffer(h * n * n).view(h, n, n), key.transpose(1, 2)
+        if not careful and self.precision == "fp32":
+            sums = torch.bmm(query, key, out=scores).exp2_().sum(-1, keepdim=True)
+            least, most = sums.aminmax()
+            careful = not (float(least) > 2**-LARGEST and float(most) < 2**LARGEST)  # a NaN is neither
+            if not careful:
+                torch.div(torch.bmm(scores, value), sums, out=target)
+                return
         if careful:
             torch.bmm(query, key, out=scores)
             target.copy_(torch.bmm(torch.softmax(scores * math.log(2), -1), value))
@@ -178,9 +194,7 @@ class FrozenBert:
         """
         lengths, pair = batch.lengths, batch.pairs
         queries = query.float().view(len(batch), self.heads, -1)
-        scores = (queries[pair] * key).sum(-1)  # (T, h)
-        if self.precision == "bf16":
-            scores = scores * math.log(2)
+        scores = (queries[pair] * key).sum(-1) * math.log(2)  # (T, h)
         top = torch.segment_reduce(scores, "max", lengths=lengths, axis=0)
         weights = torch.exp(scores - top[pair])
         total = torch.segment_reduce(weights, "sum", lengths=lengths, axis=0)

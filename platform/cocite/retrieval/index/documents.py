@@ -15,8 +15,8 @@ from cocite.text.gaps import blank_marks
 FIELDS = ("text", "title", "abstract")
 """Fields of a paper with a BM25 index of their own; ``text`` is title and abstract."""
 
-ENCODE = 4096
-"""Papers encoded at a time."""
+ENCODE = 512
+"""Papers encoded at a time: enough to keep all cores busy, and a small BERT's bar moves every few seconds."""
 
 Advance = Callable[[int], None]
 """Receives how many texts or vectors were made since its last call."""

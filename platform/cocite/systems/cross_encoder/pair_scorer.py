@@ -11,8 +11,6 @@ within 1e-4 and rank alike; bf16 keeps 8 binary digits, see :attr:`PairScorer.pr
 from __future__ import annotations
 
 import copy
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
@@ -22,13 +20,12 @@ from numpy.typing import NDArray
 from cocite.errors import ConfigError
 from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Precision, Speed, measure
+from cocite.nn.cpu_threads import CPU_TOKENS, one_core_threads, token_batches
 from cocite.nn.frozen_bert import FrozenBert
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
 
-CPU_TOKENS = 1024
-"""Tokens of a batch on a CPU: enough to fill a core's vectors, few enough to stay in its cache."""
 GPU_TOKENS = 65_536
 """Tokens of a batch on a GPU."""
 
@@ -42,7 +39,7 @@ class PairScorer:
         precision: ``auto``: bf16 where a probe of this machine finds it faster, else fp32.
         threads: CPU cores used; None: as many as torch uses.
         device: where to compute; None: the first GPU if there is one.
-        tokens: of a batch; None: :data:`CPU_TOKENS` or :data:`GPU_TOKENS`.
+        tokens: of a batch; None: :data:`~cocite.nn.cpu_threads.CPU_TOKENS` or :data:`GPU_TOKENS`.
 
     Attributes:
         precision: the precision in use. bf16 rounds each state to 8 binary digits.
@@ -82,7 +79,7 @@ class PairScorer:
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}")
         self.tokens = tokens or (CPU_TOKENS if on_cpu else GPU_TOKENS)
-        self._pool = _one_core_threads(threads)
+        self._pool = one_core_threads(threads, "pair-scorer")
         self.speed: Speed | None = None
         if on_cpu:
             config = model.backbone.config
@@ -104,10 +101,7 @@ class PairScorer:
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
         """(b,) logits of the pairs (query i, candidate i), from the lists of a :class:`PairTokenizer`."""
         lengths = self.pairs.lengths(queries, candidates)
-        # The longest batches come first, so that threads finish at about the same time.
-        order = np.argsort(-lengths, kind="stable")
-        cuts = np.flatnonzero(np.diff(np.cumsum(lengths[order]) // self.tokens)) + 1
-        parts = [part for part in np.split(order, cuts) if len(part)]
+        parts = token_batches(lengths, self.tokens)
 
         def score(part: NDArray[np.int64]) -> NDArray[np.float32]:
             return self._score(self.pairs.batch(queries.take(part), candidates.take(part)))
@@ -128,21 +122,3 @@ class PairScorer:
             logits = model.logits(self._frozen.first_states(batch))
         result: NDArray[np.float32] = logits.float().cpu().numpy()
         return result
-
-
-def _one_core_threads(count: int) -> ThreadPoolExecutor:
-    """Threads in each of which torch uses one core."""
-    before = torch.get_num_threads()
-    started = threading.Barrier(count)
-
-    def start() -> None:
-        torch.get_num_threads()  # initialises this thread now; later, torch would overwrite what is set here
-        torch.set_num_threads(1)
-        started.wait()
-
-    pool = ThreadPoolExecutor(count, thread_name_prefix="pair-scorer")
-    for future in [pool.submit(start) for _ in range(count)]:
-        future.result()
-    # torch has a number for each thread, and one for future threads, which is restored here.
-    torch.set_num_threads(before)
-    return pool

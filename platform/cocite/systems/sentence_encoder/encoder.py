@@ -6,8 +6,7 @@ Any Hugging Face encoder will do whose sentence vector is pooled from its tokens
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 from tokenizers.normalizers import Lowercase
 from tokenizers.normalizers import Sequence as NormalizerSequence
-from torch import Tensor
-from torch.nn import functional
 
 from cocite.bounds import TextPart
 from cocite.config import Settings
@@ -27,16 +24,16 @@ from cocite.manifests import read_json
 from cocite.nn import pretrained_transformers as backbones
 from cocite.nn.precision import inference_dtype
 from cocite.protocols import Query
-from cocite.systems.sentence_encoder.folders import Pooling
+from cocite.systems.sentence_encoder.forward import forward_of
+from cocite.systems.sentence_encoder.pooling import Pooling
 from cocite.text.gaps import strip_marks
+from cocite.text.token_lists import TokenLists
 from cocite.verification import open_verified
 
 KIND = "sentence"
 SETTINGS = "sentence.json"
 MAX_TOKENS = 8192
 """Most tokens of a text that are read, even by an encoder that can read more."""
-TOKENS = 8192
-"""Tokens of one forward pass, padding included."""
 
 
 class SentenceSettings(Settings):
@@ -65,7 +62,7 @@ class SentenceEncoder:
     """Maps papers and queries to vectors; a local query has two, its context's and its manuscript's.
 
     Args:
-        model: the Hugging Face encoder.
+        model: the Hugging Face encoder, in fp32. The sentence encoder owns it, and may take it apart.
         tokenizer: its tokenizer.
         settings: how texts are read.
         id_: fingerprint of the artifact.
@@ -75,6 +72,7 @@ class SentenceEncoder:
         id: fingerprint of the artifact.
         dimension: d.
         dtype: the precision it computes in; vectors are fp32 in any case.
+        forward: computes the vectors of tokens.
 
     Example:
         >>> from transformers import BertConfig, BertModel
@@ -101,17 +99,18 @@ class SentenceEncoder:
     ) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.dtype = dtype or inference_dtype(self.device)
-        self.model: Any = model.eval().to(self.device, self.dtype)
         self.tokenizer, self.settings, self.id = tokenizer, settings, id_
+        config: Any = model.config
+        self.dimension = int(config.hidden_size)
+        # Where the tokenizer has no padding any token will do, for the mask hides it.
+        pad = tokenizer.pad_token_id or 0
+        self.forward = forward_of(
+            model.eval(), settings.pooling, device=self.device, dtype=self.dtype, pad=pad
+        )
         if settings.lower_case:
             backend = tokenizer.backend_tokenizer
             steps = [Lowercase(), *filter(None, [backend.normalizer])]
             backend.normalizer = NormalizerSequence(steps)
-
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return int(self.model.config.hidden_size)
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors of title and abstract; zero for a paper that has neither."""
@@ -135,66 +134,23 @@ class SentenceEncoder:
     def _document(self, title: str, abstract: str) -> str:
         return self.settings.separator.join(filter(None, (title.strip(), abstract.strip())))
 
-    @torch.inference_mode()
     def encode(self, texts: Sequence[str], prompt: str = "") -> NDArray[np.float32]:
-        """(n, d) unit vectors of texts after a prompt; zero for an empty text.
-
-        Texts of similar length are computed together.
-        """
+        """(n, d) unit vectors of texts after a prompt; zero for an empty text, or one without a token."""
         result = np.zeros((len(texts), self.dimension), np.float32)
         filled = np.array([i for i, text in enumerate(texts) if text.strip()], np.int64)
-        if not len(filled):
-            return result
-        tokens = self.tokenizer(
-            [prompt + texts[i] for i in filled],
-            truncation=True,
-            max_length=self.settings.max_tokens,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-        )["input_ids"]
-        lengths = np.array([len(ids) for ids in tokens])
-        order = np.argsort(lengths, kind="stable")
-        flat = np.fromiter(chain.from_iterable(tokens[i] for i in order), np.int64, int(lengths.sum()))
-        ends = np.concatenate([[0], np.cumsum(lengths[order])])
-        for start, end in _batches(lengths[order]):
-            mask = np.arange(lengths[order[end - 1]]) < lengths[order[start:end], None]
-            # Where the tokenizer has no padding any token will do, for the mask hides it.
-            ids = np.full(mask.shape, self.tokenizer.pad_token_id or 0, np.int64)
-            ids[mask] = flat[ends[start] : ends[end]]
-            vectors = self._forward(torch.from_numpy(ids), torch.from_numpy(mask))
-            result[filled[order[start:end]]] = vectors.cpu().numpy()
+        if len(filled):
+            tokens = self.tokenizer(
+                [prompt + texts[i] for i in filled],
+                truncation=True,
+                max_length=self.settings.max_tokens,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+            )["input_ids"]
+            lists = TokenLists.of(tokens)
+            # A tokenizer without special tokens may make none of signs that it leaves out.
+            some = np.flatnonzero(lists.counts)
+            result[filled[some]] = self.forward.vectors(lists.take(some))
         return result
-
-    def _forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """(b, t) tokens and which of them are real -> (b, d) unit vectors in fp32."""
-        ids, mask = ids.to(self.device), mask.to(self.device)
-        states = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state  # (b, t, d)
-        return functional.normalize(_pool(states.float(), mask, self.settings.pooling), dim=1)
-
-
-def _pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """(b, t, d) states of (b, t) tokens, the real ones first -> (b, d) sentence vectors up to a factor."""
-    if pooling == "cls":
-        return states[:, 0]
-    if pooling == "lasttoken":
-        return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
-    if pooling == "max":
-        return states.masked_fill(~mask[:, :, None], -torch.inf).amax(1)
-    weights = mask.float()
-    if pooling == "weightedmean":
-        weights *= torch.arange(1, states.shape[1] + 1, device=states.device)
-    # The vectors are normalised afterwards, so a sum serves as well as either mean.
-    return (states * weights[:, :, None]).sum(1)
-
-
-def _batches(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ranges of texts, ascending in length, whose padded batch has at most ``TOKENS`` tokens."""
-    start = 0
-    for i, length in enumerate(lengths.tolist()):
-        if i > start and (i + 1 - start) * length > TOKENS:
-            yield start, i
-            start = i
-    yield start, len(lengths)
 
 
 def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> SentenceEncoder:

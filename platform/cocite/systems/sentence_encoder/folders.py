@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import read_json
+from cocite.systems.sentence_encoder.pooling import Pooling
 
-Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
-"""How the states of a text's tokens become one vector, by sentence-transformers' names."""
 _OLD_NAMES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -36,7 +35,7 @@ class FolderSettings:
 
     Attributes:
         transformer: subfolder of the encoder's weights and tokenizer; empty for the folder itself.
-        pooling: see :data:`Pooling`.
+        pooling: see :data:`cocite.systems.sentence_encoder.pooling.Pooling`.
         include_prompt: whether the tokens of a prompt are pooled too.
         normalize: whether its vectors are unit vectors.
         similarity: what it compares them by: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.

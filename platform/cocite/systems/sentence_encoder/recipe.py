@@ -14,7 +14,8 @@ from cocite.config import Settings
 from cocite.errors import InputError
 from cocite.nn import pretrained_transformers as backbones
 from cocite.systems.sentence_encoder.encoder import KIND, MAX_TOKENS, SETTINGS, SentenceSettings
-from cocite.systems.sentence_encoder.folders import FolderSettings, Pooling, read_folder
+from cocite.systems.sentence_encoder.folders import FolderSettings, read_folder
+from cocite.systems.sentence_encoder.pooling import Pooling
 
 WEIGHTS = "model.safetensors"
 
