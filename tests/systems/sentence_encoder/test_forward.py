@@ -113,6 +113,31 @@ def test_callers_in_several_threads_get_their_own_texts(
             np.testing.assert_allclose(found, wanted[order], rtol=0, atol=1e-5)
 
 
+def test_a_short_query_has_one_core_and_a_long_one_torchs_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(small_bert)
+    short, long = TokenLists.of([[7] * 12]), TokenLists.of([[7] * 30, [8] * 30])
+    wanted = alone(model, short, "mean"), alone(model, long, "mean")
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        forward = PackedForward(model, "mean", dtype=torch.float32, threads=2)
+        monkeypatch.setattr(forwards, "SHORT", 40)
+        threads: list[int] = []
+        own = forward._vectors
+
+        def counted(texts: TokenLists) -> NDArray[np.float32]:
+            threads.append(torch.get_num_threads())
+            return own(texts)
+
+        monkeypatch.setattr(forward, "_vectors", counted)
+        found = [forward.vectors(texts) for texts in (short, long)]
+    finally:
+        torch.set_num_threads(before)
+    assert threads == [1, 2]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
 def test_no_texts_have_no_vectors(name: str) -> None:
     model = model_of((PACKED | PADDED)[name])

@@ -23,6 +23,8 @@ from cocite.systems.sentence_encoder.pooling import Pooling, pool
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
 
+SHORT = 64
+"""Tokens that one core embeds about as fast as several, which would wait for one another after every operator."""
 TOKENS = 8192
 """Tokens of one padded forward pass, padding included."""
 
@@ -106,8 +108,8 @@ class PackedForward:
     def vectors(self, texts: TokenLists) -> NDArray[np.float32]:
         """(n, d) unit vectors of n texts of at least one token each, in their order."""
         batches = token_batches(texts.counts, CPU_TOKENS)
-        if len(batches) == 1:
-            # Somebody may wait for a query: all cores share it, and no thread hands it to another.
+        if len(batches) == 1 and texts.counts.sum() > SHORT:
+            # Somebody may wait for a long query: all cores share it.
             return self._vectors(texts)
         result = np.empty((len(texts), self.bert.backbone.config.hidden_size), np.float32)
         parts = self.pool.map(self._vectors, map(texts.take, batches))
