@@ -21,7 +21,7 @@ def test_a_new_version_takes_over_the_vectors_it_can(
     encoder.encoded = 0
     second = IndexSnapshot.create(corpus, root, known_until=2005, encoders=[encoder, other])
     assert (encoder.encoded, other.encoded) == (0, 80)
-    file = Path("vectors") / "hash" / "vectors.npy"
+    file = Path("vectors") / "hash" / "index.faiss"
     assert (first.path / file).samefile(second.path / file)
     IndexSnapshot.create(corpus, root, encoders=[encoder], vector_kind="hnsw")
     assert encoder.encoded == 80, "another kind of index is built anew"

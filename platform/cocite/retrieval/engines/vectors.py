@@ -1,8 +1,8 @@
 """Nearest vectors, on FAISS: exact, inverted lists, compressed inverted lists or a graph behind one interface.
 
-All vectors are unit vectors and their similarity is the inner product. The raw vectors are stored beside the FAISS
-index, memory-mapped: from them come the similarity of any pair, and the exact scores of what a compressed index
-retrieves.
+All vectors are unit vectors and their similarity is the inner product. The raw vectors are memory-mapped: from them
+come the similarity of any pair, and the exact scores of what an index of compressed vectors retrieves. Of an exact
+index they are FAISS's own file, of others they lie beside it.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class _Faiss:
 faiss = _Faiss()
 
 KINDS = ("flat", "ivf", "ivfpq", "hnsw")
-"""Exact search; inverted lists; inverted lists of product-quantised vectors; a navigable graph."""
+"""Exact search; inverted lists of one byte a component; of product-quantised vectors; a navigable graph."""
 FLAT_LIMIT = 100_000
 """Up to here the exact search is chosen: some 8 ms a query on one core at 384 dimensions."""
 IVF_LIMIT = 4_000_000
-"""Up to here whole vectors stay in memory; beyond, they are compressed."""
+"""Up to here a byte a component stays in memory; beyond, a quarter of that."""
 CHUNK = 65_536
 """Vectors added to a FAISS index at a time."""
 TRAINING = 64
 """Vectors that inverted lists are trained on, for each list: FAISS asks for at least 39, and k-means takes most of
 the time that a large index takes to build."""
-REFINE = 8
-"""A compressed index is asked for this many times more candidates, whose exact scores then decide."""
+REFINE = {"ivf": 2, "ivfpq": 8}
+"""An index of compressed vectors is asked for this many times more candidates, whose exact scores then decide."""
 
 
 def check_kind(kind: str) -> None:
@@ -176,14 +176,14 @@ class VectorIndex:
         if not k or not len(vectors):
             return Ranking(np.empty((len(vectors), k), np.int32), np.empty((len(vectors), k), np.float32))
         faiss.omp_set_num_threads(self.threads)
-        wanted = min(len(self), k * REFINE if self.kind == "ivfpq" else k)
+        wanted = min(len(self), k * REFINE.get(self.kind, 1))
         if self._on_gpu is not None and allowed is None:
             scores, rows = self._on_gpu.search(vectors, wanted)
         else:
             scores, rows = self._engine.search(vectors, wanted, params=self._parameters(wanted, allowed))
         scores = np.where(rows == NO_ROW, -np.inf, scores)
         ranking = Ranking(rows.astype(np.int32), scores.astype(np.float32))
-        if self.kind == "ivfpq":
+        if self.kind in REFINE:
             ranking = ranking.rescored(self.similarities(vectors, ranking.rows))
         return ranking.top(k)
 
@@ -201,10 +201,11 @@ class VectorIndex:
     # -- files --------------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
-        """Write ``vectors.npy``, ``index.faiss`` and ``vectors.json`` into a new folder."""
+        """Write ``index.faiss``, ``vectors.json`` and, unless the index is exact, ``vectors.npy`` into a new folder."""
         folder = Path(folder)
         folder.mkdir(parents=True)
-        np.save(folder / "vectors.npy", self.raw)
+        if self.kind != "flat":
+            np.save(folder / "vectors.npy", self.raw)
         faiss.write_index(self._engine, str(folder / "index.faiss"))
         settings = {"kind": self.kind, "count": len(self), "dimension": self.dimension}
         write_atomic(folder / "vectors.json", json.dumps(settings, indent=1) + "\n")
@@ -222,8 +223,9 @@ class VectorIndex:
             raise NotFoundError("no such folder", where=str(folder))
         settings = read_json(folder / "vectors.json")
         try:
-            raw = load_array(folder / "vectors.npy")
-            flags = faiss.IO_FLAG_MMAP_IFC if settings["kind"] == "flat" else 0
+            flat = settings["kind"] == "flat"
+            raw = _flat_vectors(folder, settings) if flat else load_array(folder / "vectors.npy")
+            flags = faiss.IO_FLAG_MMAP_IFC if flat else 0
             # Opened first: FAISS reports a file that the system refuses and one of bad content alike.
             (folder / "index.faiss").open("rb").close()
             engine = faiss.read_index(str(folder / "index.faiss"), flags)
@@ -246,7 +248,8 @@ def _new(kind: str, count: int, dimension: int) -> Any:
     lists = int(max(1, min(4 * math.sqrt(count), count / 39)))
     coarse = faiss.IndexFlatIP(dimension)
     if kind == "ivf":
-        index = faiss.IndexIVFFlat(coarse, dimension, lists, inner)
+        eight_bits = faiss.ScalarQuantizer.QT_8bit
+        index = faiss.IndexIVFScalarQuantizer(coarse, dimension, lists, eight_bits, inner)
     else:
         divisors = [m for m in range(1, dimension + 1) if dimension % m == 0]
         parts = min(divisors, key=lambda m: (abs(dimension / m - 4), -m))
@@ -254,6 +257,18 @@ def _new(kind: str, count: int, dimension: int) -> Any:
         index = faiss.IndexIVFPQ(coarse, dimension, lists, parts, bits, inner)
     index.cp.spherical = True
     return index
+
+
+def _flat_vectors(folder: Path, settings: dict[str, Any]) -> NDArray[np.float32]:
+    """(N, d) the vectors in FAISS's file of an exact index, which ends with them."""
+    shape = (int(settings["count"]), int(settings["dimension"]))
+    file = folder / "index.faiss"
+    offset = file.stat().st_size - 4 * shape[0] * shape[1]
+    if offset < 0:
+        raise ValueError(f"{file.stat().st_size} bytes are too few for {shape[0]} vectors")
+    if not shape[0] * shape[1]:
+        return np.zeros(shape, np.float32)
+    return np.memmap(file, np.float32, "r", offset, shape)
 
 
 def _sample(vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
