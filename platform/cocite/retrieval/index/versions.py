@@ -17,6 +17,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,16 +43,13 @@ class VersionLock:
     """
 
     def __init__(self, descriptor: int | None) -> None:
-        self._descriptor = descriptor
+        # Unlike __del__, a finalizer runs before the interpreter has taken its modules apart.
+        self._close = None if descriptor is None else weakref.finalize(self, os.close, descriptor)
 
     def release(self) -> None:
-        """Let others delete the version."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def __del__(self) -> None:
-        self.release()
+        """Let others delete the version; a second call does nothing."""
+        if self._close is not None:
+            self._close()
 
 
 class VersionedFolder:
