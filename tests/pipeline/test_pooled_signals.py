@@ -18,7 +18,7 @@ from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW
 from cocite.retrieval.index.index import Index
 
-EVERYTHING = PoolLimits(postings=1 << 40, papers=600, cited=600)
+EVERYTHING = PoolLimits(postings=1 << 40, papers=600, contexts=9999, cited=600)
 
 
 @pytest.mark.parametrize("context", [False, True])

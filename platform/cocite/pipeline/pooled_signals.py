@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +34,18 @@ class PoolLimits:
     Attributes:
         postings: read for one search of an inverted index.
         papers: that each search of papers gives.
+        contexts: that each search of contexts gives; the best of them by exact scores vote.
         cited: papers with most votes of one kind, or with most past citations, that enter the pool.
 
     Example:
         >>> PoolLimits().papers
-        1000
+        500
     """
 
-    postings: int = 200_000
-    papers: int = 1000
-    cited: int = 1000
+    postings: int = 50_000
+    papers: int = 500
+    contexts: int = 500
+    cited: int = 500
 
 
 SEARCHES = {
@@ -97,11 +100,11 @@ class PooledSignals(QuerySignals):
         if self.local:
             times = times + words.times[self.forms.index("context")]
         own = np.array([self.queries[i].paper])
-        return self.index.papers["text"].best(
+        return _search_exactly(
+            self.index.papers["text"],
             QueryWords(words.words, times[None]),
-            0,
             max(self.limits.papers, NEIGHBOURS[self.local][-1]),
-            budget=self.limits.postings,
+            self.limits.postings,
             forbidden=own[own != NO_ROW],
             allowed=self.signals.alive,
         )
@@ -119,16 +122,14 @@ class PooledSignals(QuerySignals):
     def _search_contexts(self, contexts: Bm25Index, form: str, depth: int) -> Ranking:
         """(Q, depth) the contexts nearest to one form of each query, but those of its own paper."""
         position = self.forms.index(form)
-        found = [
-            contexts.best(
-                words,
-                position,
-                depth,
-                budget=self.limits.postings,
-                forbidden=np.arange(self.own.begin[i], self.own.end[i]),
+        found = []
+        for i, words in enumerate(self._context_words):
+            own = np.arange(self.own.begin[i], self.own.end[i])
+            width = max(depth, self.limits.contexts)
+            found.append(
+                _search_exactly(contexts, words.only([position]), width, self.limits.postings, forbidden=own)
             )
-            for i, words in enumerate(self._context_words)
-        ]
+        found = [Best(best.rows[:depth], best.scores[:depth]) for best in found]
         return relative(_padded(found, depth))
 
     def _pool(
@@ -263,6 +264,23 @@ class PooledSignals(QuerySignals):
     def text_best(self, name: str) -> Matrix:
         """(Q, 1) the best score of a text signal in the pool of each query, once :meth:`ranking` has made them."""
         return self._best[name]
+
+
+def _search_exactly(
+    index: Bm25Index,
+    asked: QueryWords,
+    width: int,
+    budget: int,
+    *,
+    forbidden: NDArray[Any],
+    allowed: NDArray[np.bool_] | None = None,
+) -> Best:
+    """The documents that a search within a budget finds for one text, by their exact scores."""
+    rows = index.best(asked, 0, width, budget=budget, forbidden=forbidden, allowed=allowed).rows
+    rows = np.sort(rows)  # equal scores in order of the document
+    scores = index.scores_at(asked, rows)[0]
+    order = np.argsort(-scores, kind="stable")
+    return Best(rows[order], scores[order])
 
 
 def _padded(found: Sequence[Best], depth: int) -> Ranking:

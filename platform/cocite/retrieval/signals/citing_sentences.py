@@ -56,7 +56,7 @@ class CitingSentences:
         A weight is BM25 relative to the query's best sentence; sentences that share no word do not vote.
         """
         texts, papers = sentence_texts(queries), self.index.context_papers
-        own = np.array([query.paper for query in queries], np.int64)
+        own = np.array([query.paper for query in queries], np.int32)
         # Contexts are in order of their paper, so a paper's own are a range.
         begin, end = np.searchsorted(papers, own, "left"), np.searchsorted(papers, own, "right")
         parts = []

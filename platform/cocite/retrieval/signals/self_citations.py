@@ -38,7 +38,9 @@ class SelfCitations:
     """
 
     def __init__(self, index: Index, queries: Sequence[Query]) -> None:
-        own = np.array([query.paper for query in queries], np.int64)
+        own = np.array(
+            [query.paper for query in queries], np.int32
+        )  # as the contexts' papers: none is converted
         self.index = index
         self.present = own != NO_ROW
         self.papers = np.maximum(own, 0)

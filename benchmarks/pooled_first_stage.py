@@ -1,0 +1,142 @@
+"""The first stage by pools beside the dense one: what it finds, and the time of one query asked alone.
+
+    python -m benchmarks.pooled_first_stage INDEX [--model DIR] [--ways dense,pooled] [--peers]
+
+Queries are gaps and whole papers of the corpus' test split, with the papers that they cite as answers; build the index
+with --before-split test, so that it knows none of them. `same` is the share of the
+dense way's 100 best papers that a way gives, too. Times are milliseconds of one thread, of a query asked alone for 100
+candidates with all their signals: by the clock, and of the CPU, which a busy machine disturbs less.
+
+With --peers two engines search the same papers in the same run, for their best 1,000 alone: tantivy by title and
+abstract, and FAISS by inverted lists over random vectors of 64 components.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cocite.evaluation.tasks import TASKS, EvalTask, build
+from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.options import Options
+from cocite.protocols import Query
+from cocite.retrieval.index.documents import paper_texts
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.snapshot import IndexSnapshot
+
+WARM = 5
+"""Queries asked before times are taken."""
+
+
+def quality(rows: np.ndarray, task: EvalTask) -> dict[str, float]:
+    """R@10, R@100, R@1000 and MRR of a ranking."""
+    recall: dict[int, list[float]] = {10: [], 100: [], 1000: []}
+    reciprocal = []
+    for i, found in enumerate(rows):
+        hits = np.isin(found, task.relevant[i])
+        for k, of in recall.items():
+            of.append(hits[:k].sum() / len(task.relevant[i]))
+        reciprocal.append(1 / (int(hits.argmax()) + 1) if hits.any() else 0.0)
+    return {f"R@{k}": float(np.mean(of)) for k, of in recall.items()} | {"MRR": float(np.mean(reciprocal))}
+
+
+def times(ask: Callable[[Query], Any], queries: Sequence[Query]) -> dict[str, float]:
+    """Median and 95th percentile of the milliseconds of one query."""
+    for query in queries[:WARM]:
+        ask(query)
+    wall, cpu = [], []
+    for query in queries:
+        start, begun = time.perf_counter(), time.thread_time()
+        ask(query)
+        wall.append(1e3 * (time.perf_counter() - start))
+        cpu.append(1e3 * (time.thread_time() - begun))
+    return {
+        "p50": float(np.median(wall)),
+        "p95": float(np.quantile(wall, 0.95)),
+        "cpu p50": float(np.median(cpu)),
+    }
+
+
+def retrieve(stage: FirstStage, query: Query) -> Any:
+    """100 candidates with all their signals."""
+    return stage.retrieve([query], Options(depth=100))
+
+
+def peers(index: Index, queries: Sequence[Query]) -> dict[str, dict[str, float]]:
+    """The times of tantivy and FAISS for their best 1,000 papers."""
+    import faiss
+
+    from benchmarks.bm25_engines import Tantivy
+
+    tantivy = Tantivy(list(paper_texts(index.corpus, "text")))
+    rng = np.random.default_rng(0)
+    lists = faiss.IndexIVFFlat(
+        faiss.IndexFlatIP(64), 64, int(4 * len(index) ** 0.5), faiss.METRIC_INNER_PRODUCT
+    )
+    vectors = rng.standard_normal((len(index), 64), np.float32)
+    faiss.omp_set_num_threads(1)
+    lists.train(vectors[: 64 * lists.nlist])
+    lists.add(vectors)
+    lists.nprobe = max(16, lists.nlist // 16)
+    return {
+        "tantivy, 1,000": times(lambda query: tantivy.top(f"{query.title} {query.abstract}"), queries),
+        "FAISS IVF, 1,000": times(
+            lambda _: lists.search(rng.standard_normal((1, 64), np.float32), 1000), queries
+        ),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("index")
+    parser.add_argument("--model")
+    parser.add_argument(
+        "--queries", type=int, default=600, help="of which the answers are judged, of each kind"
+    )
+    parser.add_argument("--timed", type=int, default=100, help="of which the time is taken, of each kind")
+    parser.add_argument("--ways", default="dense,pooled")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    index = IndexSnapshot.open(options.index)
+    stages = {}
+    for way in options.ways.split(","):
+        stages[way] = FirstStage.load(Path(options.model) if options.model else None, index)
+        stages[way].dense = way == "dense"
+    results: dict[str, dict[str, dict[str, float]]] = {}
+    for kind in TASKS:
+        task = build(index.corpus, kind, sample=options.queries)
+        dense = None
+        results[kind] = {}
+        for way, stage in stages.items():
+            rows = stage.search(task.queries, 1000).rows
+            dense = rows if dense is None else dense
+            same = np.mean([np.isin(a[:100], b[:100]).mean() for a, b in zip(dense, rows, strict=True)])
+            measured = times(partial(retrieve, stage), task.queries[: options.timed])
+            results[kind][way] = {**quality(rows, task), "same": float(same), **measured}
+        if options.peers and kind == "global":
+            results[kind] |= peers(index, task.queries[: options.timed])
+    columns = ["R@10", "R@100", "R@1000", "MRR", "same", "p50", "p95", "cpu p50"]
+    print(f"{len(index):,} papers, {len(index.contexts):,} contexts\n")
+    print("| queries | way | " + " | ".join(columns) + " |")
+    print("|" + " --- |" * (len(columns) + 2))
+    for kind, ways in results.items():
+        for way, values in ways.items():
+            digits = {column: 1 if column[0] in "pc" else 4 for column in columns}
+            cells = [f"{values[c]:.{digits[c]}f}" if c in values else "" for c in columns]
+            print(f"| {kind} | {way} | " + " | ".join(cells) + " |")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
