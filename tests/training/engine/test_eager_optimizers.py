@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 import torch
+from helpers.endpoint import free_port
 from torch import nn
 from torch.optim import Optimizer
 
 from cocite.training.engine.eager_optimizers import AdamW, SparseAdam
 
 RUN = """
-import sys
+import os, sys
 from torch import nn
 from cocite.training.engine.backends import make_backend
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
 
-backend = make_backend(nn.Linear(2, 2), TrainingSettings(backend=sys.argv[1], zero=1), World())
+world = World.join(timeout=60) if "RANK" in os.environ else World()
+backend = make_backend(nn.Linear(2, 2), TrainingSettings(backend=sys.argv[1], zero=1), world)
 backend.backward(lambda model: model(next(model.parameters())).sum(), last=True)
 backend.step(rate=0.1)
 print([name for name in ("torch._dynamo", "torch._inductor", "mlflow", "pandas") if name in sys.modules])
@@ -71,3 +74,21 @@ def test_a_training_imports_neither_torchs_compiler_nor_mlflow(backend: str) -> 
     done = subprocess.run([sys.executable, "-c", RUN, backend], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_workers_that_exchange_gradients_do_not_import_it_either() -> None:
+    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUN, "ddp"],
+            env=os.environ | meeting | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for process in ranks:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert out.splitlines()[-1] == "[]"

@@ -45,7 +45,7 @@ class AdamW(_Eager, torch.optim.AdamW):
         >>> optimizer = AdamW([weight], lr=0.5, weight_decay=0.0)
         >>> weight.backward()
         >>> optimizer.step()
-        >>> weight.item()
+        >>> round(weight.item(), 6)
         0.5
     """
 
@@ -64,7 +64,7 @@ class SparseAdam(_Eager, torch.optim.SparseAdam):
         >>> optimizer = SparseAdam(table.parameters(), lr=0.5)
         >>> table(torch.tensor([1])).sum().backward()
         >>> optimizer.step()
-        >>> (before - table.weight).flatten().tolist()
+        >>> [round(change, 6) for change in (before - table.weight).flatten().tolist()]
         [0.0, 0.5, 0.0]
     """
 
