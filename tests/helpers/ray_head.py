@@ -59,7 +59,7 @@ def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
     }
     port = free_port()
-    ports = {"port": free_port(), "dashboard-port": port, "ray-client-server-port": 0}
+    ports = {"port": free_port(), "dashboard-port": port, "ray-client-server-port": free_port()}
     ports |= {"dashboard-agent-listen-port": free_port(), "dashboard-agent-grpc-port": free_port()}
     command = [
         str(binaries / "ray"),
