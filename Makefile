@@ -12,7 +12,7 @@ PORT   ?= 8000
 TESTS  ?=
 # make test-quick TESTS=tests/corpus: only these
 WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 8 ] && echo $$n || echo 8)
-# make test WORKERS=1: how many processes run the tests that start no Ray; those that do run one after another
+# make test WORKERS=1: how many processes run the tests
 BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 # make bench BENCHMARKS=benchmarks/scale.py: only these
 
@@ -33,6 +33,8 @@ OTHER_gpu := $(FAISS_cpu)
 export RAY_USAGE_STATS_ENABLED ?= 0
 export MLFLOW_DISABLE_TELEMETRY ?= true
 export HF_HUB_OFFLINE ?= 1
+# Each of the hundreds of processes that the tests start would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env demo test test-quick check format bench clean distclean
 .DEFAULT_GOAL := help
@@ -64,8 +66,7 @@ demo: $(STAMP) ## corpus, training, index, evaluation, endpoint, page (CORPUS=di
 	$(BIN)/cocite demo $(if $(CORPUS),--corpus '$(CORPUS)') $(if $(ONCE),--once) --port $(PORT)
 
 test: check ## every check and every test
-	$(BIN)/python -m pytest -m 'not integration' $(PARALLEL) --durations=20
-	$(BIN)/python -m pytest -m integration --durations=20
+	$(BIN)/python -m pytest $(PARALLEL) --durations=20
 
 test-quick: $(STAMP) ## tests that start no Ray, Serve, MLflow or browser (TESTS=path for some of them)
 	$(BIN)/python -m pytest -m 'not integration' $(PARALLEL) $(TESTS)

@@ -54,6 +54,8 @@ def head(folder: Path, *, cpus: int = 2) -> Iterator[Head]:
         "RAY_AUTH_TOKEN_PATH": str(token),
         "RAY_AUTH_MODE": "token",
         "RAY_USAGE_STATS_ENABLED": "0",
+        # A head that is ended waits as long, 30 s unless told, for what still runs on it: here that is nothing.
+        "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0",
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
     }
     port = free_port()

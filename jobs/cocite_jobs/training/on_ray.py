@@ -29,6 +29,8 @@ DRAIN_INTERVAL_S = 0.3
 """Seconds between two times that the driver takes the workers' events."""
 CLOSE_S = 30
 """Seconds for the reaper to remove the last placement groups."""
+UNUSED = ("DatasetsCallback", "PlacementGroupCleanerCallback")
+"""Classes of Ray Train, each of which would start a process; :func:`reap_placement_groups` stands in for the second."""
 REAPER = "cocite-placement-group-reaper"
 """Name under which Ray knows the reaper: see :func:`reap_placement_groups`."""
 
@@ -140,8 +142,15 @@ def _trainer(job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Pa
                 if isinstance(cause, CociteError):
                     raise cause
 
+    class Trainer(TorchTrainer):  # type: ignore[misc]
+        """Starts no process for data sets, of which there are none, and none that needs a dashboard to clean up."""
+
+        def _create_default_callbacks(self) -> list[Any]:
+            callbacks: list[Any] = super()._create_default_callbacks()
+            return [callback for callback in callbacks if type(callback).__name__ not in UNUSED]
+
     least, most = worker_range(workers)
-    return TorchTrainer(
+    return Trainer(
         _on_a_worker,
         train_loop_config={
             "job": asdict(job),

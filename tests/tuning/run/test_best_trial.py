@@ -24,6 +24,8 @@ from cocite_tuning.sweep.spaces import Space
 from cocite_tuning.sweep.sweep import Sweep
 from cocite_tuning.sweep.trials import Trial, Trials
 
+pytestmark = pytest.mark.usefixtures("mlflow_store")
+
 COMPARISON = compare(np.array([0.3, 0.5, 0.2]), np.array([0.2, 0.4, 0.3]))
 BEST = Trial(number=2, params={"x": 1.0}, metrics={"height": 0.5})
 TRIALS = Trials(sweep="toy", metric="height", trials=(BEST,))

@@ -18,6 +18,8 @@ from cocite_tuning.run.champion import promote_if_better
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.sweep import ChampionSettings
 
+pytestmark = pytest.mark.usefixtures("mlflow_store")
+
 SETTINGS = ChampionSettings.parse(
     {"register": "ours", "task": "global", "system": "nnselect", "metric": "R@20", "sample": None}
 )

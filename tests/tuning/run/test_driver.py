@@ -21,6 +21,8 @@ from cocite_tuning.sweep.result import SweepResult
 from cocite_tuning.sweep.sweep import Sweep
 from cocite_tuning.sweep.trials import Trials, read_trials
 
+pytestmark = pytest.mark.usefixtures("mlflow_store")
+
 SWEEP: dict[str, Any] = TOY | {
     "space": {"x": {"uniform": [-3, 3]}, "size": {"uniformint": [1, 9]}},
     "budget": {"trials": 12},

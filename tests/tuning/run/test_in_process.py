@@ -21,6 +21,8 @@ from cocite_tuning.run.trial_store import TrialStore
 from cocite_tuning.studies.study import ReportMetrics
 from cocite_tuning.sweep.sweep import Sweep
 
+pytestmark = pytest.mark.usefixtures("mlflow_store")
+
 SWEEP: dict[str, Any] = TOY | {
     "space": {"x": {"uniform": [-3, 3]}, "size": {"uniformint": [1, 9]}},
     "budget": {"trials": 12},

@@ -14,7 +14,7 @@ from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.trial_store import RunningTrial
 from cocite_tuning.sweep.trials import Trial, Trials
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_store")]
 
 
 def trials_of(*trials: Trial) -> Trials:

@@ -23,7 +23,7 @@ from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.driver import FinishedSweep
 from cocite_tuning.sweep.trials import Trials
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_store")]
 
 TESTS = Path(__file__).parents[2]
 SWEEP: dict[str, Any] = {

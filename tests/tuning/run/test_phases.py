@@ -13,6 +13,8 @@ from helpers.toy_study import TOY
 from cocite.corpus.store import Corpus
 from cocite_tuning.run.driver import FinishedSweep
 
+pytestmark = pytest.mark.usefixtures("mlflow_store")
+
 PROTOCOL = {"short": {"steps": 1}, "full": {"steps": 6}, "best": 3}
 
 

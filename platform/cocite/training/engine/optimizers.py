@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from cocite.errors import ConfigError
+from cocite.training.engine.eager_optimizers import AdamW, SparseAdam
 from cocite.training.engine.settings import OptimizerSettings
 
 RATE_SHARE = "rate_share"
@@ -63,9 +64,9 @@ def make_optimizers(
     rate, betas, epsilon = settings.learning_rate, settings.betas, settings.epsilon
     optimizers: list[torch.optim.Optimizer] = []
     if dense:
-        optimizers.append(torch.optim.AdamW(dense, lr=rate, betas=betas, eps=epsilon, fused=True))
+        optimizers.append(AdamW(dense, lr=rate, betas=betas, eps=epsilon, fused=True))
     if tables:
-        optimizers.append(torch.optim.SparseAdam(tables, lr=rate, betas=betas, eps=epsilon))
+        optimizers.append(SparseAdam(tables, lr=rate, betas=betas, eps=epsilon))
     return optimizers
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -26,6 +27,7 @@ from cocite.training.engine.backends.base import (
     touching,
 )
 from cocite.training.engine.backends.torch_backend import Running
+from cocite.training.engine.eager_optimizers import AdamW
 from cocite.training.engine.optimizers import make_optimizers
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World, start_group
@@ -71,7 +73,8 @@ class DeepSpeedBackend:
             for module in running.modules():
                 if isinstance(module, nn.LayerNorm):
                     module.register_forward_pre_hook(_in_own_precision)
-        with redirect_stdout(StringIO()):  # some of its optimizers print how much memory they take
+        # Some of its optimizers print how much memory they take.
+        with redirect_stdout(StringIO()), _no_compiled_muon(deepspeed):
             [optimizer] = make_optimizers(running, settings.optimizer)
             self.engine = deepspeed.initialize(
                 model=running, optimizer=optimizer, config=self._config(running)
@@ -293,11 +296,16 @@ def _refuse_numbers(model: nn.Module) -> None:
 
 
 def _deepspeed() -> Any:
-    """Import DeepSpeed quietly, and without compiling its shared-memory exchange for CPUs (which needs g++)."""
+    """Import DeepSpeed quietly, and without compiling its shared-memory exchange for CPUs (which needs g++).
+
+    Its autotuner, which is imported with it, imports MLflow where that is installed: seconds in each process of a
+    training, for nothing that is used here.
+    """
     if not torch.cuda.is_available():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")  # else it warns that it found no other
     try:
-        import deepspeed
+        with _without("mlflow"):
+            import deepspeed
     except ImportError as error:
         raise ConfigError(
             "DeepSpeed is not installed",
@@ -307,4 +315,35 @@ def _deepspeed() -> Any:
     # It calls what newer versions of torch have renamed, and each call would say so.
     warnings.filterwarnings("ignore", message=".*torch.distributed.* is deprecated", category=FutureWarning)
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    known = deepspeed.runtime.zero.utils.ZERO_SUPPORTED_OPTIMIZERS
+    if AdamW not in known:
+        known.append(AdamW)  # else it warns of an optimizer that it was not tested with
     return deepspeed
+
+
+@contextmanager
+def _without(module: str) -> Iterator[None]:
+    """Let imports of a module fail in the block, as where it is not installed; one that is imported already stays."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+@contextmanager
+def _no_compiled_muon(deepspeed: Any) -> Iterator[None]:
+    """Let DeepSpeed import Muon, as it does to recognise it, without wrapping its functions for torch's compiler.
+
+    Importing the compiler takes a second in each process of a training, and nothing here steps by Muon.
+    """
+    compiler = deepspeed.runtime.compiler
+    compile_ = compiler.compile
+    compiler.compile = lambda: lambda function: function
+    try:
+        yield
+    finally:
+        compiler.compile = compile_

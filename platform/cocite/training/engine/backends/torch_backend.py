@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -96,7 +99,7 @@ class TorchBackend:
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # newer versions of torch rename the option
-                self.running = DistributedDataParallel(self.running, broadcast_buffers=False)
+                self.running = _data_parallel(self.running)
 
     def forward(self, work: Work) -> Tensor:
         """See :class:`Backend`."""
@@ -207,3 +210,25 @@ class TorchBackend:
 def _sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
     """A tensor whose rows (1, n) have the values (n, ...), and the others 0."""
     return torch.sparse_coo_tensor(rows, values, shape, check_invariants=False)
+
+
+def _data_parallel(model: nn.Module) -> nn.Module:
+    """DistributedDataParallel, without the import of torch's compiler, which takes two seconds in each process.
+
+    It imports the compiler to read one of its settings, and to keep it from tracing a part of the forward pass. Only
+    what is below is ever compiled here, so that the setting is the default, and nothing has to be kept from it.
+    """
+    if "torch._dynamo" not in sys.modules:
+        inside = inspect.unwrap(DistributedDataParallel._inside_ddp_forward)
+        inside.__dict__.setdefault(
+            "__dynamo_disable", inside
+        )  # what torch keeps there once it has imported it
+        settings = SimpleNamespace(get_optimize_ddp_mode=lambda: "ddp_optimizer")
+        torch.__dict__["_dynamo"] = SimpleNamespace(utils=settings)
+        try:
+            return DistributedDataParallel(model, broadcast_buffers=False)
+        except AttributeError:
+            pass  # another version of torch, which reads more of the compiler
+        finally:
+            del torch.__dict__["_dynamo"]
+    return DistributedDataParallel(model, broadcast_buffers=False)

@@ -1,4 +1,4 @@
-"""One endpoint for all tests that ask it: over the starter corpus, without a trained model."""
+"""One endpoint for the tests of this folder: over the starter corpus, without a trained model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index folder of the starter corpus."""
     folder = tmp_path_factory.mktemp("starter")
@@ -20,7 +20,7 @@ def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "index"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """`cocite serve`, with room for few waiting requests so that a test can fill it."""
     log = tmp_path_factory.mktemp("endpoint") / "log.txt"
