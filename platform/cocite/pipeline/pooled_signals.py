@@ -86,6 +86,8 @@ class PooledSignals(QuerySignals):
         self._context_words = [self._words(self.index.contexts, forms) for forms in texts]
         self._nearest = [self._search_neighbours(i) for i in range(len(queries))]
         self._find_voters()
+        self._pool_rows: list[NDArray[np.int32]] = []
+        self._pool_texts: dict[str, Matrix] = {}
         self._best: dict[str, Matrix] = {}
 
     def _words(self, index: Bm25Index, forms: Mapping[str, str]) -> QueryWords:
@@ -209,7 +211,9 @@ class PooledSignals(QuerySignals):
         """The best papers of the pools; see the base class."""
         masks = [self.signals.allowed(query, allowed) for query in self.queries]
         rows = self._pool(width, masks, weights)
-        texts = self.texts_at(rows)
+        texts = self._score_texts(rows)
+        # The candidates' signals are gathered from here, instead of being computed again.
+        self._pool_rows, self._pool_texts = [pool[pool != NO_ROW] for pool in rows], texts
         self._best = {name: values.max(axis=1, keepdims=True) for name, values in texts.items()}
         blend = np.zeros(rows.shape, np.float32)
         for name, weight in weights.items():
@@ -238,6 +242,26 @@ class PooledSignals(QuerySignals):
 
     def texts_at(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
         """(Q, k) each text signal of given papers, exactly."""
+        columns = self._columns(rows)
+        if columns is None:
+            return self._score_texts(rows)
+        padding = rows == NO_ROW
+        return {
+            name: np.where(padding, 0, np.take_along_axis(values, columns, 1))
+            for name, values in self._pool_texts.items()
+        }
+
+    def _columns(self, rows: NDArray[np.int32]) -> NDArray[np.int64] | None:
+        """(Q, k) the columns of given papers in the pools; None where one is in none, or there are no pools yet."""
+        columns = np.zeros(rows.shape, np.int64)
+        for i, pool in enumerate(self._pool_rows):
+            columns[i] = np.minimum(np.searchsorted(pool, rows[i]), len(pool) - 1)
+            if ((pool[columns[i]] != rows[i]) & (rows[i] != NO_ROW)).any():
+                return None
+        return columns if self._pool_rows else None
+
+    def _score_texts(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
+        """(Q, k) each text signal of given papers, from the documents' word counts."""
         result = {name: np.zeros(rows.shape, np.float32) for name in self.text_signals}
         for i in range(len(rows)):
             for field, names in self._names_by_field.items():
