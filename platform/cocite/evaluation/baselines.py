@@ -11,8 +11,8 @@ from cocite.corpus.store import Corpus
 from cocite.protocols import Query, Ranking
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.documents import paper_texts
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.query_forms import QueryForm
 
 LOCAL_FORM = QueryForm.CONTEXT_TITLE
@@ -62,5 +62,5 @@ class Bm25Baseline:
 def lexical_index(corpus: Corpus) -> Index:
     """An index in memory of the papers' words alone: without links, contexts and vectors."""
     no_links = History(corpus, np.zeros(len(corpus), bool))
-    papers = {"text": Bm25Index.build(paper_texts(corpus, "text"))}
+    papers = {"text": PaperIndexes.build(corpus)["text"]}  # as an index folder has it, to the last bit
     return Index(corpus, no_links, np.ones(len(corpus), bool), papers, Bm25Index.build([]))
