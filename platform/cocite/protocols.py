@@ -197,6 +197,22 @@ def require_finite(values: NDArray[np.floating[Any]], part: str, what: str) -> N
         )
 
 
+class PaperVectors(Protocol):
+    """Vectors of all papers, of which some are read at a time.
+
+    Example:
+        >>> vectors: PaperVectors = np.eye(3, dtype=np.float32)
+        >>> len(vectors), vectors[np.array([2])].tolist()
+        (3, [[0.0, 0.0, 1.0]])
+    """
+
+    def __len__(self) -> int:
+        """How many papers there are."""
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        """(k, d) the vectors of some rows."""
+
+
 @runtime_checkable
 class Retriever(Protocol):
     """Finds candidates among all papers: cheap for each paper, and so applied to every one.

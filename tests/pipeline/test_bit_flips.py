@@ -231,7 +231,7 @@ def test_vectors_that_are_not_finite_are_refused_with_the_encoder(folders: Folde
 
 def test_a_signal_that_is_not_finite_is_refused_with_its_name(folders: Folders) -> None:
     stage = FirstStage.load(folders.model, IndexSnapshot.open(folders.index))
-    vectors = stage.signals.retrievers["nnselect"].vectors
+    vectors = stage.index.shards.shards[0].vectors["nnselect"]
     vectors.raw = np.array(vectors.raw)
     vectors.raw[3, 0] = np.nan
     for query in folders.queries:

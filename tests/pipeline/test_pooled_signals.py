@@ -13,12 +13,11 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.pooled_signals import PooledSignals, PoolLimits
+from cocite.pipeline.pooled_signals import UNLIMITED_POOL, PooledSignals
 from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW
 from cocite.retrieval.index.index import Index
-
-EVERYTHING = PoolLimits(postings=1 << 40, papers=600, contexts=9999, cited=600)
+from cocite.retrieval.shards.paper_filter import PaperFilter
 
 
 @pytest.mark.parametrize("context", [False, True])
@@ -38,10 +37,10 @@ def test_without_limits_the_ranking_and_all_signals_are_the_dense_ones(
     queries = queries_of(corpus, later[:8], context=context)
     queries[1] = dataclasses.replace(queries[1], exclude=tuple(range(0, 600, 9)))
     queries[2] = dataclasses.replace(queries[2], candidates_until=2006)
-    dense, pooled = DenseSignals(signals, queries), PooledSignals(signals, queries, EVERYTHING)
+    dense, pooled = DenseSignals(signals, queries), PooledSignals(signals, queries, UNLIMITED_POOL)
     weights = {name: weight for name, weight in weights.items() if _is_known(dense, name)}
     assert len(weights) > 8
-    expected, found = (block.ranking(weights, 40, None) for block in (dense, pooled))
+    expected, found = (block.ranking(weights, 40) for block in (dense, pooled))
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
     for name, values in dense.at(expected).items():
         other = pooled.at(expected)[name]
@@ -73,7 +72,8 @@ def test_only_allowed_papers_are_retrieved(corpus: Corpus, first: FirstStage, la
     queries = [dataclasses.replace(query, candidates_until=2006, exclude=(5, 7)) for query in queries]
     allowed = np.arange(len(corpus)) % 2 == 1
     block = PooledSignals(first.signals, queries)
-    rows = block.ranking({"whole>text": 1.0, "in-citations": 0.1}, 50, allowed).rows
+    papers = PaperFilter.rows(np.flatnonzero(~allowed))
+    rows = block.ranking({"whole>text": 1.0, "in-citations": 0.1}, 50, papers).rows
     for query, found in zip(queries, rows, strict=True):
         found = found[found != NO_ROW]
         assert len(found) > 5
@@ -86,6 +86,6 @@ def test_a_query_that_nothing_speaks_for_gets_the_most_cited(first: FirstStage) 
     from cocite.protocols import Query
 
     block = PooledSignals(first.signals, [Query("q", title="zzzz")])
-    ranking = block.ranking({"whole>text": 1.0, "in-citations": 0.5}, 10, None)
+    ranking = block.ranking({"whole>text": 1.0, "in-citations": 0.5}, 10)
     counts = first.signals.counts["in-citations"][ranking.rows[0]]
     assert counts.tolist() == sorted(counts.tolist(), reverse=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
+from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.signals import POPULAR, Signals
-from cocite.protocols import Query
+from cocite.retrieval.index.index import Index
 
 
 def test_the_most_cited_papers_are_popular(corpus: Corpus, first: FirstStage) -> None:
@@ -20,14 +19,9 @@ def test_the_most_cited_papers_are_popular(corpus: Corpus, first: FirstStage) ->
         assert set(np.flatnonzero(counts > least)) <= set(signals.popular.tolist())
 
 
-def test_allowed_papers_are_alive_and_not_too_late(corpus: Corpus, first: FirstStage) -> None:
-    signals = first.signals
-    assert signals.allowed(Query("q", title="x"), None) is None
-    among = np.arange(len(corpus)) % 2 == 0
-    np.testing.assert_array_equal(signals.allowed(Query("q", title="x"), among), among)
-    year = int(np.median(corpus.years))
-    alive = np.arange(len(corpus)) % 3 > 0
-    fewer = Signals(dataclasses.replace(first.index, alive=alive))
-    limited = fewer.allowed(Query("q", title="x", candidates_until=year), among)
-    np.testing.assert_array_equal(limited, alive & among & (corpus.years <= year))
-    np.testing.assert_array_equal(fewer.allowed(Query("q", title="x"), None), alive)
+def test_contexts_are_counted_by_the_paper_they_cite(corpus: Corpus) -> None:
+    counts = np.zeros(len(corpus), int)
+    for position in range(len(corpus.contexts)):
+        counts[corpus.context_cited[position]] += 1
+    signals = Signals(Index.build(corpus, History.all(corpus)))
+    np.testing.assert_array_equal(signals.counts["contexts"], counts)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
-from cocite.retrieval.index.index import Index, last_years
+from cocite.retrieval.index.collection import last_years
+from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.neighbours import expand
 from cocite.retrieval.vector_retriever import VectorRetriever
 

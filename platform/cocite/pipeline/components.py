@@ -29,7 +29,7 @@ from cocite.manifests import read_manifest
 from cocite.pipeline.options import QUERY_KINDS
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Encoder, Reranker
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.verification import open_verified
 
@@ -178,7 +178,7 @@ def load_blend(model: Path | None, encoders: Collection[str]) -> Blend | None:
     return blend
 
 
-def load_nnrank(model: Path, index: Index, *, always: bool = False) -> Reranker | None:
+def load_nnrank(model: Path, index: SearchIndex, *, always: bool = False) -> Reranker | None:
     """NNRank over an index' papers and history; None if the folder has none, or one excluded for all kinds.
 
     ``always`` loads an excluded one too.
@@ -189,11 +189,11 @@ def load_nnrank(model: Path, index: Index, *, always: bool = False) -> Reranker 
 
     encoder = load_encoder(model, "nnselect")
     known = encoder is not None and index.encoder_ids.get(encoder.name) == encoder.id
-    vectors = index.vectors["nnselect"].raw if known else None
+    vectors = index.paper_vectors("nnselect") if known else None
     return load_reranker(model / "nnrank", index.corpus, index.history, vectors=vectors)
 
 
-def load_cross_encoder(model: Path, index: Index) -> Reranker | None:
+def load_cross_encoder(model: Path, index: SearchIndex) -> Reranker | None:
     """The cross-encoder over an index' papers; None if the folder does not hold it."""
     if not (model / "cross-encoder").is_dir():
         return None
@@ -201,7 +201,7 @@ def load_cross_encoder(model: Path, index: Index) -> Reranker | None:
     return load(model / "cross-encoder", index.corpus)
 
 
-def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusion]:
+def load_fusions(model: Path, index: SearchIndex, name: str) -> dict[str, LearnedFusion]:
     """The learned fusions of a component (``fusion`` or ``final``) by kind of query, without the excluded kinds.
 
     Raises:
@@ -227,7 +227,7 @@ def load_fusions(model: Path, index: Index, name: str) -> dict[str, LearnedFusio
     return fusions
 
 
-def upstream_fingerprints(model: Path, index: Index, name: str) -> dict[str, str]:
+def upstream_fingerprints(model: Path, index: SearchIndex, name: str) -> dict[str, str]:
     """Fingerprints of all that the signals of a learned fusion ``name`` depend on.
 
     These are the active components before it that the index has vectors for, and under :data:`BM25` the k1 and b of the
@@ -237,7 +237,7 @@ def upstream_fingerprints(model: Path, index: Index, name: str) -> dict[str, str
     fingerprints = {
         component: read_manifest(model / component).digest
         for component in component_names()[: component_names().index(name)]
-        if component in active and (component not in ENCODERS or component in index.vectors)
+        if component in active and (component not in ENCODERS or component in index.encoder_ids)
     }
     changed = " ".join(f"{key}={value}" for key, value in index.bm25.changed().items())
     return fingerprints | ({BM25: changed} if changed else {})

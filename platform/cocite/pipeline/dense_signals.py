@@ -7,10 +7,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.pipeline.query_signals import NEIGHBOURS, WINDOW_VOTERS, Matrix, QuerySignals, scaled
+from cocite.pipeline.query_signals import (
+    NEIGHBOURS,
+    SENTENCE_VOTERS,
+    WINDOW_VOTERS,
+    Matrix,
+    QuerySignals,
+    scaled,
+)
 from cocite.pipeline.signals import Signals
 from cocite.protocols import Query, Ranking, require_finite
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.shards.paper_filter import EVERYTHING, PaperFilter
+from cocite.retrieval.signals.anchors import Anchors
 from cocite.retrieval.signals.votes import relative
+from cocite.retrieval.vector_retriever import VectorRetriever
 
 
 class DenseSignals(QuerySignals):
@@ -22,7 +33,6 @@ class DenseSignals(QuerySignals):
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.retrieval.index.index import Index
         >>> signals = Signals(Index.build(starter_corpus(), History.all(starter_corpus())))
         >>> block = DenseSignals(signals, [Query("q", title="Attention-based machine translation")])
         >>> best = block.over_all("title>title").argmax(axis=1)
@@ -32,7 +42,10 @@ class DenseSignals(QuerySignals):
 
     def __init__(self, signals: Signals, queries: Sequence[Query]) -> None:
         super().__init__(signals, queries)
-        papers, contexts = self.index.papers["text"], self.index.contexts
+        if not isinstance(signals.index, Index):
+            raise ValueError("an index of several shards has no dense signals")
+        self._whole, self._anchors = signals.index, Anchors(signals.index)
+        papers, contexts = self._whole.papers["text"], self._whole.contexts
         self._paper_words = {form: papers.count(texts) for form, texts in self.texts.items()}
         self._context_words = {form: contexts.count(texts) for form, texts in self.texts.items()}
         self.dense = {name: self._match_text(name) for name in self.text_signals}
@@ -42,25 +55,24 @@ class DenseSignals(QuerySignals):
         signal = self.text_signals[name]
         if signal.field.endswith("anchors"):
             near = signal.field == "near anchors"
-            return self.signals.anchors.scores(self._context_words[signal.form], self.own, near=near)
-        return self.index.papers[signal.field].lists.dense(self._paper_words[signal.form])
+            return self._anchors.scores(self._context_words[signal.form], self.own, near=near)
+        return self._whole.papers[signal.field].lists.dense(self._paper_words[signal.form])
 
     def _find_voters(self) -> None:
-        index, signals = self.index, self.signals
         # The neighbours of a manuscript are the papers that resemble all its text.
         nearness = self.dense["whole>text"]
         if self.local:
             nearness = nearness + self.dense["context>text"]
         # Excluded papers are not recommended, but may vote.
         own_papers = [Query(query.id, paper=query.paper) for query in self.queries]
-        nearness = index.forbid(nearness.copy(), own_papers)
+        nearness = self._whole.forbid(nearness.copy(), own_papers)
         neighbours = relative(Ranking.best(nearness, NEIGHBOURS[self.local][-1]))
         windows = None
         if self.local:
-            near = signals.anchors.windows.lists.dense(self._context_words["near"])
+            near = self._anchors.windows.lists.dense(self._context_words["near"])
             windows = self._nearest_contexts(near, WINDOW_VOTERS)
-        contexts = self.index.contexts.lists.dense(self._context_words["context" if self.local else "whole"])
-        sentences = self._nearest_contexts(contexts, signals.sentences.sentences)
+        contexts = self._whole.contexts.lists.dense(self._context_words["context" if self.local else "whole"])
+        sentences = self._nearest_contexts(contexts, SENTENCE_VOTERS)
         self._count_votes(neighbours, sentences, windows)
 
     def _nearest_contexts(self, scores: Matrix, depth: int) -> Ranking:
@@ -69,13 +81,13 @@ class DenseSignals(QuerySignals):
             row[first:last] = -np.inf
         return relative(Ranking.best(scores, depth))
 
-    def ranking(self, weights: Mapping[str, float], width: int, allowed: NDArray[np.bool_] | None) -> Ranking:
+    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
         """The best papers; see the base class."""
         blend = np.zeros((len(self.queries), self.papers), np.float32)
         for name, weight in weights.items():
             blend += weight * self.over_all(name)
-        if allowed is not None:
-            blend[:, ~allowed] = -np.inf
+        if not papers.is_open:
+            blend[:, ~papers.allowed(self.index.corpus.years)] = -np.inf
         return Ranking.best(self.index.forbid(blend, self.queries), width)
 
     def over_all(self, name: str) -> Matrix:
@@ -97,11 +109,19 @@ class DenseSignals(QuerySignals):
             counts: Matrix = self.signals.counts[name] - self.own_counts(name).dense()
             return np.log1p(counts)
         if name in self.vectors:
-            return self.retriever(name).over_all(self.queries, self.vectors[name])
+            return self._retriever(name).over_all(self.queries, self.vectors[name])
         if name in self.people:
             return self.people[name].dense()
         votes, _, kind = name.partition(":")
         return self.votes[votes].dense(kind or "sum")
+
+    def similarities_at(self, name: str, rows: NDArray[np.int32]) -> Matrix:
+        """(Q, k) the similarity of given papers to the queries' vectors."""
+        return self._retriever(name).vectors.similarities(self.vectors[name], rows)
+
+    def _retriever(self, name: str) -> VectorRetriever:
+        """The retriever that holds the vectors of a signal."""
+        return VectorRetriever(self._whole, self.signals.encoders[name.partition(":")[0]].encoder)
 
     def texts_at(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
         """(Q, k) each text signal of given papers."""

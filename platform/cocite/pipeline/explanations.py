@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
 from cocite.protocols import NO_ROW, Query
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import manuscript_texts
-from cocite.retrieval.signals.citing_sentences import CitingSentences
-from cocite.retrieval.signals.neighbours import Neighbours
+from cocite.retrieval.signals.citing_sentences import citing_sentences
+from cocite.retrieval.signals.neighbours import citing_neighbours
 
 WORDS = 8
 """Shared words shown for each paper."""
@@ -42,6 +42,7 @@ class Explainer:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
         >>> from cocite.pipeline.first_stage import FirstStage
+        >>> from cocite.retrieval.index.index import Index
         >>> index = Index.build(starter_corpus(), History.all(starter_corpus()))
         >>> query = Query("q", title="Attention-based machine translation")
         >>> candidates = FirstStage(index).retrieve([query], Options(depth=10))
@@ -50,9 +51,8 @@ class Explainer:
         True
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: SearchIndex) -> None:
         self.index = index
-        self.sentences, self.neighbours = CitingSentences(index), Neighbours(index)
 
     def recommendations(
         self, queries: Sequence[Query], candidates: Candidates, stages: Stages, options: Options
@@ -104,15 +104,17 @@ class Explainer:
             candidates: of the batch, with the voters.
         """
         text = manuscript_texts([query])[0]
-        words = self.index.papers["text"].shared_terms(text, rows.tolist(), WORDS, function_words())
+        words = self.index.shared_terms(text, rows.tolist(), WORDS, function_words())
         citing: list[tuple[int, ...]] = [()] * len(rows)
         quoted: list[tuple[tuple[int, str], ...]] = [()] * len(rows)
         if (neighbours := candidates.neighbour_voters) is not None:
             citing = [
-                self.neighbours.evidence(neighbours, position, row, NEIGHBOURS) for row in rows.tolist()
+                citing_neighbours(self.index, neighbours, position, row, NEIGHBOURS) for row in rows.tolist()
             ]
         if (sentences := candidates.sentence_voters) is not None:
-            quoted = [self.sentences.evidence(sentences, position, row, SENTENCES) for row in rows.tolist()]
+            quoted = [
+                citing_sentences(self.index, sentences, position, row, SENTENCES) for row in rows.tolist()
+            ]
         papers = self._citing_papers(
             {row for rows_ in citing for row in rows_} | {row for pairs in quoted for row, _ in pairs}
         )

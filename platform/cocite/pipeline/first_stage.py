@@ -12,12 +12,14 @@ from cocite.errors import InputError
 from cocite.pipeline.components import ENCODERS, load_blend, load_encoders
 from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.options import Candidates, Options, by_kind
-from cocite.pipeline.pooled_signals import PooledSignals
+from cocite.pipeline.pooled_signals import UNLIMITED_POOL, PooledSignals, PoolLimits
 from cocite.pipeline.query_signals import QuerySignals
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
+from cocite.retrieval.shards.paper_filter import PaperFilter
 
 CELLS = 1_500_000
 """Queries times papers of a block (6 MB for each dense signal, of which a block holds some thirty)."""
@@ -33,7 +35,9 @@ class FirstStage:
         encoders: those whose vectors the index holds and whose signals are blended.
         weights: signal -> weight for ``local`` and ``global`` queries, in place of those of
             :mod:`cocite.pipeline.weights`; signals of encoders that are not in use are left out.
-        dense: whether every paper is scored by every signal; None: up to :data:`DENSE_LIMIT` papers.
+        dense: whether every paper is scored by every signal; None: up to :data:`DENSE_LIMIT` papers. An index of
+            several shards never is.
+        limits: how many candidates are generated where not every paper is scored; the usual ones by default.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -48,30 +52,33 @@ class FirstStage:
 
     def __init__(
         self,
-        index: Index,
+        index: SearchIndex,
         encoders: Sequence[Encoder] = (),
         *,
         weights: Mapping[str, Mapping[str, float]] | None = None,
         dense: bool | None = None,
+        limits: PoolLimits | None = None,
     ) -> None:
         if not len(index):
             raise InputError("the index holds no paper, so there is nothing to recommend", hint="add some")
         self.index = index
         self.weights = weights or weights_for([encoder.name for encoder in encoders])
         self.signals = Signals(index, encoders)
-        self.dense = len(index) <= DENSE_LIMIT if dense is None else dense
+        whole = isinstance(index, Index)
+        self.dense = whole and (len(index) <= DENSE_LIMIT if dense is None else dense)
+        self.limits = (limits or PoolLimits()).of_shards(len(index.shards))
 
     @classmethod
-    def load(cls, model: Path | None, index: Index) -> FirstStage:
+    def load(cls, model: Path | None, index: SearchIndex) -> FirstStage:
         """The stage of a model folder over an index, with the encoders that both have.
 
         Raises:
             InputError: another encoder made the index' vectors, or the folder's blend does not fit.
         """
-        return cls.over(model, index, load_encoders(model, among=tuple(index.vectors)))
+        return cls.over(model, index, load_encoders(model, among=tuple(index.encoder_ids)))
 
     @classmethod
-    def over(cls, model: Path | None, index: Index, encoders: Sequence[Encoder]) -> FirstStage:
+    def over(cls, model: Path | None, index: SearchIndex, encoders: Sequence[Encoder]) -> FirstStage:
         """The same with loaded encoders; of the model folder only the ``blend`` is read, if it has one.
 
         Raises:
@@ -91,7 +98,7 @@ class FirstStage:
         block = PooledSignals(self.signals, [query])
         for name in self.weights[kind]:
             encoder = name.partition(":")[0]
-            if encoder in ENCODERS and encoder not in self.signals.retrievers:
+            if encoder in ENCODERS and encoder not in self.signals.encoders:
                 continue  # the blend leaves out the signals of encoders that are not in use
             try:
                 block.check(name)
@@ -116,7 +123,7 @@ class FirstStage:
         """
         options = options or Options()
         queries = options.restricted(queries)
-        allowed = self._allowed(options)
+        allowed = self._filter(options)
         parts: list[tuple[list[int], Candidates]] = []
         step = int(np.clip(CELLS // max(len(self.index), 1), 1, 64))
         for _, positions in by_kind(queries):
@@ -132,34 +139,32 @@ class FirstStage:
         )
 
     def _retrieve_block(
-        self, queries: Sequence[Query], options: Options, allowed: NDArray[np.bool_] | None, width: int
+        self, queries: Sequence[Query], options: Options, papers: PaperFilter, width: int
     ) -> Candidates:
-        # A ranking of a good part of all papers needs the scores of all.
-        dense = self.dense or width > len(self.index) // 4
-        signals: QuerySignals = (DenseSignals if dense else PooledSignals)(self.signals, queries)
+        signals = self._signals(queries, width)
         weights = {
             name: weight
             for name, weight in self.weights["local" if signals.local else "global"].items()
             if name in signals.vectors or name.partition(":")[0] not in ENCODERS
         }
-        ranking = signals.ranking(weights, min(width, len(self.index)), allowed)
+        ranking = signals.ranking(weights, min(width, len(self.index)), papers)
         return Candidates(
             ranking, signals.at(ranking.top(options.depth)), signals.sentence_voters, signals.neighbour_voters
         )
 
-    def _allowed(self, options: Options) -> NDArray[np.bool_] | None:
-        """(N,) papers that the options allow; None when they allow all."""
-        years = self.index.corpus.years
-        allowed = np.ones(len(self.index), bool)
-        if options.year_from is not None:
-            allowed &= years >= options.year_from
-        if options.year_to is not None:
-            allowed &= (years > 0) & (years <= options.year_to)
-        if options.exclude:
-            allowed[list(options.exclude)] = False
+    def _signals(self, queries: Sequence[Query], width: int) -> QuerySignals:
+        """The signals of a block; a ranking of a good part of all papers needs the scores of all."""
+        everything = width > len(self.index) // 4
+        if isinstance(self.index, Index) and (self.dense or everything):
+            return DenseSignals(self.signals, queries)
+        return PooledSignals(self.signals, queries, UNLIMITED_POOL if everything else self.limits)
+
+    def _filter(self, options: Options) -> PaperFilter:
+        """The papers that the options allow."""
+        rows = list(options.exclude)
         if options.exclude_authors:
-            allowed[self.signals.people.papers_of(options.exclude_authors)] = False
-        return None if allowed.all() else allowed
+            rows += self.signals.people.papers_of(options.exclude_authors).tolist()
+        return PaperFilter.rows(rows, year_from=options.year_from, year_to=options.year_to)
 
 
 def _join(parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: int, width: int) -> Candidates:

@@ -5,26 +5,45 @@ budget of postings, encoders from the index of their vectors, contexts and neigh
 their papers. The union of a query, the pool, is scored exactly, and each signal is scaled by its best paper of the
 pool, which generation has put there.
 
-With unlimited budgets and widths the result is that of :mod:`~cocite.pipeline.dense_signals` (a property test).
+The shards of the index do both, in two rounds (:mod:`cocite.retrieval.shards`); in between, the votes of the nearest
+papers and contexts of all shards are counted here, and behind them all scores are blended here. With unlimited budgets
+and widths the result is that of :mod:`~cocite.pipeline.dense_signals`, however many shards there are (property tests).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.corpus.csr import distinct
-from cocite.pipeline.query_signals import NEIGHBOURS, WINDOW_VOTERS, Matrix, QuerySignals, scaled
+from cocite.pipeline.query_signals import (
+    NEIGHBOURS,
+    SENTENCE_VOTERS,
+    WINDOW_VOTERS,
+    Matrix,
+    QuerySignals,
+    scaled,
+)
 from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
-from cocite.retrieval.engines.bm25 import Bm25Index, QueryWords
-from cocite.retrieval.engines.inverted_lists import Best
+from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best
+from cocite.retrieval.engines.query_words import QueryWords
+from cocite.retrieval.shards.messages import (
+    NearestReply,
+    NearestRequest,
+    OwnContexts,
+    ScoreReply,
+    ScoreRequest,
+    TextField,
+    TextQuery,
+)
+from cocite.retrieval.shards.paper_filter import EVERYTHING, PaperFilter
 from cocite.retrieval.signals.votes import relative
+
+Reply = TypeVar("Reply", NearestReply, ScoreReply)
 
 
 @dataclass(frozen=True)
@@ -38,8 +57,8 @@ class PoolLimits:
         cited: papers with most votes of one kind, or with most past citations, that enter the pool.
 
     Example:
-        >>> PoolLimits().papers
-        500
+        >>> PoolLimits().papers, PoolLimits().of_shards(5).papers
+        (500, 200)
     """
 
     postings: int = 50_000
@@ -47,6 +66,19 @@ class PoolLimits:
     contexts: int = 500
     cited: int = 500
 
+    def of_shards(self, count: int) -> PoolLimits:
+        """The limits of each of some shards: twice its share, because the best papers are not spread evenly."""
+        share = min(1.0, 2 / count)
+        return replace(
+            self,
+            postings=int(self.postings * share),
+            papers=int(self.papers * share),
+            contexts=int(self.contexts * share),
+        )
+
+
+UNLIMITED_POOL = PoolLimits(UNLIMITED, 1 << 30, 1 << 30, 1 << 30)
+"""Every paper that a signal speaks for is scored."""
 
 SEARCHES = {
     True: (("context+title", "text"), ("title", "title"), ("near", "text")),
@@ -61,7 +93,10 @@ class PooledSignals(QuerySignals):
     Args:
         signals: what they are computed from.
         queries: Q queries, all local or all global.
-        limits: of generation.
+        limits: of generation, for each shard.
+
+    Attributes:
+        missing: numbers of the shards that did not answer.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -69,251 +104,227 @@ class PooledSignals(QuerySignals):
         >>> from cocite.retrieval.index.index import Index
         >>> signals = Signals(Index.build(starter_corpus(), History.all(starter_corpus())))
         >>> block = PooledSignals(signals, [Query("q", title="Attention-based machine translation")])
-        >>> best = block.ranking({"title>title": 1.0}, 1, allowed=None).rows[0]
+        >>> best = block.ranking({"title>title": 1.0}, 1).rows[0]
         >>> signals.index.corpus.papers.take("title", best)
         ['Effective Approaches to Attention-based Neural Machine Translation']
     """
 
     def __init__(self, signals: Signals, queries: Sequence[Query], limits: PoolLimits = PoolLimits()) -> None:
         super().__init__(signals, queries)
-        self.limits = limits
-        texts = [
-            dict(zip(self.texts, of_query, strict=True))
-            for of_query in zip(*self.texts.values(), strict=True)
+        self.limits, self.forms = limits, tuple(self.texts)
+        self._words = [
+            TextQuery(self.index.paper_words(texts), self.index.context_words(texts))
+            for texts in zip(*self.texts.values(), strict=True)
         ]
-        self.forms = tuple(self.texts)
-        self._paper_words = [self._words(self.index.papers["text"], forms) for forms in texts]
-        self._context_words = [self._words(self.index.contexts, forms) for forms in texts]
-        self._nearest = [self._search_neighbours(i) for i in range(len(queries))]
-        self._find_voters()
-        self._pool_rows: list[NDArray[np.int32]] = []
-        self._pool_texts: dict[str, Matrix] = {}
+        self.missing: set[int] = set()
+        self._find_nearest()
+        self._pool_rows: NDArray[np.int32] = np.zeros((len(queries), 0), np.int32)
+        self._pool_values: dict[str, Matrix] = {}
         self._best: dict[str, Matrix] = {}
 
-    def _words(self, index: Bm25Index, forms: Mapping[str, str]) -> QueryWords:
-        return index.query_words(list(forms.values()))
+    # -- the first round -------------------------------------------------------------------------------------
 
-    # -- generation ------------------------------------------------------------------------------------------
+    def _find_nearest(self) -> None:
+        """Ask every shard for its nearest papers and contexts, merge them, and count their votes."""
+        depth = NEIGHBOURS[self.local][-1]
+        replies = self._answered(self.index.shards.nearest(self._nearest_request(depth)))
+        self._nearest = [
+            np.concatenate([np.zeros(0, np.int32), *(reply.papers[i].rows for reply in replies)])
+            for i in range(len(self.queries))
+        ]
+        self._count_votes(
+            _merged([reply.papers for reply in replies], len(self.queries), depth),
+            _merged([reply.sentences for reply in replies], len(self.queries), SENTENCE_VOTERS),
+            _merged([reply.windows for reply in replies], len(self.queries), WINDOW_VOTERS)
+            if self.local
+            else None,
+        )
+        self._own_contexts = [self._own_words(i, replies) for i in range(len(self.queries))]
 
-    def _search_neighbours(self, i: int) -> Best:
-        """The papers that resemble all of one query's text; excluded ones and later ones may vote, too."""
-        words = self._paper_words[i]
+    def _nearest_request(self, depth: int) -> NearestRequest:
+        return NearestRequest(
+            words=self._words,
+            neighbours=[self._neighbour_words(words.papers) for words in self._words],
+            sentence_form=self.forms.index("context" if self.local else "whole"),
+            window_form=self.forms.index("near") if self.local else None,
+            own_papers=np.array([query.paper for query in self.queries], np.int32),
+            own_contexts=np.stack([self.own.begin, self.own.end], 1).astype(np.int64),
+            papers=max(self.limits.papers, depth),
+            contexts=max(self.limits.contexts, SENTENCE_VOTERS, WINDOW_VOTERS),
+            postings=self.limits.postings,
+        )
+
+    def _neighbour_words(self, words: QueryWords) -> QueryWords:
+        """All of a query's text: papers that resemble it are its neighbours."""
         times = words.times[self.forms.index("whole")]
         if self.local:
             times = times + words.times[self.forms.index("context")]
-        own = np.array([self.queries[i].paper])
-        return _search_exactly(
-            self.index.papers["text"],
-            QueryWords(words.words, times[None]),
-            max(self.limits.papers, NEIGHBOURS[self.local][-1]),
-            self.limits.postings,
-            forbidden=own[own != NO_ROW],
-            allowed=self.signals.alive,
-        )
+        return QueryWords(words.words, times[None])
 
-    def _find_voters(self) -> None:
-        depth = NEIGHBOURS[self.local][-1]
-        neighbours = _padded([Best(best.rows[:depth], best.scores[:depth]) for best in self._nearest], depth)
-        form = "context" if self.local else "whole"
-        sentences = self._search_contexts(self.index.contexts, form, self.signals.sentences.sentences)
-        windows = None
-        if self.local:
-            windows = self._search_contexts(self.signals.anchors.windows, "near", WINDOW_VOTERS)
-        self._count_votes(relative(neighbours), sentences, windows)
+    def _own_words(self, i: int, replies: Sequence[NearestReply]) -> OwnContexts | None:
+        """What the contexts of a query's own paper add to the anchor texts of what they cite, from their shard."""
+        own = next((reply.own[i] for reply in replies if reply.own[i] is not None), None)
+        if own is None:
+            return None
+        cited = self.own.contexts_cited(i)
+        papers, whole = own[0].omitted(cited)
+        return OwnContexts(papers, {"anchors": whole, "near anchors": own[1].omitted(cited)[1]})
 
-    def _search_contexts(self, contexts: Bm25Index, form: str, depth: int) -> Ranking:
-        """(Q, depth) the contexts nearest to one form of each query, but those of its own paper."""
-        position = self.forms.index(form)
-        found = []
-        for i, words in enumerate(self._context_words):
-            own = np.arange(self.own.begin[i], self.own.end[i])
-            width = max(depth, self.limits.contexts)
-            found.append(
-                _search_exactly(contexts, words.only([position]), width, self.limits.postings, forbidden=own)
-            )
-        found = [Best(best.rows[:depth], best.scores[:depth]) for best in found]
-        return relative(_padded(found, depth))
+    # -- the second round ------------------------------------------------------------------------------------
 
-    def _pool(
-        self, width: int, allowed: Sequence[NDArray[np.bool_] | None], weighed: Collection[str]
-    ) -> NDArray[np.int32]:
-        """(Q, P) the pool of each query in ascending order, padded: the papers that some signal speaks for.
-
-        Papers that are not allowed are among them: a signal is scaled by its best paper of all, so that a limit
-        changes no other paper's score. Of votes and authors those that are ``weighed`` in the blend give candidates.
-        """
-        weighed = {name.partition(":")[0] for name in weighed}
-        width = max(width, self.limits.papers)
-        vectors = self._search_vectors(width, allowed)
-        voted = [
-            votes.ranking(self.limits.cited).rows for name, votes in self.votes.items() if name in weighed
-        ]
-        people = [matrix for name, matrix in self.people.items() if name in weighed]
-        pools = []
-        for i, query in enumerate(self.queries):
-            parts = [self._nearest[i].rows, self.signals.popular, np.array([query.paper]), *vectors[i]]
-            parts += [rows[i] for rows in voted]
-            parts += [matrix.best(i, self.limits.cited) for matrix in people]
-            for form, field in SEARCHES[self.local]:
-                parts += self._search_papers(i, form, field, width, allowed[i])
-            if not self.local:  # The neighbours' search is the one by title and abstract.
-                parts += self._more_allowed(i, "whole", "text", width, allowed[i], self._nearest[i].rows)
-            pool = distinct(np.concatenate(parts))
-            pools.append(pool[pool != NO_ROW].astype(np.int32))
-        longest = max(map(len, pools))
-        return np.stack([np.pad(pool, (0, longest - len(pool)), constant_values=NO_ROW) for pool in pools])
-
-    def _search_papers(
-        self, i: int, form: str, field: str, width: int, allowed: NDArray[np.bool_] | None
-    ) -> list[NDArray[np.int32]]:
-        """The papers that match one form of a query best, and if need be the best of those that are allowed."""
-        best = self._search(i, form, field, width)
-        return [best, *self._more_allowed(i, form, field, width, allowed, best)]
-
-    def _more_allowed(
-        self,
-        i: int,
-        form: str,
-        field: str,
-        width: int,
-        allowed: NDArray[np.bool_] | None,
-        found: NDArray[np.int32],
-    ) -> list[NDArray[np.int32]]:
-        """The best allowed papers, where less than half of those found are."""
-        if allowed is None or 2 * int(allowed[found].sum()) >= len(found):
-            return []
-        return [self._search(i, form, field, width, allowed)]
-
-    def _search(
-        self, i: int, form: str, field: str, width: int, allowed: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int32]:
-        asked, position = self._paper_words[i], self.forms.index(form)
-        budget = self.limits.postings
-        return self.index.papers[field].best(asked, position, width, budget=budget, allowed=allowed).rows
-
-    def _search_vectors(
-        self, width: int, allowed: Sequence[NDArray[np.bool_] | None]
-    ) -> list[list[NDArray[np.int32]]]:
-        """For each query the papers nearest to its vectors, and if need be the nearest of those that are allowed."""
-        result: list[list[NDArray[np.int32]]] = [[] for _ in self.queries]
-        for name, vectors in self.vectors.items():
-            index = self.retriever(name).vectors
-            for i, rows in enumerate(index.search(vectors, width).rows):
-                result[i].append(rows)
-                mask = allowed[i]
-                if mask is not None and 2 * int(mask[rows].sum()) < len(rows):
-                    result[i].append(index.search(vectors[i : i + 1], width, mask).rows[0])
-        return result
-
-    # -- scores ----------------------------------------------------------------------------------------------
-
-    def ranking(self, weights: Mapping[str, float], width: int, allowed: NDArray[np.bool_] | None) -> Ranking:
+    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
         """The best papers of the pools; see the base class."""
-        masks = [self.signals.allowed(query, allowed) for query in self.queries]
-        rows = self._pool(width, masks, weights)
-        texts = self._score_texts(rows)
-        # The candidates' signals are gathered from here, instead of being computed again.
-        self._pool_rows, self._pool_texts = [pool[pool != NO_ROW] for pool in rows], texts
-        self._best = {name: values.max(axis=1, keepdims=True) for name, values in texts.items()}
+        for name in weights:
+            self.check(name)
+        filters = [papers.until(query.candidates_until) for query in self.queries]
+        self._fill_pools(self._score_request(width, filters, weights))
+        rows = self._pool_rows
         blend = np.zeros(rows.shape, np.float32)
         for name, weight in weights.items():
-            self.check(name)
-            values = texts[name] if name in texts else self._candidate_values(name, rows)
+            values = self._pool_values[name] if name in self.text_signals else self._blended_values(name)
             require_finite(values.max(axis=1, initial=0), name, "scores")
             blend += weight * scaled(values)
-        for scores, of_query, query, mask in zip(blend, rows, self.queries, masks, strict=True):
-            forbidden = (of_query == NO_ROW) | (of_query == query.paper)
-            if query.exclude:
-                forbidden |= np.isin(of_query, query.exclude)
-            if mask is not None:
-                forbidden |= ~mask[of_query]
-            scores[forbidden] = -np.inf
+        blend[~self._retrievable(filters)] = -np.inf
         best = Ranking.best(blend, width)
         found = np.take_along_axis(rows, np.maximum(best.rows, 0), 1)
         return _widened(Ranking(np.where(best.rows == NO_ROW, NO_ROW, found), best.scores), width)
 
-    def _candidate_values(self, name: str, rows: NDArray[np.int32]) -> Matrix:
+    def _score_request(
+        self, width: int, filters: Sequence[PaperFilter], weighed: Collection[str]
+    ) -> ScoreRequest:
+        """What every shard is asked; of votes and authors those that are ``weighed`` in the blend give candidates."""
+        weighed = {name.partition(":")[0] for name in weighed}
+        voted = [
+            votes.ranking(min(self.limits.cited, self.papers)).rows
+            for name, votes in self.votes.items()
+            if name in weighed
+        ]
+        people = [matrix for name, matrix in self.people.items() if name in weighed]
+        rows = []
+        for i, query in enumerate(self.queries):
+            parts = [self.signals.popular, np.array([query.paper]), *(of_kind[i] for of_kind in voted)]
+            parts += [matrix.best(i, self.limits.cited) for matrix in people]
+            rows.append(np.concatenate(parts).astype(np.int32))
+        # A wide ranking may need as many papers of one shard.
+        width = max(width, self.limits.papers)
+        return ScoreRequest(
+            words=self._words,
+            vectors=self.vectors,
+            encoders={name: name.partition(":")[0] for name in self.vectors},
+            rows=rows,
+            nearest=self._nearest,
+            searches=[self._field(form, field) for form, field in SEARCHES[self.local]],
+            # The neighbours' search is the one by title and abstract.
+            nearest_by=None if self.local else self._field("whole", "text"),
+            fields=[self._field(signal.form, signal.field) for signal in self.text_signals.values()],
+            own=self._own_contexts,
+            filters=filters,
+            width=width,
+            postings=self.limits.postings,
+        )
+
+    def _field(self, form: str, field: str) -> TextField:
+        return TextField(self.forms.index(form), field)
+
+    def _fill_pools(self, request: ScoreRequest) -> None:
+        """Ask every shard for its candidates; the pools' papers ascend, with padding behind them."""
+        replies: Sequence[ScoreReply] = self._answered(self.index.shards.score(request))
+        queries = range(len(self.queries))
+        pools = [np.concatenate([np.zeros(0, np.int32), *(r.rows[i] for r in replies)]) for i in queries]
+        longest = max(map(len, pools))
+        self._pool_rows = np.stack(
+            [np.pad(pool, (0, longest - len(pool)), constant_values=NO_ROW) for pool in pools]
+        )
+        self._pool_values = {name: np.zeros((len(pools), longest), np.float32) for name in self.text_signals}
+        self._pool_values |= {name: np.zeros((len(pools), longest), np.float32) for name in self.vectors}
+        for i in queries:
+            texts, similarities = (
+                np.concatenate([np.zeros((count, 0), np.float32), *(part[i] for part in parts)], axis=1)
+                for count, parts in (
+                    (len(self.text_signals), [reply.texts for reply in replies]),
+                    (len(self.vectors), [reply.similarities for reply in replies]),
+                )
+            )
+            values = dict(zip([*self.text_signals, *self.vectors], [*texts, *similarities], strict=True))
+            for name, of_query in values.items():
+                self._pool_values[name][i, : len(of_query)] = of_query
+        self._best = {
+            name: self._pool_values[name].max(axis=1, keepdims=True, initial=0) for name in self.text_signals
+        }
+
+    def _blended_values(self, name: str) -> Matrix:
         """(Q, P) a signal of the pools' papers, not of texts; similarities are at least 0, and 0 to the own paper."""
+        rows = self._pool_rows
         values = np.where(rows == NO_ROW, 0, self.value_at(name, rows))
         if name in self.vectors:
             own = np.array([query.paper for query in self.queries])[:, None]
             values = np.where(rows == own, 0, np.maximum(values, 0))
         return values
 
+    def _retrievable(self, filters: Sequence[PaperFilter]) -> NDArray[np.bool_]:
+        """(Q, P) which papers of the pools each query may retrieve."""
+        rows, years = self._pool_rows, self.index.corpus.years
+        result: NDArray[np.bool_] = rows != NO_ROW
+        for kept, of_query, query, papers in zip(result, rows, self.queries, filters, strict=True):
+            kept &= of_query != query.paper
+            if query.exclude:
+                kept &= ~np.isin(of_query, query.exclude)
+            if self.signals.alive is not None:
+                kept &= self.signals.alive[of_query]
+            if not papers.is_open:
+                kept &= papers.allowed_at(of_query, years)
+        return result
+
+    # -- values of candidates --------------------------------------------------------------------------------
+
     def texts_at(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
-        """(Q, k) each text signal of given papers, exactly."""
-        columns = self._columns(rows)
-        if columns is None:
-            return self._score_texts(rows)
-        padding = rows == NO_ROW
+        """(Q, k) each text signal of given papers of the pools."""
+        columns, padding = self._columns(rows), rows == NO_ROW
         return {
-            name: np.where(padding, 0, np.take_along_axis(values, columns, 1))
-            for name, values in self._pool_texts.items()
+            name: np.where(padding, 0, np.take_along_axis(self._pool_values[name], columns, 1))
+            for name in self.text_signals
         }
 
-    def _columns(self, rows: NDArray[np.int32]) -> NDArray[np.int64] | None:
-        """(Q, k) the columns of given papers in the pools; None where one is in none, or there are no pools yet."""
+    def similarities_at(self, name: str, rows: NDArray[np.int32]) -> Matrix:
+        """(Q, k) the similarity of given papers of the pools to the queries' vectors."""
+        values = np.take_along_axis(self._pool_values[name], self._columns(rows), 1)
+        return np.where(rows == NO_ROW, np.float32(0), values)
+
+    def _columns(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """(Q, k) the columns of given papers in the pools; any one at ``NO_ROW``.
+
+        Raises:
+            ValueError: a paper is in no pool.
+        """
         columns = np.zeros(rows.shape, np.int64)
         for i, pool in enumerate(self._pool_rows):
-            columns[i] = np.minimum(np.searchsorted(pool, rows[i]), len(pool) - 1)
+            held = pool[pool != NO_ROW]
+            if len(held):
+                columns[i] = np.minimum(np.searchsorted(held, rows[i]), len(held) - 1)
             if ((pool[columns[i]] != rows[i]) & (rows[i] != NO_ROW)).any():
-                return None
-        return columns if self._pool_rows else None
-
-    def _score_texts(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
-        """(Q, k) each text signal of given papers, from the documents' word counts."""
-        result = {name: np.zeros(rows.shape, np.float32) for name in self.text_signals}
-        for i in range(len(rows)):
-            for field, names in self._names_by_field.items():
-                forms = [self.forms.index(self.text_signals[name].form) for name in names]
-                for name, scores in zip(names, self._score_field(i, field, forms, rows[i]), strict=True):
-                    result[name][i] = scores
-        return result
-
-    @cached_property
-    def _names_by_field(self) -> dict[str, list[str]]:
-        """The text signals of each field."""
-        result: dict[str, list[str]] = {}
-        for name, signal in self.text_signals.items():
-            result.setdefault(signal.field, []).append(name)
-        return result
-
-    def _score_field(self, i: int, field: str, forms: list[int], rows: NDArray[np.int32]) -> Matrix:
-        """(F, k) the scores of some forms of one query against one field of some papers."""
-        if not field.endswith("anchors"):
-            return self.index.papers[field].scores_at(self._paper_words[i].only(forms), rows)
-        asked, near = self._context_words[i].only(forms), field == "near anchors"
-        return self.signals.anchors.scores_at(asked, self.own, i, rows, near=near)
+                raise ValueError("signals are known of the papers that a ranking's pools hold alone")
+        return columns
 
     def text_best(self, name: str) -> Matrix:
         """(Q, 1) the best score of a text signal in the pool of each query, once :meth:`ranking` has made them."""
         return self._best[name]
 
-
-def _search_exactly(
-    index: Bm25Index,
-    asked: QueryWords,
-    width: int,
-    budget: int,
-    *,
-    forbidden: NDArray[Any],
-    allowed: NDArray[np.bool_] | None = None,
-) -> Best:
-    """The documents that a search within a budget finds for one text, by their exact scores."""
-    rows = index.best(asked, 0, width, budget=budget, forbidden=forbidden, allowed=allowed).rows
-    rows = np.sort(rows)  # equal scores in order of the document
-    scores = index.scores_at(asked, rows)[0]
-    order = np.argsort(-scores, kind="stable")
-    return Best(rows[order], scores[order])
+    def _answered(self, replies: Sequence[Reply | None]) -> list[Reply]:
+        """The replies of the shards that answered; the others are remembered."""
+        self.missing |= {number for number, reply in enumerate(replies) if reply is None}
+        return [reply for reply in replies if reply is not None]
 
 
-def _padded(found: Sequence[Best], depth: int) -> Ranking:
-    """The best of several queries as a ranking (Q, depth)."""
-    rows = np.full((len(found), depth), NO_ROW, np.int32)
-    scores = np.full((len(found), depth), -np.inf, np.float32)
-    for i, best in enumerate(found):
-        rows[i, : len(best.rows)], scores[i, : len(best.rows)] = best
-    return Ranking(rows, scores)
+def _merged(parts: Sequence[Sequence[Best]], queries: int, depth: int) -> Ranking:
+    """(Q, depth) the best of all shards by their scores, as weights of votes; equal scores in order of the row."""
+    rows = np.full((queries, depth), NO_ROW, np.int32)
+    scores = np.full((queries, depth), -np.inf, np.float32)
+    for i in range(queries):
+        found = np.concatenate([np.zeros(0, np.int32), *(part[i].rows for part in parts)])
+        values = np.concatenate([np.zeros(0, np.float32), *(part[i].scores for part in parts)])
+        best = np.lexsort((found, -values))[:depth]
+        rows[i, : len(best)], scores[i, : len(best)] = found[best], values[best]
+    return relative(Ranking(rows, scores))
 
 
 def _widened(ranking: Ranking, width: int) -> Ranking:

@@ -13,14 +13,16 @@ from cocite.errors import InputError, nearest
 from cocite.pipeline.signals import RECENT_YEARS, Signals
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.retrieval.query_forms import QueryForm, query_texts
+from cocite.retrieval.shards.paper_filter import EVERYTHING, PaperFilter
 from cocite.retrieval.signals.anchors import window_texts
 from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.retrieval.signals.sparse_scores import SparseScores
 from cocite.retrieval.signals.votes import KINDS, Votes, count_votes
-from cocite.retrieval.vector_retriever import VectorRetriever
 
 Matrix = NDArray[np.float32]
 
+SENTENCE_VOTERS = 100
+"""Contexts that vote as ``sentences``: those most like the whole context, or like title and abstract."""
 WINDOW_VOTERS = 100
 """Contexts that vote as ``near-sentences``: those whose words next to the gap are most like the query's."""
 NEIGHBOURS = {True: (50,), False: (20, 50, 150)}
@@ -101,8 +103,8 @@ class QuerySignals(ABC):
         }
         self.vectors: dict[str, Matrix] = {
             name: vectors
-            for retriever in signals.retrievers.values()
-            for name, vectors in retriever.encode(queries).items()
+            for encoder in signals.encoders.values()
+            for name, vectors in encoder.encode(queries).items()
         }
         self.people = self._match_authors()
         self.votes: dict[str, Votes] = {}
@@ -122,32 +124,37 @@ class QuerySignals(ABC):
 
     def _count_votes(self, neighbours: Ranking, sentences: Ranking, windows: Ranking | None) -> None:
         """Count the votes of voters: ``neighbours`` (Q, 150 or 50) papers, ``sentences`` and ``windows`` contexts."""
-        signals = self.signals
+        cites = self.index.history.cites
         for count in NEIGHBOURS[self.local]:
-            self.votes[f"neighbours-{count}"] = signals.neighbours.count(neighbours.top(count))
+            self.votes[f"neighbours-{count}"] = count_votes(neighbours.top(count), cites, self.papers)
         self.neighbour_voters, self.sentence_voters = neighbours.top(50), sentences
         # Papers that cite the neighbours are on the same subject.
         cited_by = self.index.history.cited_by
         self.votes["cites-neighbours"] = count_votes(self.neighbour_voters, cited_by, self.papers)
-        self.votes["sentences"] = signals.sentences.count(sentences)
+        by_context = self.index.cited_by_context
+        self.votes["sentences"] = count_votes(sentences, by_context, self.papers)
         if windows is not None:
-            self.votes["near-sentences"] = signals.sentences.count(windows)
+            self.votes["near-sentences"] = count_votes(windows, by_context, self.papers)
 
     # -- what each way of computing them defines -------------------------------------------------------------
 
     @abstractmethod
-    def ranking(self, weights: Mapping[str, float], width: int, allowed: NDArray[np.bool_] | None) -> Ranking:
+    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
         """The ``width`` best papers of each query by the weighted sum of scaled signals.
 
         Args:
             weights: signal -> weight; each signal is scaled so that the query's best is 1.
             width: columns of the ranking.
-            allowed: (N,) papers that may be retrieved; None for all.
+            papers: those that may be retrieved, beside what each query forbids.
         """
 
     @abstractmethod
     def texts_at(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
         """(Q, k) each text signal of given papers (Q, k)."""
+
+    @abstractmethod
+    def similarities_at(self, name: str, rows: NDArray[np.int32]) -> Matrix:
+        """(Q, k) the similarity of given papers (Q, k) to the queries' vectors of a signal."""
 
     @abstractmethod
     def text_best(self, name: str) -> Matrix:
@@ -181,16 +188,12 @@ class QuerySignals(ABC):
             return self.own.links.only(recent)
         return self.own.links
 
-    def retriever(self, name: str) -> VectorRetriever:
-        """The retriever that holds the vectors of a signal."""
-        return self.signals.retrievers[name.partition(":")[0]]
-
     def value_at(self, name: str, rows: NDArray[np.int32]) -> Matrix:
         """(Q, k) a signal other than of texts, of given papers."""
         if name in self.signals.counts:
             return np.log1p(self.counts_at(name, rows))
         if name in self.vectors:
-            return self.retriever(name).vectors.similarities(self.vectors[name], rows)
+            return self.similarities_at(name, rows)
         if name in self.people:
             return self.people[name].at(rows)
         votes, _, kind = name.partition(":")

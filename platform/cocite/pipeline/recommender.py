@@ -14,7 +14,7 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options, Recommendation, by_kind
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 
 
 class Recommender:
@@ -29,6 +29,7 @@ class Recommender:
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.index import Index
         >>> index = Index.build(starter_corpus(), History.all(starter_corpus()))
         >>> recommender = Recommender.over(None, index)  # without a model: the first stage's shipped weights
         >>> query = recommender.query(title="Attention-based machine translation", year=2015)
@@ -50,7 +51,7 @@ class Recommender:
         exclusion_notes: Sequence[str] = (),
     ) -> None:
         self.first, self.second = first, second
-        self.index: Index = first.index
+        self.index: SearchIndex = first.index
         self.model_version, self.exclusion_notes = model_version, tuple(exclusion_notes)
 
     @classmethod
@@ -61,7 +62,7 @@ class Recommender:
         return cls.over(model, IndexSnapshot.open(Path(index)))
 
     @classmethod
-    def over(cls, model: str | Path | None, index: Index, *, cross_encoder: bool = True) -> Recommender:
+    def over(cls, model: str | Path | None, index: SearchIndex, *, cross_encoder: bool = True) -> Recommender:
         """The same over an opened index; ``cross_encoder=False`` leaves out the cross-encoder and the final fusion."""
         folder = Path(model) if model is not None else None
         return cls(

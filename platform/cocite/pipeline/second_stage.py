@@ -13,7 +13,7 @@ from cocite.pipeline.explanations import Explainer
 from cocite.pipeline.options import QUERY_KINDS, Candidates, Options, Recommendation, Stages, by_kind
 from cocite.pipeline.top_candidates import TopCandidates, combine_standardised, rank_features
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 
 Matrix = NDArray[np.float32]
@@ -44,6 +44,7 @@ class SecondStage:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
         >>> from cocite.pipeline.first_stage import FirstStage
+        >>> from cocite.retrieval.index.index import Index
         >>> index = Index.build(starter_corpus(), History.all(starter_corpus()))
         >>> class Newest:  # stands for a cross-encoder
         ...     name = "newest"
@@ -59,7 +60,7 @@ class SecondStage:
 
     def __init__(
         self,
-        index: Index,
+        index: SearchIndex,
         *,
         nnrank: Reranker | None = None,
         nnrank_orders: Collection[str] = QUERY_KINDS,
@@ -74,7 +75,7 @@ class SecondStage:
         self.explainer = Explainer(index)
 
     @classmethod
-    def load(cls, model: Path | None, index: Index, *, cross_encoder: bool = True) -> SecondStage:
+    def load(cls, model: Path | None, index: SearchIndex, *, cross_encoder: bool = True) -> SecondStage:
         """The stage of a model folder over an index; ``cross_encoder=False``: without cross-encoder and final fusion.
 
         A component that was below the stage before it on dev is left out: see :func:`components.excluded_kinds`.

@@ -12,18 +12,14 @@ that some signal speaks for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.protocols import Encoder, Query
-from cocite.retrieval.index.index import Index
-from cocite.retrieval.signals.anchors import Anchors
+from cocite.protocols import Encoder
+from cocite.retrieval.index.search_index import SearchIndex
+from cocite.retrieval.query_vectors import QueryVectors
 from cocite.retrieval.signals.author_signals import AuthorSignals
-from cocite.retrieval.signals.citing_sentences import CitingSentences
-from cocite.retrieval.signals.neighbours import Neighbours
-from cocite.retrieval.vector_retriever import VectorRetriever
 
 RECENT_YEARS = 2
 """Years at the end of the history whose citations ``recent-in-citations`` counts."""
@@ -39,6 +35,7 @@ class Signals:
         encoders: those whose vectors the index holds; each adds signals of its name.
 
     Attributes:
+        encoders: encode queries, by the encoder's name.
         counts: (N,) each count of citations, by the name of its signal.
         popular: ascending rows of the papers with the highest counts.
         alive: (N,) the papers that are not removed; None where none is.
@@ -46,40 +43,24 @@ class Signals:
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.index import Index
         >>> signals = Signals(Index.build(starter_corpus(), History.all(starter_corpus())))
         >>> sorted(signals.counts)
         ['contexts', 'in-citations', 'recent-in-citations']
     """
 
-    def __init__(self, index: Index, encoders: Sequence[Encoder] = ()) -> None:
+    def __init__(self, index: SearchIndex, encoders: Sequence[Encoder] = ()) -> None:
         self.index = index
-        self.retrievers = {encoder.name: VectorRetriever(index, encoder) for encoder in encoders}
-        self.anchors = Anchors(index)
+        self.encoders = {encoder.name: QueryVectors(index, encoder) for encoder in encoders}
         self.people = AuthorSignals(index)
-        self.sentences = CitingSentences(index)
-        self.neighbours = Neighbours(index)
         self.year = index.history.year
         self.alive = None if index.alive.all() else index.alive
-        self._until = lru_cache(8)(self._papers_until)
+        cited = index.cited_by_context.indices
         self.counts: dict[str, NDArray[np.float32]] = {
             "in-citations": index.history.in_citations.astype(np.float32),
             "recent-in-citations": index.history.recent_in_citations(RECENT_YEARS).astype(np.float32),
-            "contexts": self.anchors.contexts.astype(np.float32),
+            "contexts": np.bincount(cited, minlength=len(index)).astype(np.float32),
         }
         most = min(POPULAR, len(index))
         best = [np.argpartition(-counts, most - 1)[:most] for counts in self.counts.values()] if most else []
         self.popular = np.unique(np.concatenate([np.array([], np.int64), *best])).astype(np.int32)
-
-    def allowed(self, query: Query, among: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-        """(N,) the papers that are not removed, not later than a query allows, and among some; None: all are.
-
-        The query's own paper and those that it excludes are not looked at.
-        """
-        masks = [mask for mask in (self.alive, among) if mask is not None]
-        if query.candidates_until is not None:
-            masks.append(self._until(query.candidates_until))
-        return np.logical_and.reduce(masks) if len(masks) > 1 else next(iter(masks), None)
-
-    def _papers_until(self, year: int) -> NDArray[np.bool_]:
-        until: NDArray[np.bool_] = self.index.corpus.years <= year
-        return until

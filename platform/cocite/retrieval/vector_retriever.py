@@ -7,15 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.protocols import NO_ROW, BodyReader, Encoder, ManuscriptEncoder, Query, Ranking, require_finite
+from cocite.protocols import NO_ROW, Encoder, Query, Ranking
 from cocite.retrieval.engines.vectors import FLAT_LIMIT
-from cocite.retrieval.index.index import Index, last_years
+from cocite.retrieval.index.collection import last_years
+from cocite.retrieval.index.index import Index
+from cocite.retrieval.query_vectors import QueryVectors
 
 POOL = 1000
 """Nearest papers that get a similarity of their own where there are too many to compare the query with each."""
 
 
-class VectorRetriever:
+class VectorRetriever(QueryVectors):
     """Retrieves papers whose vectors are near the query's (a bi-encoder).
 
     Args:
@@ -49,41 +51,8 @@ class VectorRetriever:
     """
 
     def __init__(self, index: Index, encoder: Encoder) -> None:
-        self.index = index
-        self.encoder = encoder.reading(index.corpus) if isinstance(encoder, BodyReader) else encoder
-        self.vectors = index.check_encoder(encoder)
-        self.name = encoder.name
-
-    def encode(self, queries: Sequence[Query]) -> dict[str, NDArray[np.float32]]:
-        """(Q, d) vectors of queries of one kind, local or global, by the name of the signal they give.
-
-        That is the encoder's name, and ``<name>:manuscript`` too for local queries of an encoder that reads a
-        manuscript otherwise than a context.
-        """
-        result = {self.name: self._query_vectors(queries)}
-        if isinstance(self.encoder, ManuscriptEncoder) and queries and queries[0].is_local:
-            result[f"{self.name}:manuscript"] = self._manuscript_vectors(self.encoder, queries)
-        return result
-
-    def _query_vectors(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        vectors = self.encoder.encode_queries(queries)
-        require_finite(vectors, self.name, "vectors of queries")
-        return vectors
-
-    def _manuscript_vectors(
-        self, encoder: ManuscriptEncoder, queries: Sequence[Query]
-    ) -> NDArray[np.float32]:
-        """(Q, d) vectors of the queries' manuscripts: the index' own, or else encoded, each once."""
-        result = self.vectors.vectors([query.paper for query in queries])
-        texts = [(query.title, query.abstract) for query in queries]
-        unknown = {text: query for text, query in zip(texts, queries, strict=True) if query.paper == NO_ROW}
-        if unknown:
-            encoded = dict(zip(unknown, encoder.encode_manuscripts(list(unknown.values())), strict=True))
-            for i, query in enumerate(queries):
-                if query.paper == NO_ROW:
-                    result[i] = encoded[texts[i]]
-        require_finite(result, self.name, "vectors of manuscripts")
-        return result
+        super().__init__(index, encoder)
+        self.index, self.vectors = index, index.check_encoder(encoder)
 
     def over_all(self, queries: Sequence[Query], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """(Q, N) similarities of every paper, at least 0.
@@ -108,7 +77,7 @@ class VectorRetriever:
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` nearest papers of each query."""
-        return self.search_vectors(queries, self._query_vectors(queries), k)
+        return self.search_vectors(queries, self.encode_texts(queries), k)
 
     def search_vectors(self, queries: Sequence[Query], vectors: NDArray[np.float32], k: int) -> Ranking:
         """As :meth:`search`, for queries whose vectors (Q, d) are known."""

@@ -13,7 +13,8 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.protocols import Query
-from cocite.retrieval.index.index import Index, last_years
+from cocite.retrieval.index.collection import last_years
+from cocite.retrieval.index.index import Index
 
 
 def test_rewinding_leaves_no_trace_of_later_sentences(corpus: Corpus) -> None:

@@ -25,7 +25,7 @@ from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.documents import paper_texts
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions, verify_index
-from cocite.retrieval.signals.citing_sentences import CitingSentences
+from cocite.retrieval.signals.citing_sentences import CitingSentences, citing_sentences
 from cocite.retrieval.signals.neighbours import Neighbours
 from cocite.retrieval.vector_retriever import VectorRetriever
 from cocite.text.gaps import around_gap, strip_marks
@@ -61,7 +61,7 @@ def test_adding_papers_keeps_the_old_and_finds_the_new(
     sentences = CitingSentences(new)
     voters = sentences.nearest([Query("q", context="quokka")])
     assert sentences.count(voters).ranking(1).rows[0, 0] == new.corpus.row("p4")
-    assert sentences.evidence(voters, 0, new.corpus.row("p4")) == ((82, late.text),)
+    assert citing_sentences(new, voters, 0, new.corpus.row("p4")) == ((82, late.text),)
     assert len(new.contexts) == len(new.history.contexts) == len(new.cited_by_context)
     for document in range(len(new.contexts)):
         text = new.corpus.contexts.take("text", [new.history.contexts[document]])[0]

@@ -50,13 +50,6 @@ def test_an_indexed_manuscript_scores_as_one_whose_contexts_are_not_there(
     np.testing.assert_array_equal(scores[others], documents.scores(texts)[0, others])
 
 
-def test_contexts_are_counted_by_the_paper_they_cite(corpus: Corpus, index: Index) -> None:
-    counts = np.zeros(len(corpus), int)
-    for position in range(len(corpus.contexts)):
-        counts[corpus.context_cited[position]] += 1
-    np.testing.assert_array_equal(Anchors(index).contexts, counts)
-
-
 def test_an_index_without_anchor_texts_is_refused(corpus: Corpus) -> None:
     bare = Index(corpus, History.all(corpus), np.ones(80, bool), {}, Bm25Index.build([]))
     with pytest.raises(InputError, match=r"Index\.build"):

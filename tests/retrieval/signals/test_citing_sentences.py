@@ -10,7 +10,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.signals.citing_sentences import CitingSentences
+from cocite.retrieval.signals.citing_sentences import CitingSentences, citing_sentences
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +36,12 @@ def test_evidence_is_sentences_that_cite_the_paper(corpus: Corpus, index: Index)
     nearest = sentences.nearest(queries)
     best = sentences.count(nearest).ranking(1).rows[:, 0]
     for i in range(len(queries)):
-        evidence = sentences.evidence(nearest, i, int(best[i]))
+        evidence = citing_sentences(index, nearest, i, int(best[i]))
         assert 0 < len(evidence) <= 3
         for citing, text in evidence:
             assert best[i] in corpus.cites[citing]
             assert "TARGETCIT" in text
-    assert sentences.evidence(nearest, 0, 79) == (), "nobody cites the last paper"
+    assert citing_sentences(index, nearest, 0, 79) == (), "nobody cites the last paper"
 
 
 def test_later_sentences_do_not_vote(corpus: Corpus) -> None:

@@ -10,7 +10,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Ranking
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.signals.neighbours import Neighbours, expand
+from cocite.retrieval.signals.neighbours import Neighbours, citing_neighbours, expand
 from cocite.retrieval.vector_retriever import VectorRetriever
 
 
@@ -25,7 +25,7 @@ def test_evidence_is_the_neighbours_that_cite_the_paper_nearest_first(corpus: Co
     nearest = neighbours.nearest(queries)
     best = neighbours.count(nearest).ranking(1).rows[:, 0]
     for i in range(len(queries)):
-        rows = neighbours.evidence(nearest, i, int(best[i]))
+        rows = citing_neighbours(index, nearest, i, int(best[i]))
         assert 0 < len(rows) <= 5
         assert all(best[i] in corpus.cites[row] for row in rows)
         places = [nearest.rows[i].tolist().index(row) for row in rows]

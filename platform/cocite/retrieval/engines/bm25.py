@@ -11,76 +11,24 @@ again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from cocite.corpus.csr import distinct
 from cocite.errors import InputError
 from cocite.protocols import Ranking
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25_weights import TermWeighting, lucene_idf
 from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists, TextCounts
+from cocite.retrieval.engines.query_words import Omission, QueryWords
 from cocite.retrieval.engines.scratch import SCRATCH
 from cocite.text.tokens import WordTokenizer
 
 CELLS = 320_000
 """Scores computed at a time, where that makes 8 to 64 queries: 1.3 MB, which a core's own cache holds."""
-
-
-@dataclass(frozen=True)
-class QueryWords:
-    """The words of F texts that a vocabulary knows.
-
-    Attributes:
-        words: (S,) their columns, ascending, each once.
-        times: (F, S) how often each text has each.
-
-    Example:
-        >>> index = Bm25Index.build(["chart parsing", "neural parsing"])
-        >>> asked = index.query_words(["parsing a parsing chart", "neural nets"])
-        >>> asked.words.tolist(), asked.times.tolist()
-        ([0, 1, 2], [[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
-    """
-
-    words: NDArray[np.int64]
-    times: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, counts: TextCounts) -> QueryWords:
-        """The words of all texts that were counted."""
-        words = distinct(counts.words)
-        times = np.zeros((len(counts), len(words)), np.float32)
-        owner = np.repeat(np.arange(len(counts)), np.diff(counts.indptr))
-        times[owner, np.searchsorted(words, counts.words)] = counts.times
-        return cls(words, times)
-
-    def only(self, texts: Sequence[int]) -> QueryWords:
-        """The words of some of the texts."""
-        times = self.times[texts]
-        used = times.any(axis=0)
-        return QueryWords(self.words[used], times[:, used])
-
-
-class Omission(NamedTuple):
-    """Words that n documents are scored without.
-
-    Example:
-        >>> index = Bm25Index.build(["chart parsing", "chart"])
-        >>> asked = index.query_words(["parsing"])
-        >>> one_less = Omission(np.ones((1, 1), np.float32), np.ones(1, np.float32))
-        >>> float(index.scores_at(asked, np.array([0]), one_less)[0, 0])
-        0.0
-    """
-
-    less: NDArray[np.float32]
-    """(n, S) how many occurrences of each of the query's words each document lacks."""
-    shorter: NDArray[np.float32]
-    """(n,) how many words in all."""
 
 
 _NOTHING = Omission(np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
@@ -317,8 +265,9 @@ class Bm25Index:
         scores = np.zeros((len(asked.times), len(rows)), np.float32)
         if not (len(rows) and len(asked.words)):
             return scores
-        slots = SCRATCH.take("slots", len(self.vocabulary), np.int32, 0)
-        present = SCRATCH.take("present", len(self.vocabulary) // 64 + 1, np.uint64, 0)
+        words = int(self.counts.shape[1])
+        slots = SCRATCH.take("slots", words, np.int32, 0)
+        present = SCRATCH.take("present", words // 64 + 1, np.uint64, 0)
         try:
             kernels.score_documents(
                 *(self.counts.indptr, self.counts.indices, self.counts.data, self.lengths),

@@ -7,7 +7,7 @@ It lives in memory (:meth:`Index.build`, for training and evaluation) or in a sn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
@@ -15,18 +15,19 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.protocols import NO_ROW, Encoder, Query
-from cocite.retrieval.engines.anchor_texts import cited_by_context
+from cocite.protocols import Encoder
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
+from cocite.retrieval.engines.query_words import QueryWords
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.parts import IndexParts
 from cocite.retrieval.index.plan import BuildPlan
+from cocite.retrieval.shards.group import LocalShards
+from cocite.retrieval.shards.shard import IndexShard
 
 
 @dataclass(frozen=True)
@@ -99,23 +100,47 @@ class Index(IndexParts):
         # An opened snapshot stays one: its lock keeps the files of the parts that are reused.
         return replace(self, **vars(plan.make(advance)))
 
-    def __len__(self) -> int:
-        return len(self.corpus)
-
     @property
     def bm25(self) -> Bm25Fields:
         """k1 and b of the papers' fields."""
         return self.papers.settings if isinstance(self.papers, PaperIndexes) else Bm25Fields.of(self.papers)
 
     @cached_property
-    def cited_by_context(self) -> CSR:
-        """For each document of ``contexts``, the papers that context cites."""
-        return cited_by_context(self.history)
+    def shards(self) -> LocalShards:
+        """The whole index as one shard."""
+        alive = None if self.alive.all() else self.alive
+        return LocalShards(
+            [
+                IndexShard(
+                    first=0,
+                    first_context=0,
+                    papers=self.papers,
+                    contexts=self.contexts,
+                    anchors=self.anchors,
+                    vectors=self.vectors,
+                    years=self.corpus.years,
+                    alive=alive,
+                )
+            ]
+        )
 
-    @cached_property
-    def context_papers(self) -> NDArray[np.int32]:
-        """For each document of ``contexts``, the citing row; ascending."""
-        return self.corpus.context_citing[self.history.contexts]
+    def paper_words(self, texts: Sequence[str]) -> QueryWords:
+        """The words of some texts in the vocabulary of the papers' fields."""
+        return self.papers["text"].query_words(texts)
+
+    def context_words(self, texts: Sequence[str]) -> QueryWords:
+        """The words of some texts in the vocabulary of the contexts."""
+        return self.contexts.query_words(texts)
+
+    def shared_terms(
+        self, text: str, rows: Sequence[int], limit: int, ignore: Collection[str]
+    ) -> list[list[tuple[str, float]]]:
+        """See :meth:`Bm25Index.shared_terms`: the words that papers share with a text, heaviest first."""
+        return self.papers["text"].shared_terms(text, rows, limit, ignore)
+
+    def paper_vectors(self, name: str) -> NDArray[np.float32]:
+        """(N, d) the vectors of an encoder's name, possibly memory-mapped."""
+        return self.vectors[name].raw
 
     def check_encoder(self, encoder: Encoder) -> VectorIndex:
         """The vectors of the encoder's name.
@@ -123,50 +148,30 @@ class Index(IndexParts):
         Raises:
             InputError: there are none, or another encoder of that name made them.
         """
-        if encoder.name not in self.vectors:
-            raise InputError(
-                f"the index holds no vectors of {encoder.name}",
-                where=f"index version {self.version}" if self.version else None,
-                hint="build it with --model",
-            )
-        if encoder.id != self.encoder_ids[encoder.name]:
-            raise InputError(
-                f"the vectors of {encoder.name} were made by encoder {self.encoder_ids[encoder.name]}, "
-                f"not {encoder.id}",
-                where=self.version or None,
-                hint="build the index again with this model, or load the model it was built with",
-            )
+        check_encoder(encoder, self.encoder_ids, self.version)
         return self.vectors[encoder.name]
 
-    def forbid(self, scores: NDArray[np.float32], queries: Sequence[Query]) -> NDArray[np.float32]:
-        """Set to ``-inf``, in place, the scores of papers that a query may not retrieve.
 
-        Those are removed papers, the query's own paper, papers that it excludes, and papers later than it allows.
+def check_encoder(encoder: Encoder, ids: Mapping[str, str], version: str) -> None:
+    """Refuse an encoder that did not make the vectors of its name in an index.
 
-        Args:
-            scores: dense (Q, N).
-            queries: the Q queries.
+    Args:
+        encoder: makes the queries' vectors.
+        ids: of the encoders that made the papers' vectors, by name.
+        version: of the index; empty in memory.
 
-        Returns:
-            ``scores`` itself.
-        """
-        if not self.alive.all():
-            scores[:, ~self.alive] = -np.inf
-        limits = last_years(queries)
-        if limits is not None:
-            scores[self.corpus.years > limits[:, None]] = -np.inf
-        for row, query in zip(scores, queries, strict=True):
-            if query.paper != NO_ROW:
-                row[query.paper] = -np.inf
-            if query.exclude:
-                row[list(query.exclude)] = -np.inf
-        return scores
-
-
-def last_years(queries: Sequence[Query]) -> NDArray[np.int32] | None:
-    """(Q,) the latest year of each query's candidates, beyond every year where it has no limit; None: none has one."""
-    if all(query.candidates_until is None for query in queries):
-        return None
-    beyond = np.iinfo(np.int32).max
-    limits = [beyond if query.candidates_until is None else query.candidates_until for query in queries]
-    return np.array(limits, np.int32)
+    Raises:
+        InputError: there are no vectors of its name, or another encoder made them.
+    """
+    if encoder.name not in ids:
+        raise InputError(
+            f"the index holds no vectors of {encoder.name}",
+            where=f"index version {version}" if version else None,
+            hint="build it with --model",
+        )
+    if encoder.id != ids[encoder.name]:
+        raise InputError(
+            f"the vectors of {encoder.name} were made by encoder {ids[encoder.name]}, not {encoder.id}",
+            where=version or None,
+            hint="build the index again with this model, or load the model it was built with",
+        )

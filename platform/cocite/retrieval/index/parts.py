@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cocite.corpus.history import History
-from cocite.corpus.store import Corpus
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.vectors import VectorIndex
+from cocite.retrieval.index.collection import Collection
 
 
 @dataclass(frozen=True)
-class IndexParts:
+class IndexParts(Collection):
     """Everything that the first stage searches, without the means to search it.
 
     Attributes:
-        corpus: the papers.
-        history: whose links and contexts are known; removed papers are not among them.
-        alive: (N,) False for removed papers, which are never retrieved.
         papers: a BM25 index of each of :data:`~cocite.retrieval.index.documents.FIELDS`, a document a paper.
         contexts: BM25 over ``history.contexts``, in that order, citation marks taken out.
         vectors: (N, d) unit vectors by the name of the encoder that made them; of any number of encoders.
@@ -30,6 +23,8 @@ class IndexParts:
         anchors: BM25 over what contexts say of each paper; empty in an index of the papers' words alone.
 
     Example:
+        >>> import numpy as np
+        >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
         >>> corpus = starter_corpus()
         >>> papers = {"title": Bm25Index.build(corpus.papers.table["title"].to_pylist())}
@@ -39,9 +34,6 @@ class IndexParts:
         (['title'], 0, {})
     """
 
-    corpus: Corpus
-    history: History
-    alive: NDArray[np.bool_]
     papers: Mapping[str, Bm25Index]
     contexts: Bm25Index
     vectors: Mapping[str, VectorIndex] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
 from cocite.protocols import Query
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.retrieval.signals.sparse_scores import SparseScores
 
@@ -35,6 +35,7 @@ class AuthorSignals:
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.index import Index
         >>> corpus = starter_corpus()
         >>> signals = AuthorSignals(Index.build(corpus, History.all(corpus)))
         >>> mentioned = signals.names_in(["as Kuhns showed"])
@@ -42,7 +43,7 @@ class AuthorSignals:
         (('M. E. Maron', 'J. L. Kuhns'), array([6.05], dtype=float32))
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: SearchIndex) -> None:
         self.index = index
         table = index.corpus.papers.table
         papers, names, written = _names(table["authors"])

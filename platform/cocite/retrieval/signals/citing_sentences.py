@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.dense_search import keep_positive, search_dense
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import sentence_texts
 from cocite.retrieval.signals.votes import Votes, count_votes, relative
 
@@ -41,7 +42,7 @@ class CitingSentences:
         ...     retriever = CitingSentences(Index.build(corpus, History.all(corpus)))
         ...     query = Query("q", context="we fill the chart bottom up [CIT]")
         ...     rows = retriever.search([query], 1).rows[0]
-        ...     corpus.ids(rows), retriever.evidence(retriever.nearest([query]), 0, int(rows[0]))
+        ...     corpus.ids(rows), citing_sentences(retriever.index, retriever.nearest([query]), 0, int(rows[0]))
         (['cky'], ((1, 'a chart parser TARGETCIT fills its table bottom up'),))
     """
 
@@ -86,19 +87,21 @@ class CitingSentences:
         """The ``k`` papers with most votes; a paper without a vote is not retrieved."""
         return search_dense(queries, k, len(self.index), lambda block: keep_positive(self.scores(block)))
 
-    def evidence(
-        self, nearest: Ranking, query: int, paper: int, limit: int = 3
-    ) -> tuple[tuple[int, str], ...]:
-        """The nearest sentences of one query that cite a paper: ``(citing row, context)``, nearest first.
 
-        Args:
-            nearest: the result of :meth:`nearest`.
-            query: position of the query in it.
-            paper: the recommended row.
-            limit: how many at most.
-        """
-        documents = nearest.rows[query][nearest.rows[query] != NO_ROW]
-        owner, cited = self.index.cited_by_context.gather(documents)
-        chosen = documents[owner[cited == paper][:limit]]
-        texts = self.index.corpus.contexts.take("text", self.index.history.contexts[chosen])
-        return tuple(zip(self.index.context_papers[chosen].tolist(), texts, strict=True))
+def citing_sentences(
+    index: SearchIndex, nearest: Ranking, query: int, paper: int, limit: int = 3
+) -> tuple[tuple[int, str], ...]:
+    """The nearest sentences of one query that cite a paper: ``(citing row, context)``, nearest first.
+
+    Args:
+        index: whose contexts they are.
+        nearest: (Q, k) documents of its contexts, nearest first.
+        query: position of the query in it.
+        paper: the recommended row.
+        limit: how many at most.
+    """
+    documents = nearest.rows[query][nearest.rows[query] != NO_ROW]
+    owner, cited = index.cited_by_context.gather(documents)
+    chosen = documents[owner[cited == paper][:limit]]
+    texts = index.corpus.contexts.take("text", index.history.contexts[chosen])
+    return tuple(zip(index.context_papers[chosen].tolist(), texts, strict=True))

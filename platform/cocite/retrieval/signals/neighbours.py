@@ -16,6 +16,7 @@ from cocite.protocols import NO_ROW, Query, Ranking, Retriever
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.dense_search import keep_positive, search_dense
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import QueryForm
 from cocite.retrieval.signals.votes import Votes, count_votes, relative
 
@@ -65,18 +66,22 @@ class Neighbours:
         """The ``k`` papers with most votes; a paper without a vote is not retrieved."""
         return search_dense(queries, k, len(self.index), lambda block: keep_positive(self.scores(block)))
 
-    def evidence(self, nearest: Ranking, query: int, paper: int, limit: int = 5) -> tuple[int, ...]:
-        """Rows of one query's neighbours that cite a paper, nearest first.
 
-        Args:
-            nearest: the result of :meth:`nearest`.
-            query: position of the query in it.
-            paper: the recommended row.
-            limit: how many at most.
-        """
-        rows = nearest.rows[query][nearest.rows[query] != NO_ROW]
-        owner, cited = self.index.history.cites.gather(rows)
-        return tuple(rows[owner[cited == paper][:limit]].tolist())
+def citing_neighbours(
+    index: SearchIndex, nearest: Ranking, query: int, paper: int, limit: int = 5
+) -> tuple[int, ...]:
+    """Rows of one query's neighbours that cite a paper, nearest first.
+
+    Args:
+        index: whose history knows what they cite.
+        nearest: (Q, k) rows of neighbours, nearest first.
+        query: position of the query in it.
+        paper: the recommended row.
+        limit: how many at most.
+    """
+    rows = nearest.rows[query][nearest.rows[query] != NO_ROW]
+    owner, cited = index.history.cites.gather(rows)
+    return tuple(rows[owner[cited == paper][:limit]].tolist())
 
 
 def expand(neighbours: Ranking, cites: CSR) -> CSR:

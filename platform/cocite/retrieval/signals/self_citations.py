@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cocite.corpus.csr import CSR
 from cocite.protocols import NO_ROW, Query
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.signals.sparse_scores import SparseScores
 
 
@@ -31,13 +32,14 @@ class SelfCitations:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
         >>> corpus = starter_corpus()
+        >>> from cocite.retrieval.index.index import Index
         >>> index = Index.build(corpus, History.all(corpus))
         >>> own = SelfCitations(index, [Query("known", paper=400), Query("unknown", title="A manuscript")])
         >>> len(own.links.of(0)[0]), len(own.links.of(1)[0]), len(corpus.cites[400])
         (20, 0, 20)
     """
 
-    def __init__(self, index: Index, queries: Sequence[Query]) -> None:
+    def __init__(self, index: SearchIndex, queries: Sequence[Query]) -> None:
         own = np.array(
             [query.paper for query in queries], np.int32
         )  # as the contexts' papers: none is converted
@@ -58,3 +60,10 @@ class SelfCitations:
         first = np.repeat(self.begin - np.cumsum(counts) + counts, counts)
         owner, cited = self.index.cited_by_context.gather(first + np.arange(len(query)))
         return SparseScores.sum(query[owner], cited, np.ones(len(cited)), self._shape)
+
+    def contexts_cited(self, query: int) -> CSR:
+        """For each context of one query's own paper, the papers that it cites."""
+        cited = self.index.cited_by_context
+        first, last = int(self.begin[query]), int(self.end[query])
+        indptr = cited.indptr[first : last + 1]
+        return CSR(indptr - indptr[0], cited.indices[indptr[0] : indptr[-1]])

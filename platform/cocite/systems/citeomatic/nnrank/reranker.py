@@ -16,7 +16,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
-from cocite.protocols import NO_ROW, Query, Ranking, require_finite
+from cocite.protocols import NO_ROW, PaperVectors, Query, Ranking, require_finite
 from cocite.systems.citeomatic.model_files import load_weights, open_network, save_network
 from cocite.systems.citeomatic.nnrank.network import NNRank, NNRankModelSettings, Pairs, shared_words
 from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
@@ -80,7 +80,7 @@ class NNRankReranker:
         history: History,
         *,
         encoder: NNSelectEncoder | None = None,
-        vectors: NDArray[np.float32] | None = None,
+        vectors: PaperVectors | None = None,
     ) -> None:
         self.model, self.fields, self.corpus, self.history = model.eval(), fields, corpus, history
         self.encoder = encoder
@@ -90,7 +90,7 @@ class NNRankReranker:
             )
         if vectors is not None and len(vectors) != len(corpus):
             raise InputError(f"{len(vectors)} vectors for {len(corpus)} papers", where=self.name)
-        self.vectors = vectors
+        self.vectors: PaperVectors | None = vectors
         self.types = len(fields.vocabularies["words"])
         self.bags: Mapping[str, CSR] | None = None
         if len(corpus) <= CACHED:
@@ -217,7 +217,7 @@ def load_reranker(
     folder: str | Path,
     corpus: Corpus,
     history: History,
-    vectors: NDArray[np.float32] | None = None,
+    vectors: PaperVectors | None = None,
     *,
     encoder: NNSelectEncoder | None = None,
 ) -> NNRankReranker:

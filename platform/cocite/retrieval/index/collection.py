@@ -1,0 +1,84 @@
+"""What an index knows of its papers, whatever searches them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
+from cocite.protocols import NO_ROW, Query
+from cocite.retrieval.engines.anchor_texts import cited_by_context
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The papers of an index, and whose links and contexts are known.
+
+    Attributes:
+        corpus: the papers.
+        history: whose links and contexts are known; removed papers are not among them.
+        alive: (N,) False for removed papers, which are never retrieved.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> collection = Collection(corpus, History.until(corpus, 2005), np.ones(len(corpus), bool))
+        >>> len(collection), collection.history.year
+        (423, 2005)
+    """
+
+    corpus: Corpus
+    history: History
+    alive: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    @cached_property
+    def cited_by_context(self) -> CSR:
+        """For each known context, the papers that it cites."""
+        return cited_by_context(self.history)
+
+    @cached_property
+    def context_papers(self) -> NDArray[np.int32]:
+        """For each known context, the citing row; ascending."""
+        return self.corpus.context_citing[self.history.contexts]
+
+    def forbid(self, scores: NDArray[np.float32], queries: Sequence[Query]) -> NDArray[np.float32]:
+        """Set to ``-inf``, in place, the scores of papers that a query may not retrieve.
+
+        Those are removed papers, the query's own paper, papers that it excludes, and papers later than it allows.
+
+        Args:
+            scores: dense (Q, N).
+            queries: the Q queries.
+
+        Returns:
+            ``scores`` itself.
+        """
+        if not self.alive.all():
+            scores[:, ~self.alive] = -np.inf
+        limits = last_years(queries)
+        if limits is not None:
+            scores[self.corpus.years > limits[:, None]] = -np.inf
+        for row, query in zip(scores, queries, strict=True):
+            if query.paper != NO_ROW:
+                row[query.paper] = -np.inf
+            if query.exclude:
+                row[list(query.exclude)] = -np.inf
+        return scores
+
+
+def last_years(queries: Sequence[Query]) -> NDArray[np.int32] | None:
+    """(Q,) the latest year of each query's candidates, beyond every year where it has no limit; None: none has one."""
+    if all(query.candidates_until is None for query in queries):
+        return None
+    beyond = np.iinfo(np.int32).max
+    limits = [beyond if query.candidates_until is None else query.candidates_until for query in queries]
+    return np.array(limits, np.int32)

@@ -1,0 +1,84 @@
+"""Which papers a query may retrieve, said so briefly that it can be sent to every shard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class PaperFilter:
+    """The papers that may be retrieved, by year and by row.
+
+    Attributes:
+        year_from: papers of an earlier year, or an unknown one, may not.
+        year_to: papers of a later year, or an unknown one, may not.
+        known_until: papers of a later year may not; those of an unknown one may.
+        without: ascending rows that may not.
+
+    Example:
+        >>> years = np.array([1999, 2004, 0, 2010])
+        >>> PaperFilter(known_until=2004, without=np.array([0])).allowed(years).tolist()
+        [False, True, True, False]
+        >>> PaperFilter(year_to=2004).allowed(years[2:], first=2).tolist()
+        [False, False]
+        >>> PaperFilter() == EVERYTHING
+        True
+    """
+
+    year_from: int | None = None
+    year_to: int | None = None
+    known_until: int | None = None
+    without: NDArray[np.int32] | tuple[()] = ()
+
+    @classmethod
+    def rows(cls, rows: ArrayLike, **years: int | None) -> PaperFilter:
+        """A filter without some rows, which are in any order."""
+        without = np.unique(np.asarray(rows, np.int32))
+        return cls(**years, without=without if len(without) else ())
+
+    def until(self, year: int | None) -> PaperFilter:
+        """The same filter, also without papers that are known to be later than a year; None: the same."""
+        if year is None:
+            return self
+        return replace(self, known_until=year if self.known_until is None else min(year, self.known_until))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every paper may be retrieved."""
+        return (self.year_from, self.year_to, self.known_until) == (None, None, None) and not len(
+            self.without
+        )
+
+    def allowed(self, years: NDArray[Any], first: int = 0) -> NDArray[np.bool_]:
+        """(n,) whether each of the papers ``first : first + n`` may be retrieved.
+
+        Args:
+            years: (n,) theirs, 0 where unknown.
+            first: row of the first.
+        """
+        result = self._by_year(years)
+        begin, end = np.searchsorted(self.without, [first, first + len(years)])
+        result[np.asarray(self.without[begin:end], np.int64) - first] = False
+        return result
+
+    def allowed_at(self, rows: NDArray[Any], years: NDArray[Any]) -> NDArray[np.bool_]:
+        """(k,) whether each of some papers may be retrieved; ``years`` are those of all N papers."""
+        return self._by_year(years[rows]) & ~np.isin(rows, self.without)
+
+    def _by_year(self, years: NDArray[Any]) -> NDArray[np.bool_]:
+        result = np.ones(len(years), bool)
+        if self.year_from is not None:
+            result &= years >= self.year_from
+        if self.year_to is not None:
+            result &= (years > 0) & (years <= self.year_to)
+        if self.known_until is not None:
+            result &= years <= self.known_until
+        return result
+
+
+EVERYTHING = PaperFilter()
+"""Every paper may be retrieved."""
