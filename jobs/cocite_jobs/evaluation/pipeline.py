@@ -26,7 +26,7 @@ from cocite_jobs.progress_bars import ProgressBars, no_bars
 
 if TYPE_CHECKING:
     from cocite.evaluation.experiment import EvalResult
-    from cocite.retrieval.index.index import Index
+    from cocite.retrieval.index.search_index import SearchIndex
 
 
 def evaluate_pipeline(
@@ -78,13 +78,13 @@ def evaluate_pipeline(
     # Not at the top of the module: SciPy, FAISS and the index take long to import.
     from cocite.evaluation import systems
     from cocite.pipeline.components import exclusion_notes
+    from cocite.retrieval.index.opening import open_index
     from cocite.retrieval.index.reuse import index_of
-    from cocite.retrieval.index.snapshot import IndexSnapshot
 
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.select(model, stages, where="--stages")
     encoders = systems.encoders_for(model, names)
-    opened = IndexSnapshot.open(saved) if saved is not None else None
+    opened = open_index(saved) if saved is not None else None
     with bars("indexing", None) as advance:
         history = tasks.history_before(corpus, split)
         index = index_of(corpus, history, encoders, saved=opened, advance=advance)
@@ -117,7 +117,7 @@ def evaluate_pipeline(
 
 
 def _pipeline_report(
-    task: EvalTask, split: str, index: Index, results: Mapping[str, EvalResult], metrics: Sequence[str]
+    task: EvalTask, split: str, index: SearchIndex, results: Mapping[str, EvalResult], metrics: Sequence[str]
 ) -> Report:
     measured = {name: measure(result.hits, metrics) for name, result in results.items()}
     *_, last = results

@@ -24,8 +24,8 @@ from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query, Ranking, Reranker
+from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
-from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.query_forms import QueryForm
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
@@ -151,7 +151,7 @@ class _Tables:
             "queries": len(self.task),
             "model": str(model),
         }
-        opened = IndexSnapshot.open(saved) if saved is not None else None
+        opened = open_index(saved) if saved is not None else None
         with bars("indexing", None) as advance:
             history = tasks.history_before(corpus, split)
             encoders = components.load_encoders(model)

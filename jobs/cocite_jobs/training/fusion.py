@@ -21,9 +21,9 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
-from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.systems.learned_fusion.examples import collect_examples, reserved_queries
 from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe, RankingRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
@@ -133,9 +133,9 @@ class _FusionTraining:
         self.name, self.recipe, self.corpus, self.to, self.progress = name, recipe, corpus, to, progress
         encoders = components.load_encoders(to)
         progress.stage("indexing", 0)
-        saved = IndexSnapshot.open(recipe.index) if recipe.index is not None else None
+        saved = open_index(recipe.index) if recipe.index is not None else None
         history = tasks.history_before(corpus, "dev")
-        self.index: Index = index_of(corpus, history, encoders, saved=saved, advance=progress.advance)
+        self.index: SearchIndex = index_of(corpus, history, encoders, saved=saved, advance=progress.advance)
         self.first = FirstStage.over(to, self.index, encoders)
 
     def run(

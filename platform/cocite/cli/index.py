@@ -13,7 +13,7 @@ from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
     from cocite.protocols import Encoder
-    from cocite.retrieval.index.snapshot import IndexSnapshot
+    from cocite.retrieval.index.opening import SavedIndex
 
 app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True)
 
@@ -50,6 +50,15 @@ def build(
             "of the index that it was trained on.",
         ),
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10_000,
+            help="Divide the index into so many parts, which machines can search side by side [default: one for every "
+            "2.5 million papers].",
+        ),
+    ] = None,
     keep: KeepOption = 2,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
@@ -59,6 +68,8 @@ def build(
     from cocite.corpus.history import known_history
     from cocite.corpus.store import Corpus
     from cocite.retrieval.engines.bm25_fields import Bm25Fields
+    from cocite.retrieval.index.shard_ranges import choose_count
+    from cocite.retrieval.index.sharded_index import ShardedIndex
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
     parameters = Bm25Fields.from_options(bm25 or [], option="--bm25")
@@ -69,18 +80,21 @@ def build(
     texts = len(store) * (2 + len(encoders)) + len(
         known.contexts
     )  # titles and abstracts, and each for a vector
+    count = choose_count(len(store)) if shards is None else shards
     with progress_bar("indexing texts", total=texts) as advance:
-        index = IndexSnapshot.create(
-            store,
-            to,
-            known_until=known_until,
-            before_split=before_split,
-            encoders=encoders,
-            bm25=parameters,
-            vector_kind=vectors,
-            keep=keep,
-            advance=advance,
-        )
+        options: dict[str, Any] = {
+            "known_until": known_until,
+            "before_split": before_split,
+            "encoders": encoders,
+            "bm25": parameters,
+            "vector_kind": vectors,
+            "keep": keep,
+            "advance": advance,
+        }
+        if count == 1:
+            index: SavedIndex = IndexSnapshot.create(store, to, **options)
+        else:
+            index = ShardedIndex.create(store, to, shards=count, **options)
     _print_version(index, to, as_json)
     if before and not bm25:
         options = " ".join(f"--bm25 {name}={value}" for name, value in before.items())
@@ -256,7 +270,7 @@ def _vector_kinds(facts: dict[str, Any]) -> str:
     return kinds if isinstance(kinds, str) else ", ".join(f"{name} {kind}" for name, kind in kinds.items())
 
 
-def _print_version(index: IndexSnapshot, root: Path, as_json: bool, **more: Any) -> None:
+def _print_version(index: SavedIndex, root: Path, as_json: bool, **more: Any) -> None:
     facts = {"index": str(root), "version": index.version, **index.manifest.meta, **more}
     if as_json:
         print_json(facts)
@@ -265,7 +279,8 @@ def _print_version(index: IndexSnapshot, root: Path, as_json: bool, **more: Any)
     hits = [f"{name} {count:,}" for name, count in more.get("rules", {}).items() if count]
     vectors = f", vectors: {_vector_kinds(facts)}" if facts["vectors"] else ""
     bm25 = "".join(f", {name} {value:g}" for name, value in facts["bm25"].items())
-    counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{vectors}{bm25}"
+    shards = f", {len(facts['shards'])} shards" if facts.get("shards") else ""
+    counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{shards}{vectors}{bm25}"
     out.print(f"{root}: version {index.version} is current: {counts}")
     if done or hits:
         out.print("; ".join([*done, *hits]))

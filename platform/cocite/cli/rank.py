@@ -128,8 +128,8 @@ def _system(
     from cocite.evaluation import systems
     from cocite.evaluation.baselines import lexical_index
     from cocite.pipeline import components
-    from cocite.retrieval.index.index import Index
-    from cocite.retrieval.index.snapshot import IndexSnapshot
+    from cocite.retrieval.index.opening import open_index
+    from cocite.retrieval.index.search_index import SearchIndex
     from cocite.retrieval.query_forms import QueryForm
 
     [name] = systems.select(model, ["full" if pipeline is None else pipeline], where="--pipeline")
@@ -142,9 +142,9 @@ def _system(
             where="--form",
             hint=nearest(form, [str(known) for known in QueryForm]),
         )
-    opened: Index
+    opened: SearchIndex
     if index is not None and corpus is None:
-        opened = IndexSnapshot.open(index)
+        opened = open_index(index)
     elif corpus is not None and index is None:
         if name != "bm25":
             raise InputError(

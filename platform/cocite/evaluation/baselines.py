@@ -9,11 +9,12 @@ import numpy as np
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import Query, Ranking
-from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.paper_indexes import PaperIndexes
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import QueryForm
+from cocite.retrieval.sharded_retrievers import bm25_retriever
 
 LOCAL_FORM = QueryForm.CONTEXT_TITLE
 """The form of a local query by default: the one of the best MRR in the reference table."""
@@ -37,10 +38,10 @@ class Bm25Baseline:
         'Dense Passage Retrieval for Open-Domain Question Answering'
     """
 
-    def __init__(self, index: Index, form: QueryForm | None = None) -> None:
+    def __init__(self, index: SearchIndex, form: QueryForm | None = None) -> None:
         self.name = f"bm25-{form or 'auto'}"
-        self.local = Bm25Retriever(index, form or LOCAL_FORM)
-        self.global_ = Bm25Retriever(index, form or GLOBAL_FORM)
+        self.local = bm25_retriever(index, form or LOCAL_FORM)
+        self.global_ = bm25_retriever(index, form or GLOBAL_FORM)
 
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` best papers of each query."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking, Reranker
 from cocite.retrieval.index.collection import last_years
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
+from cocite.retrieval.sharded_retrievers import vector_retriever
 from cocite.retrieval.signals.neighbours import expand
-from cocite.retrieval.vector_retriever import VectorRetriever
 
 NEIGHBOURS = (1, 5, 10, 50)
 """Values of K in Table 4."""
@@ -29,6 +29,7 @@ class CiteomaticRanker:
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.index import Index
         >>> corpus = starter_corpus()
         >>> class Late:  # an encoder for the example: the latest papers are nearest
         ...     name, id, dimension = "nnselect", "1", 2
@@ -47,14 +48,14 @@ class CiteomaticRanker:
 
     def __init__(
         self,
-        index: Index,
+        index: SearchIndex,
         encoder: Encoder,
         reranker: Reranker | None = None,
         *,
         neighbours: int = 100,
         expansion: bool = True,
     ) -> None:
-        self.retriever = VectorRetriever(index, encoder)
+        self.retriever = vector_retriever(index, encoder)
         self.index, self.encoder, self.reranker = index, encoder, reranker
         self.neighbours, self.expansion = neighbours, expansion
 
@@ -74,7 +75,7 @@ class CiteomaticRanker:
         limits = last_years(queries)
         if limits is not None:
             rows[self.index.corpus.years[rows] > limits[:, None]] = NO_ROW
-        cosines = self.retriever.vectors.similarities(vectors, rows)
+        cosines = self.retriever.similarities(vectors, rows)
         return Ranking(rows, np.full(rows.shape, -np.inf, np.float32)).rescored(cosines)
 
     def rank(self, queries: Sequence[Query], k: int) -> Ranking:

@@ -16,9 +16,9 @@ from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.weights import GLOBAL_WEIGHTS, LOCAL_WEIGHTS
 from cocite.protocols import Encoder, Query, Ranking
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import QueryForm
-from cocite.retrieval.vector_retriever import VectorRetriever
+from cocite.retrieval.sharded_retrievers import vector_retriever
 
 SYSTEMS = {
     "bm25": "BM25 alone; needs no model",
@@ -126,7 +126,7 @@ def encoders_for(model: Path | None, names: Sequence[str]) -> list[Encoder]:
 def open_system(
     name: str,
     model: Path | None,
-    index: Index,
+    index: SearchIndex,
     *,
     form: QueryForm | None = None,
     rerank: int | None = None,
@@ -158,7 +158,9 @@ def open_system(
     return lambda queries, k: rank([query.older_candidates() for query in queries], k)
 
 
-def _open(name: str, model: Path | None, index: Index, form: QueryForm | None, rerank: int | None) -> Rank:
+def _open(
+    name: str, model: Path | None, index: SearchIndex, form: QueryForm | None, rerank: int | None
+) -> Rank:
     if name == "bm25":
         return Bm25Baseline(index, form).search
     if name == "first-without-neural":
@@ -177,10 +179,10 @@ def _open(name: str, model: Path | None, index: Index, form: QueryForm | None, r
         raise InputError(f"lacks the parts of {name!r}", where=str(model))
     if name == "nnrank":
         return CiteomaticRanker(index, encoder, components.load_nnrank(model, index)).rank
-    return VectorRetriever(index, encoder).search
+    return vector_retriever(index, encoder).search
 
 
-def _cross_encoder_alone(model: Path, index: Index, rerank: int) -> Rank:
+def _cross_encoder_alone(model: Path, index: SearchIndex, rerank: int) -> Rank:
     """The first stage, then the cross-encoder alone."""
     second = SecondStage(index, cross_encoder=components.load_cross_encoder(model, index))
     recommender = Recommender(FirstStage.load(model, index), second)

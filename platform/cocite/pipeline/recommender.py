@@ -57,9 +57,9 @@ class Recommender:
     @classmethod
     def load(cls, model: str | Path | None, index: str | Path) -> Recommender:
         """Load a model folder over the current version of an index; None is no model: the untrained blend."""
-        from cocite.retrieval.index.snapshot import IndexSnapshot
+        from cocite.retrieval.index.opening import open_index
 
-        return cls.over(model, IndexSnapshot.open(Path(index)))
+        return cls.over(model, open_index(index))
 
     @classmethod
     def over(cls, model: str | Path | None, index: SearchIndex, *, cross_encoder: bool = True) -> Recommender:

@@ -75,6 +75,10 @@ class VectorRetriever(QueryVectors):
         result[query, nearest.rows[query, slot]] = scores[query, slot]
         return result
 
+    def similarities(self, vectors: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """(Q, k) the similarity of query vectors (Q, d) to given papers (Q, k); 0 at ``NO_ROW``."""
+        return self.vectors.similarities(vectors, rows)
+
     def search(self, queries: Sequence[Query], k: int) -> Ranking:
         """The ``k`` nearest papers of each query."""
         return self.search_vectors(queries, self.encode_texts(queries), k)

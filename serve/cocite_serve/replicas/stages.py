@@ -115,10 +115,10 @@ class Retriever:
         # Imported by the replica alone: the process that starts it, and the gateway, need no models.
         from cocite.pipeline import components
         from cocite.pipeline.first_stage import FirstStage
-        from cocite.retrieval.index.snapshot import IndexSnapshot
+        from cocite.retrieval.index.opening import open_index
 
         self._thread = ComputeThread()
-        index = IndexSnapshot.open(release.index, release.index_version)
+        index = open_index(release.index, release.index_version)
         self._stage = FirstStage.load(release.model, index)
         self._versions = LoadedVersions(components.version(release.model), index.version)
 
@@ -159,10 +159,10 @@ class Reranker:
     def __init__(self, release: Release, retriever: DeploymentHandle) -> None:
         from cocite.pipeline import components
         from cocite.pipeline.second_stage import SecondStage
-        from cocite.retrieval.index.snapshot import IndexSnapshot
+        from cocite.retrieval.index.opening import open_index
 
         self._thread = ComputeThread()
-        index = IndexSnapshot.open(release.index, release.index_version)
+        index = open_index(release.index, release.index_version)
         self._stage = SecondStage.load(release.model, index)
         self._versions = LoadedVersions(components.version(release.model), index.version)
         self._release, self._retriever = release, retriever

@@ -25,6 +25,7 @@ from cocite.retrieval.engines.bm25_weights import TermWeighting, lucene_idf
 from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists, TextCounts
 from cocite.retrieval.engines.query_words import Omission, QueryWords
 from cocite.retrieval.engines.scratch import SCRATCH
+from cocite.retrieval.engines.word_statistics import WordStatistics
 from cocite.text.tokens import WordTokenizer
 
 CELLS = 320_000
@@ -116,12 +117,8 @@ class Bm25Index:
         cls, tokenizer: WordTokenizer, vocabulary: dict[str, int], counts: sp.csr_matrix, k1: float, b: float
     ) -> Bm25Index:
         """An index of documents given by their word counts (N, V), with exact statistics."""
-        documents = counts.shape[0]
-        holding = np.bincount(counts.indices, minlength=len(vocabulary))
-        mean = counts.data.sum(dtype=np.int64) / max(documents, 1)
-        return cls(
-            tokenizer, vocabulary, counts, lucene_idf(holding, documents), float(mean) or 1.0, k1=k1, b=b
-        )
+        statistics = WordStatistics.of(counts)
+        return cls(tokenizer, vocabulary, counts, statistics.idf, float(statistics.mean_length), k1=k1, b=b)
 
     def append(self, texts: Iterable[str]) -> Bm25Index:
         """A new index with more documents behind the present ones, whose text is not needed.

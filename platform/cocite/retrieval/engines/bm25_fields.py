@@ -23,6 +23,10 @@ class Bm25Settings(Settings):
     """How far a long text must have more of a word to score alike, from not at all to in proportion."""
 
 
+USUAL = Bm25Settings()
+"""The parameters of a field for which none are chosen."""
+
+
 class Bm25Fields(Settings):
     """k1 and b of each of the papers' fields, :data:`cocite.retrieval.index.documents.FIELDS`.
 

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from cocite.artifacts import load_array
 from cocite.atomic_files import write_atomic
@@ -79,8 +80,23 @@ def load_vocabulary(folder: Path) -> dict[str, int]:
 
 def save_index(index: Bm25Index, folder: Path, *, lists: bool = True) -> None:
     """Write an index without its vocabulary into a new folder."""
+    save_counts(index.counts, folder)
+    save_weights(index, folder, lists=lists)
+
+
+def save_counts(counts: sp.csr_matrix, folder: Path) -> None:
+    """Write the documents' word counts alone into a new folder: what their weights need may not be known yet."""
     folder.mkdir(parents=True)
-    matrices.save(folder, "counts", index.counts)
+    matrices.save(folder, "counts", matrices.narrowed(counts))
+
+
+def load_counts(folder: Path, shape: tuple[int, int]) -> sp.csr_matrix:
+    """Memory-map what :func:`save_counts` wrote."""
+    return matrices.load(folder, "counts", shape)
+
+
+def save_weights(index: Bm25Index, folder: Path, *, lists: bool = True) -> None:
+    """Write the rest of an index into the folder of its word counts."""
     if lists:
         index.lists.save(folder)
     np.save(folder / "idf.npy", index.idf)
@@ -92,27 +108,29 @@ def save_index(index: Bm25Index, folder: Path, *, lists: bool = True) -> None:
         "stopwords": index.tokenizer.stopwords,
         "stemmer": index.tokenizer.stemmer,
         "documents": len(index),
-        "words": len(index.vocabulary),
+        "words": int(index.counts.shape[1]),
         "lists": lists,
     }
     write_atomic(folder / "bm25.json", json.dumps(settings, indent=1) + "\n")
 
 
-def load_index(folder: Path, vocabulary: dict[str, int]) -> Bm25Index:
+def load_index(folder: Path, vocabulary: dict[str, int] | None = None) -> Bm25Index:
     """Open an index that :func:`save_index` wrote, with the vocabulary of its group.
+
+    Without the vocabulary it can be asked by the words' numbers alone.
 
     Raises:
         IntegrityError: the index is not readable, or the vocabulary is another.
     """
     settings = read_json(folder / "bm25.json")
     try:
-        if len(vocabulary) != settings["words"]:
+        if vocabulary is not None and len(vocabulary) != settings["words"]:
             raise ValueError(f"{len(vocabulary)} words where {settings['words']} were written")
         shape = (settings["documents"], settings["words"])
         return Bm25Index(
             WordTokenizer(settings["stopwords"], settings["stemmer"]),
-            vocabulary,
-            matrices.load(folder, "counts", shape),
+            vocabulary or {},
+            load_counts(folder, shape),
             load_array(folder / "idf.npy"),
             settings["mean_length"],
             k1=settings["k1"],

@@ -26,8 +26,8 @@ def ignore_progress(count: int) -> None:
     """The :data:`Advance` of a caller who shows no progress."""
 
 
-def paper_texts(corpus: Corpus, name: str, start: int = 0) -> Iterator[str]:
-    """The text of one of :data:`FIELDS` of every paper from row ``start``, in order; empty where a paper has none.
+def paper_texts(corpus: Corpus, name: str, start: int = 0, stop: int | None = None) -> Iterator[str]:
+    """The text of one of :data:`FIELDS` of the papers ``start : stop``, in order; empty where a paper has none.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -35,10 +35,19 @@ def paper_texts(corpus: Corpus, name: str, start: int = 0) -> Iterator[str]:
         'Bibliographic Coupling Between Scientific Papers'
     """
     if name == "text":
-        titles, abstracts = paper_texts(corpus, "title", start), paper_texts(corpus, "abstract", start)
+        titles, abstracts = (paper_texts(corpus, part, start, stop) for part in ("title", "abstract"))
         return (f"{title} {abstract}" for title, abstract in zip(titles, abstracts, strict=True))
-    column = corpus.papers.table.column(name).slice(start)
+    column = corpus.papers.table.column(name).slice(start, None if stop is None else stop - start)
     return (text or "" for chunk in column.chunks for text in chunk.to_pylist())
+
+
+def titles_and_abstracts(corpus: Corpus, start: int = 0, stop: int | None = None) -> Iterator[str]:
+    """The title and the abstract of each of the papers ``start : stop``, one after the other.
+
+    Words are numbered in this order, in which they have the same numbers wherever the papers are divided.
+    """
+    titles, abstracts = (paper_texts(corpus, name, start, stop) for name in ("title", "abstract"))
+    return chain.from_iterable(zip(titles, abstracts, strict=True))
 
 
 def context_texts(
@@ -51,23 +60,31 @@ def context_texts(
         positions: of the contexts in ``corpus.contexts``.
         form: makes of each context what is indexed; by default all of it but citation marks.
     """
-    chosen = np.zeros(len(corpus.contexts), bool)
-    chosen[positions] = True
-    texts = chain.from_iterable(corpus.contexts.batches("text"))
+    first, last = (int(positions.min()), int(positions.max()) + 1) if len(positions) else (0, 0)
+    chosen = np.zeros(last - first, bool)
+    chosen[positions - first] = True
+    column = corpus.contexts.table.column("text").slice(first, last - first)
+    texts = chain.from_iterable(chunk.to_pylist() for chunk in column.chunks)
     return (form(text) for text, wanted in zip(texts, chosen, strict=True) if wanted)
 
 
 def encode(
-    corpus: Corpus, encoder: Encoder, *, start: int = 0, advance: Advance | None = None
+    corpus: Corpus,
+    encoder: Encoder,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    advance: Advance | None = None,
 ) -> NDArray[np.float32]:
-    """(n, d) vectors of every paper from row ``start``; ``advance`` receives the number of papers encoded.
+    """(n, d) vectors of the papers ``start : stop``; ``advance`` receives the number of papers encoded.
 
     Raises:
         IntegrityError: a component of a vector is not finite.
     """
-    result = np.empty((len(corpus) - start, encoder.dimension), np.float32)
-    for first in range(start, len(corpus), ENCODE):
-        rows = np.arange(first, min(first + ENCODE, len(corpus)), dtype=np.int32)
+    stop = len(corpus) if stop is None else stop
+    result = np.empty((stop - start, encoder.dimension), np.float32)
+    for first in range(start, stop, ENCODE):
+        rows = np.arange(first, min(first + ENCODE, stop), dtype=np.int32)
         vectors = encoder.encode_papers(corpus, rows)
         require_finite(vectors, encoder.name, "vectors of papers")
         result[rows - start] = vectors

@@ -16,7 +16,13 @@ from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields, Bm25Settings
 from cocite.retrieval.engines.bm25_files import load_group, save_group
-from cocite.retrieval.index.documents import FIELDS, Advance, ignore_progress, paper_texts, with_progress
+from cocite.retrieval.index.documents import (
+    FIELDS,
+    Advance,
+    ignore_progress,
+    titles_and_abstracts,
+    with_progress,
+)
 from cocite.text.tokens import WordTokenizer
 
 
@@ -48,7 +54,7 @@ class PaperIndexes(Mapping[str, Bm25Index]):
         """Index all papers; ``advance`` receives the number of titles and abstracts read."""
         settings = settings or Bm25Fields()
         tokenizer, vocabulary = WordTokenizer(), dict[str, int]()
-        text, title = _counts(corpus, 0, tokenizer, vocabulary, advance)
+        text, title = count_papers(corpus, tokenizer, vocabulary, advance=advance)
         return cls(
             Bm25Index.of_counts(tokenizer, vocabulary, text, settings.text.k1, settings.text.b),
             Bm25Index.of_counts(tokenizer, vocabulary, title, settings.title.k1, settings.title.b),
@@ -59,7 +65,7 @@ class PaperIndexes(Mapping[str, Bm25Index]):
         """The indexes of a corpus whose first papers are these; the statistics of text and title stay."""
         text, title = self._stored["text"], self._stored["title"]
         vocabulary = dict(text.vocabulary)
-        more = _counts(corpus, len(text), text.tokenizer, vocabulary, advance)
+        more = count_papers(corpus, text.tokenizer, vocabulary, len(text), advance=advance)
         return PaperIndexes(
             text.append_counts(vocabulary, more[0]),
             title.append_counts(vocabulary, more[1]),
@@ -106,13 +112,25 @@ class PaperIndexes(Mapping[str, Bm25Index]):
         return cls(stored["text"], stored["title"], settings)
 
 
-def _counts(
-    corpus: Corpus, start: int, tokenizer: WordTokenizer, vocabulary: dict[str, int], advance: Advance
+def count_papers(
+    corpus: Corpus,
+    tokenizer: WordTokenizer,
+    vocabulary: dict[str, int],
+    start: int = 0,
+    stop: int | None = None,
+    *,
+    advance: Advance = ignore_progress,
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """(n, V) the word counts of title and abstract, and of the title alone, of the papers from row ``start``."""
-    numbered = [
-        tokenizer.learn(with_progress(paper_texts(corpus, name, start), advance), vocabulary)
-        for name in ("title", "abstract")
-    ]
-    title, abstract = (matrices.counted(*parts, columns=len(vocabulary)) for parts in numbered)
-    return sp.csr_matrix(title + abstract), title
+    """(n, V) the word counts of title and abstract, and of the title alone, of the papers ``start : stop``.
+
+    Args:
+        corpus: the papers.
+        tokenizer: splits their texts.
+        vocabulary: learns their words.
+        start, stop: rows.
+        advance: receives the number of titles and abstracts read.
+    """
+    texts = with_progress(titles_and_abstracts(corpus, start, stop), advance)
+    both = matrices.counted(*tokenizer.learn(texts, vocabulary), columns=len(vocabulary))
+    title = both[0::2]
+    return sp.csr_matrix(title + both[1::2]), title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -10,17 +11,37 @@ from cocite.errors import InputError
 from cocite.protocols import Encoder
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.opening import SavedIndex
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
+@overload
+def index_of(
+    corpus: Corpus,
+    history: History,
+    encoders: Sequence[Encoder] = ...,
+    *,
+    saved: IndexSnapshot | None = ...,
+    advance: Advance = ...,
+) -> Index: ...
+@overload
+def index_of(
+    corpus: Corpus,
+    history: History,
+    encoders: Sequence[Encoder] = ...,
+    *,
+    saved: SavedIndex | None = ...,
+    advance: Advance = ...,
+) -> Index | ShardedIndex: ...
 def index_of(
     corpus: Corpus,
     history: History,
     encoders: Sequence[Encoder] = (),
     *,
-    saved: IndexSnapshot | None = None,
+    saved: SavedIndex | None = None,
     advance: Advance = ignore_progress,
-) -> Index:
+) -> Index | ShardedIndex:
     """An index of a corpus under a history, with the vectors of some encoders.
 
     Args:
@@ -52,7 +73,7 @@ def index_of(
             where=where,
             hint="build it without --known-until and --before-split, or with a later year or split",
         )
-    index = saved.with_history(History(saved.corpus, history.citing))
+    index: Index | ShardedIndex = saved.with_history(History(saved.corpus, history.citing))
     for encoder in encoders:
         if index.encoder_ids.get(encoder.name) != encoder.id:
             index = index.with_vectors(encoder, advance=advance)

@@ -24,14 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cocite.artifacts import check_sizes, load_array
+from cocite.artifacts import check_sizes
 from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.errors import InputError, NotFoundError
 from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
@@ -43,6 +42,7 @@ from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
+from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     CONTEXTS,
     KIND,
@@ -104,6 +104,12 @@ class IndexSnapshot(Index):
         manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
         if verified:
             check_sizes(path, manifest)
+        if shards := manifest.meta.get("shards"):
+            raise InputError(
+                f"the index is divided into {len(shards)} shards, and this needs one that is searched whole",
+                where=str(path),
+                hint="build it with --shards 1",
+            )
         if not ((path / PAPERS).is_dir() and (path / CONTEXTS).is_dir()):
             raise InputError(
                 "the index has another layout: an earlier version of cocite made it",
@@ -111,7 +117,10 @@ class IndexSnapshot(Index):
                 hint="build it again with cocite index build",
             )
         corpus = Corpus.open(path / "corpus", verified=True)  # a part of the artifact
-        citing, alive = _mask(path / "history.npy", len(corpus)), _mask(path / "alive.npy", len(corpus))
+        citing, alive = (
+            load_mask(path / "history.npy", len(corpus)),
+            load_mask(path / "alive.npy", len(corpus)),
+        )
         groups = load_group(path / CONTEXTS, ("contexts", "windows", "whole", "near"))
         encoder_ids = manifest.meta.get("encoder_ids", {})
         vectors = {name: VectorIndex.load(path / "vectors" / name, threads=threads) for name in encoder_ids}
@@ -308,10 +317,3 @@ def _encoders_by_name(index: Index, encoders: Sequence[Encoder], root: str | Pat
             )
         index.check_encoder(by_name[name])
     return {name: by_name[name] for name in index.vectors}
-
-
-def _mask(path: Path, count: int) -> NDArray[np.bool_]:
-    mask = load_array(path, mapped=False)
-    if mask.shape != (count,) or mask.dtype != bool:
-        raise IntegrityError(f"{mask.dtype} {mask.shape} where {count} marks belong", where=str(path))
-    return np.asarray(mask, bool)

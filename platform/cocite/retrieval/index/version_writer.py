@@ -17,6 +17,7 @@ from cocite.destinations import check_folder_destination
 from cocite.errors import InputError
 from cocite.retrieval.engines.bm25_files import save_group
 from cocite.retrieval.engines.vectors import VectorIndex
+from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan, Source
@@ -79,15 +80,26 @@ def write_parts(
     save_group(indexes, folder / CONTEXTS, without_lists=("whole", "near"))
     del contexts, anchors, indexes  # before vectors are made, which take as much memory
     kinds = {name: _write_vectors(plan, name, folder, stored, advance) for name in plan.vectors}
-    np.save(folder / "history.npy", plan.history.citing)
-    np.save(folder / "alive.npy", plan.alive)
+    known = Collection(plan.corpus, plan.history, plan.alive)
+    return {**describe(known, folder, count), "vectors": kinds}
+
+
+def describe(collection: Collection, folder: Path, contexts: int) -> dict[str, Any]:
+    """Write whose links are known and which papers are there; returns what a version's manifest says of them.
+
+    Args:
+        collection: the papers.
+        folder: of the new version.
+        contexts: how many are known.
+    """
+    np.save(folder / "history.npy", collection.history.citing)
+    np.save(folder / "alive.npy", collection.alive)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "corpus": plan.corpus.version,
-        "papers": len(plan.corpus),
-        "alive": int(plan.alive.sum()),
-        "contexts": count,
-        "vectors": kinds,
+        "corpus": collection.corpus.version,
+        "papers": len(collection),
+        "alive": int(collection.alive.sum()),
+        "contexts": contexts,
     }
 
 

@@ -9,7 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.retrieval.shards.messages import NearestReply, NearestRequest, ScoreReply, ScoreRequest
+from cocite.retrieval.engines.inverted_lists import Best
+from cocite.retrieval.shards.messages import (
+    NearestReply,
+    NearestRequest,
+    ScoreReply,
+    ScoreRequest,
+    SearchRequest,
+)
 from cocite.retrieval.shards.shard import IndexShard
 
 
@@ -32,6 +39,9 @@ class ShardGroup(Protocol):
 
     def score(self, request: ScoreRequest) -> Sequence[ScoreReply | None]:
         """The second round."""
+
+    def search(self, request: SearchRequest) -> Sequence[Sequence[Best] | None]:
+        """The best papers by one field or encoder, of every shard; for each query, best first."""
 
     def paper_vectors(self, name: str, rows: NDArray[Any]) -> NDArray[np.float32]:
         """(k, d) an encoder's vectors of papers of any shard."""
@@ -65,6 +75,10 @@ class LocalShards:
     def score(self, request: ScoreRequest) -> list[ScoreReply | None]:
         """The second round."""
         return [shard.score(request) for shard in self.shards]
+
+    def search(self, request: SearchRequest) -> list[Sequence[Best] | None]:
+        """The best papers by one field or encoder."""
+        return [shard.search(request) for shard in self.shards]
 
     def paper_vectors(self, name: str, rows: NDArray[Any]) -> NDArray[np.float32]:
         """(k, d) an encoder's vectors of papers of any shard."""

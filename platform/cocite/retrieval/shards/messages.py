@@ -162,6 +162,30 @@ class ScoreRequest:
         return held
 
 
+@dataclass(frozen=True)
+class SearchRequest:
+    """The best papers by one field of text, or by the vectors of one encoder; for systems of one signal.
+
+    Attributes:
+        field: ``text`` or ``title``; or the name of an encoder.
+        words: of each query, one text; None where vectors are searched.
+        vectors: (Q, d) of the queries; None where words are searched.
+        filters: the papers that each query may retrieve.
+        width: how many papers a shard gives.
+
+    Example:
+        >>> words = QueryWords(np.array([3]), np.ones((1, 1), np.float32))
+        >>> SearchRequest("title", [words], None, [PaperFilter()], 10).width
+        10
+    """
+
+    field: str
+    words: Sequence[QueryWords] | None
+    vectors: NDArray[np.float32] | None
+    filters: Sequence[PaperFilter]
+    width: int
+
+
 class OwnContexts(NamedTuple):
     """What the contexts of a query's own paper add to the anchor texts of the papers that they cite.
 

@@ -23,6 +23,7 @@ from cocite.retrieval.shards.messages import (
     NearestRequest,
     ScoreReply,
     ScoreRequest,
+    SearchRequest,
     TextField,
     TextQuery,
 )
@@ -83,6 +84,26 @@ class IndexShard:
     def paper_vectors(self, name: str, rows: NDArray[Any]) -> NDArray[np.float32]:
         """(k, d) an encoder's vectors of some of the shard's papers, given by their rows in the whole index."""
         return self.vectors[name].vectors(np.asarray(rows, np.int64) - self.first)
+
+    # -- one signal ------------------------------------------------------------------------------------------
+
+    def search(self, request: SearchRequest) -> list[Best]:
+        """The shard's best papers by one field or one encoder, among those that each query may retrieve."""
+        masks = [self._allowed(paper_filter) for paper_filter in request.filters]
+        width = min(request.width, len(self))
+        found = []
+        for i, mask in enumerate(masks):
+            if request.words is not None:
+                index = self.fields[request.field]
+                words = request.words[i].below(index.counts.shape[1])
+                best = index.best(words, 0, width, allowed=mask)
+            else:
+                assert request.vectors is not None
+                ranking = self.vectors[request.field].search(request.vectors[i : i + 1], width, mask)
+                kept = ranking.rows[0] != NO_ROW
+                best = Best(ranking.rows[0][kept], ranking.scores[0][kept])
+            found.append(Best(best.rows + np.int32(self.first), best.scores))
+        return found
 
     # -- the first round -------------------------------------------------------------------------------------
 

@@ -1,0 +1,353 @@
+"""An index in several shards: a version whose words and vectors lie in parts that can be searched on their own.
+
+| entry of a version | holds |
+| --- | --- |
+| ``corpus/``, ``history.npy``, ``alive.npy`` | as in a snapshot that is searched whole |
+| ``words/papers/``, ``words/contexts/`` | the vocabularies, and the statistics of all papers and contexts |
+| ``shards/0000/``, … | an artifact a shard: counts, inverted lists, anchor texts and vectors of its papers |
+
+The shards hold what grows with every word; whoever coordinates a search maps the corpus store, of which a query reads
+the links and the texts of a few hundred papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AbstractCollection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.artifacts import check_sizes
+from cocite.corpus.history import History, known_history
+from cocite.corpus.store import Corpus
+from cocite.manifests import Manifest, read_manifest
+from cocite.protocols import Encoder
+from cocite.retrieval.engines import matrices
+from cocite.retrieval.engines.anchor_texts import AnchorTexts
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25_fields import Bm25Fields
+from cocite.retrieval.engines.bm25_files import load_group
+from cocite.retrieval.engines.query_words import QueryWords
+from cocite.retrieval.engines.vectors import VectorIndex, check_kind
+from cocite.retrieval.index.collection import Collection
+from cocite.retrieval.index.documents import Advance, encode, ignore_progress
+from cocite.retrieval.index.index import check_encoder
+from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
+from cocite.retrieval.index.shard_files import check_shards, open_shard
+from cocite.retrieval.index.shard_ranges import divide
+from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, WORDS, ShardWriter
+from cocite.retrieval.index.version_masks import load_mask
+from cocite.retrieval.index.version_writer import (
+    KIND,
+    check_index_folder,
+    describe,
+    link_folder,
+    new_version,
+)
+from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
+from cocite.retrieval.shards.group import LocalShards, ShardGroup
+from cocite.retrieval.shards.shard import IndexShard
+from cocite.verification import open_verified_once
+
+
+@dataclass(frozen=True)
+class ShardedIndex(Collection):
+    """An index whose words and vectors lie in shards; a :class:`~cocite.retrieval.index.search_index.SearchIndex`.
+
+    Attributes:
+        encoder_ids: the id of each encoder that made vectors, by its name.
+        words: the vocabularies and statistics of ``text``, ``title`` and ``contexts``, as indexes of no document.
+        shards: answer the two rounds of a search.
+        version: name of the version.
+        path: its folder.
+        manifest: of the version.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     index = ShardedIndex.create(starter_corpus(), root, shards=3)
+        ...     len(index), len(index.shards), [len(shard) for shard in index.shards.shards]
+        (423, 3, [141, 141, 141])
+    """
+
+    encoder_ids: Mapping[str, str]
+    words: Mapping[str, Bm25Index] = field(repr=False)
+    shards: ShardGroup = field(repr=False)
+    version: str = field(default="")
+    path: Path = field(default=Path())
+    manifest: Manifest = field(default_factory=lambda: Manifest(KIND, {}, {}), repr=False)
+    _lock: VersionLock | None = field(default=None, repr=False, compare=False)
+
+    # -- files -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        root: str | Path,
+        version: str | None = None,
+        *,
+        threads: int = 1,
+        verified: bool = False,
+        shards: ShardGroup | None = None,
+    ) -> ShardedIndex:
+        """Open a version; the first time on a machine, every file is compared with its SHA-256.
+
+        Args:
+            root: the index folder.
+            version: its name; the current one by default.
+            threads: how many threads FAISS may use.
+            verified: whether the caller has compared the files with their SHA-256.
+            shards: answer searches in place of shards opened in this process.
+
+        Raises:
+            NotFoundError: there is no such version, or no index.
+            IntegrityError: a file is damaged; a shard is missing or of another version.
+        """
+        name, lock = VersionedFolder(root).lock(version)
+        path = VersionedFolder(root).folder(name)
+        described = read_manifest(path, kind=KIND).meta["shards"]
+        check_shards(path, described)
+        manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
+        if verified:
+            check_sizes(path, manifest)
+        corpus = Corpus.open(path / "corpus", verified=True)
+        citing, alive = (load_mask(path / f"{name}.npy", len(corpus)) for name in ("history", "alive"))
+        words = load_group(path / WORDS / PAPERS, ("text", "title"))
+        words |= load_group(path / WORDS / CONTEXTS, ("contexts",))
+        return cls(
+            corpus=corpus,
+            history=History(corpus, citing),
+            alive=alive,
+            encoder_ids=manifest.meta.get("encoder_ids", {}),
+            words=words,
+            shards=shards
+            or LocalShards(
+                [open_shard(path, described, number, threads=threads) for number in range(len(described))]
+            ),
+            version=name,
+            path=path,
+            manifest=manifest,
+            _lock=lock,
+        )
+
+    @classmethod
+    def create(
+        cls,
+        corpus: Corpus,
+        root: str | Path,
+        *,
+        shards: int,
+        known_until: int | None = None,
+        before_split: str | None = None,
+        encoders: Sequence[Encoder] = (),
+        bm25: Bm25Fields | None = None,
+        vector_kind: str = "auto",
+        keep: int = KEEP,
+        advance: Advance = ignore_progress,
+    ) -> ShardedIndex:
+        """Index a corpus in shards as a new, current version of an index folder, which is made if need be.
+
+        Args:
+            corpus: the store; it is linked or copied into the version.
+            root: the index folder.
+            shards: how many.
+            known_until, before_split, encoders, bm25, vector_kind, keep, advance: as in
+                :meth:`~cocite.retrieval.index.snapshot.IndexSnapshot.create`.
+        """
+        check_index_folder(Path(root))
+        check_kind(vector_kind)
+        limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
+        history = known_history(corpus, **limits)
+        ids = {encoder.name: encoder.id for encoder in encoders}
+        bm25 = bm25 or Bm25Fields()
+        meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": bm25.changed()}
+        collection = Collection(corpus, history, np.ones(len(corpus), bool))
+        ranges = divide(collection, shards)
+        with new_version(Path(root), meta, keep) as folder:
+            link_folder(corpus.path, folder / "corpus")
+            writer = ShardWriter(collection, ranges, folder, encoders, bm25, vector_kind, advance)
+            meta |= writer.write() | describe(collection, folder, sum(part.contexts for part in ranges))
+        return cls.open(root, verified=True)
+
+    def close(self) -> None:
+        """Release the version: it may be deleted once a newer one is there."""
+        if self._lock is not None:
+            self._lock.release()
+
+    # -- what a search asks ----------------------------------------------------------------------------------
+
+    @property
+    def bm25(self) -> Bm25Fields:
+        """k1 and b of the papers' fields."""
+        return Bm25Fields.of({name: self.words[name] for name in ("text", "title")})
+
+    def paper_words(self, texts: Sequence[str]) -> QueryWords:
+        """The words of some texts in the vocabulary of the papers' fields."""
+        return self.words["text"].query_words(texts)
+
+    def context_words(self, texts: Sequence[str]) -> QueryWords:
+        """The words of some texts in the vocabulary of the contexts."""
+        return self.words["contexts"].query_words(texts)
+
+    def shared_terms(
+        self, text: str, rows: Sequence[int], limit: int, ignore: AbstractCollection[str]
+    ) -> list[list[tuple[str, float]]]:
+        """For each paper, the words that it shares with a text and their weights, heaviest first.
+
+        The papers' words are read from the corpus, so that no shard is asked.
+        """
+        words = self.words["text"]
+        titles, abstracts = (self.corpus.papers.take(name, rows) for name in ("title", "abstract"))
+        texts = [f"{title or ''} {abstract or ''}" for title, abstract in zip(titles, abstracts, strict=True)]
+        numbers, indptr = words.tokenizer.lookup(texts, words.vocabulary)
+        counts = matrices.counted(np.array(numbers), np.array(indptr), columns=len(words.vocabulary))
+        papers = Bm25Index(
+            words.tokenizer, words.vocabulary, counts, words.idf, words.mean_length, k1=words.k1, b=words.b
+        )
+        return papers.shared_terms(text, range(len(texts)), limit, ignore)
+
+    def paper_vectors(self, name: str) -> ShardedVectors:
+        """The vectors of an encoder's name."""
+        return ShardedVectors(self.shards, name, len(self))
+
+    def check_encoder(self, encoder: Encoder) -> None:
+        """Refuse an encoder that did not make the vectors of its name.
+
+        Raises:
+            InputError: there are no such vectors, or another encoder made them.
+        """
+        check_encoder(encoder, self.encoder_ids, self.version)
+
+    # -- other histories and vectors, in memory --------------------------------------------------------------
+
+    def rewind(self, year: int) -> Self:
+        """The index as it would be if nothing later than ``year`` had been cited."""
+        return self.with_history(
+            History(self.corpus, self.history.citing & History.until(self.corpus, year).citing)
+        )
+
+    def with_history(self, history: History) -> Self:
+        """The same papers under a history that is a part of the present one; the shards must be in this process.
+
+        Raises:
+            ValueError: it is not a part of the present one.
+        """
+        if (history.citing & ~self.history.citing).any():
+            raise ValueError("the history holds papers that this index does not know the contexts of")
+        kept = history.citing[self.context_papers]
+        known = replace(self, history=history)
+        return replace(known, shards=_RewoundShards(self, known, kept).group())
+
+    def with_vectors(
+        self, encoder: Encoder, kind: str = "auto", *, advance: Advance = ignore_progress
+    ) -> Self:
+        """The same index with one more encoder's vectors, which replace those of another encoder of its name."""
+        shards = []
+        for shard in self.local_shards:
+            new = encode(
+                self.corpus,
+                encoder,
+                start=shard.first,
+                stop=shard.first + len(shard),
+                advance=advance,
+            )
+            vectors = {**shard.vectors, encoder.name: VectorIndex.build(new, kind)}
+            shards.append(replace(shard, vectors=vectors))
+        ids = {**self.encoder_ids, encoder.name: encoder.id}
+        return replace(self, shards=LocalShards(shards), encoder_ids=ids)
+
+    @property
+    def local_shards(self) -> Sequence[IndexShard]:
+        """The shards in this process.
+
+        Raises:
+            ValueError: they are elsewhere.
+        """
+        if not isinstance(self.shards, LocalShards):
+            raise ValueError("the shards are in other processes; open the index without them")
+        return self.shards.shards
+
+
+@dataclass(frozen=True)
+class ShardedVectors:
+    """An encoder's vectors of all papers, read from the shards; a :class:`~cocite.protocols.PaperVectors`.
+
+    Attributes:
+        shards: that hold them.
+        name: of the encoder.
+        papers: N.
+
+    Example:
+        >>> len(ShardedVectors(LocalShards([]), "nnselect", 7))
+        7
+    """
+
+    shards: ShardGroup
+    name: str
+    papers: int
+
+    def __len__(self) -> int:
+        return self.papers
+
+    def __getitem__(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        return self.shards.paper_vectors(self.name, rows)
+
+
+class _RewoundShards:
+    """The shards of an index with fewer contexts, whose statistics are those of the remaining ones alone.
+
+    Args:
+        index: with shards in this process.
+        known: the same under the shorter history.
+        kept: (C,) the contexts that remain.
+    """
+
+    def __init__(self, index: ShardedIndex, known: ShardedIndex, kept: NDArray[np.bool_]) -> None:
+        self.index, self.known = index, known
+        words = index.words["contexts"]
+        self.vocabulary = SharedVocabulary(words.tokenizer, words.vocabulary)
+        self.documents: dict[str, list[Any]] = {"contexts": [], "windows": []}
+        self.cited, self.first = [], [0]
+        for shard in index.local_shards:
+            part = np.flatnonzero(kept[shard.first_context : shard.first_context + len(shard.contexts)])
+            for name, documents in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
+                self.documents[name].append(documents.counts[part])
+                self.vocabulary.add({name: self.documents[name][-1]})
+            first = self.first[-1]
+            self.cited.append(part_of(known.cited_by_context, first, first + len(part)))
+            self.first.append(first + len(part))
+
+    def group(self) -> LocalShards:
+        """The shards."""
+        shards = self.index.local_shards
+        columns = len(self.vocabulary.words)
+        anchors = {}
+        for source, name in (("contexts", "whole"), ("windows", "near")):
+            anchors[name] = [
+                anchor_counts(
+                    self.documents[source], self.cited, shard.first, shard.first + len(shard), columns
+                )
+                for shard in shards
+            ]
+            for counts in anchors[name]:
+                self.vocabulary.add({name: counts})
+        return LocalShards(
+            [
+                replace(
+                    shard,
+                    first_context=self.first[number],
+                    contexts=self.vocabulary.index("contexts", self.documents["contexts"][number]),
+                    anchors=AnchorTexts(
+                        self.vocabulary.index("windows", self.documents["windows"][number]),
+                        self.vocabulary.index("whole", anchors["whole"][number]),
+                        self.vocabulary.index("near", anchors["near"][number]),
+                    ),
+                )
+                for number, shard in enumerate(shards)
+            ]
+        )
