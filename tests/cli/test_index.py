@@ -250,3 +250,21 @@ def test_adding_to_an_index_names_unknown_fields_and_refuses_nothing_new(
     )
     versions = json.loads(call(capsys, "index", "list", index, "--json")[1])
     assert [entry["papers"] for entry in versions] == [1, 2]
+
+
+def test_an_index_without_bodies_is_of_its_corpus_in_every_command(
+    synthetic: SyntheticCorpora, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, index = synthetic(60, seed=1, sentences=True).path, tmp_path / "index"
+    assert call(capsys, "index", "build", whole, "--to", index)[0] == 0
+    inside = index / "versions" / "000001" / "corpus"
+    versions = []
+    for store in (whole, inside):
+        code, out, _ = call(capsys, "corpus", "verify", store, "--json")
+        versions.append(json.loads(out)["version"])
+        counts = json.loads(call(capsys, "corpus", "stats", store, "--json")[1])["counts"]
+        assert (code, "sentences" in counts) == (0, store == whole)
+    assert versions[0] == versions[1]
+    parts = json.loads(call(capsys, "index", "list", index, "--sizes", "--json")[1])
+    assert not [part for part in parts if part["part"] == "corpus: sentences"]
+    assert call(capsys, "index", "verify", index)[0] == 0

@@ -20,6 +20,7 @@ from cocite.corpus.records import (
     ContextRecord,
     PaperRecord,
     Record,
+    SentenceRecord,
 )
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError
@@ -165,3 +166,16 @@ def test_a_source_without_a_paper_is_refused(tmp_path: Path, values: list[Any], 
         build(open_source(source, "jsonl"), tmp_path / "store", rejects=tmp_path / "rejects.jsonl")
     assert not (tmp_path / "store").exists()
     assert (tmp_path / "rejects.jsonl").exists() == ("rejected" in reason)
+
+
+def test_a_store_without_bodies_can_be_built_and_grown(tmp_path: Path) -> None:
+    base = make(tmp_path, bodies=False)
+    assert (base.has_bodies, base.counts["sentences"]) == (False, 0)
+    more = build(
+        [*NEW, *GROUPS, SentenceRecord("e", 0, "dropped")], tmp_path / "more", base=base, bodies=False
+    )
+    assert (len(more), more.has_bodies) == (6, False)
+    Corpus.verify(more.path)
+    with pytest.raises(InputError, match="holds no body sentences"):
+        build(NEW, tmp_path / "whole", base=base)
+    assert not (tmp_path / "whole").exists()

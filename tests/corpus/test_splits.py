@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cocite.corpus.splits import Split, by_year_name, leaked, parse_shares, parse_years, with_split
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.retrieval.index.stored_corpus import link_corpus
 
 
 def test_splits_by_year(tmp_path: Path) -> None:
@@ -73,4 +74,14 @@ def test_leaks_leave_train_and_all_else_stays(tmp_path: Path) -> None:
     assert [p.title for p in result.papers_at(range(3))] == titles
     assert np.array_equal(result.cites.indices, corpus.cites.indices)
     assert result.counts["splits"]["train"] == 2
+    Corpus.verify(result.path)
+
+
+def test_a_split_of_a_store_without_bodies_is_another_corpus(tmp_path: Path) -> None:
+    corpus = make(tmp_path)
+    link_corpus(corpus, tmp_path / "linked", bodies=False)
+    linked = Corpus.open(tmp_path / "linked")
+    result = with_split(linked, Split.by_year(linked, 2000, 2001), tmp_path / "split")
+    assert not result.has_bodies
+    assert result.version != linked.version == corpus.version
     Corpus.verify(result.path)

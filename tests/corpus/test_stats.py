@@ -80,3 +80,11 @@ def test_a_paper_is_shown_with_its_neighbours(tmp_path: Path) -> None:
     assert cut["paper"]["year"] == "unknown"
     with pytest.raises(NotFoundError, match="no paper has the id 'z'"):
         paper_facts(corpus, "z")
+
+
+def test_a_store_without_bodies_counts_none(tmp_path: Path) -> None:
+    whole, without = (
+        describe(make(tmp_path / name, bodies=name == "whole")) for name in ("whole", "without")
+    )
+    assert whole["counts"].keys() - without["counts"].keys() == {"sentences", "papers with a body"}
+    assert without["out_degree"] == whole["out_degree"]

@@ -125,12 +125,12 @@ def verify(store: StoreArgument, as_json: JsonOption = False) -> None:
     from cocite.corpus.store import Corpus
 
     manifest = Corpus.verify(store)
-    size = manifest.size
+    size, version = manifest.size, Corpus(store, manifest).version
     if as_json:
-        print_json({"ok": True, "version": manifest.digest, "files": len(manifest.files), "bytes": size})
+        print_json({"ok": True, "version": version, "files": len(manifest.files), "bytes": size})
     else:
         out.print(
-            f"{store}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged (version {manifest.digest})"
+            f"{store}: {len(manifest.files)} files, {size / 1e6:,.1f} MB, undamaged (version {version})"
         )
 
 

@@ -82,7 +82,7 @@ def build(
     )  # titles and abstracts, and each for a vector
     count = choose_count(len(store)) if shards is None else shards
     with progress_bar("indexing texts", total=texts) as advance:
-        options: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "known_until": known_until,
             "before_split": before_split,
             "encoders": encoders,
@@ -92,9 +92,9 @@ def build(
             "advance": advance,
         }
         if count == 1:
-            index: SavedIndex = IndexSnapshot.create(store, to, **options)
+            index: SavedIndex = IndexSnapshot.create(store, to, **settings)
         else:
-            index = ShardedIndex.create(store, to, shards=count, **options)
+            index = ShardedIndex.create(store, to, shards=count, **settings)
     _print_version(index, to, as_json)
     if before and not bm25:
         options = " ".join(f"--bm25 {name}={value}" for name, value in before.items())

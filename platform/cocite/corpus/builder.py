@@ -36,6 +36,7 @@ def build(
     split: Callable[[int], str] | None = None,
     links_from_contexts: bool | None = None,
     base: Corpus | None = None,
+    bodies: bool = True,
     replace: bool = False,
     meta: dict[str, Any] | None = None,
     on_step: Callable[[str], None] | None = None,
@@ -55,6 +56,7 @@ def build(
         base: a store whose papers, links and texts come first, under their present rows. New papers may cite old ones.
             What an old paper cites does not change, and contexts or sentences of old papers are rejected: an index
             knows their positions.
+        bodies: keep body sentences; without, those of the base and of the records are left out, unexamined.
         replace: put the new store in the place of an existing one.
         meta: further entries for the manifest, such as the source's name and format.
         on_step: called with the name of each step after the last record.
@@ -88,6 +90,7 @@ def build(
             split=split,
             links_from_contexts=links_from_contexts,
             base=base,
+            bodies=bodies,
             on_step=on_step,
         )
         if isinstance(records, FileRecordStream) and description["counts"]["papers"] == len(base or ()):
@@ -109,6 +112,7 @@ def write_store(
     split: Callable[[int], str] | None = None,
     links_from_contexts: bool | None = None,
     base: Corpus | None = None,
+    bodies: bool = True,
     on_step: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Write a store's files into an empty folder, without a manifest; see :func:`build` for the arguments.
@@ -116,7 +120,7 @@ def write_store(
     Returns:
         For the manifest: ``counts``, ``samples`` of the rules' hits, and ``unknown_fields`` with their counts.
     """
-    staging = StagingArea(folder, log=log, limits=limits, split=split, base=base)
+    staging = StagingArea(folder, log=log, limits=limits, split=split, base=base, bodies=bodies)
     if isinstance(records, RecordStream):
         for record in records:
             staging.add(record, records.position)

@@ -235,12 +235,15 @@ class Resolver:
 
     def _sentences(self) -> int:
         staging = self.staging
-        writer = BatchWriter(self.folder / "sentences.arrow", SENTENCES)
+        if not staging.bodies:
+            return 0
         degrees = np.zeros(len(self.table), np.int64)
+        if staging.base is not None:
+            degrees[: staging.old_papers] = np.diff(staging.base.sentence_indptr)
+        writer = BatchWriter(self.folder / "sentences.arrow", SENTENCES)
         if staging.base is not None:
             for batch in read_batches(staging.base.path / "sentences.arrow"):
                 writer.write(batch)
-            degrees[: staging.old_papers] = np.diff(staging.base.sentence_indptr)
         order = read_sort_order(staging.sentences.path, "paper", self.table)
         # Texts of old papers are rejected when they are written, and must not be counted.
         order.degrees[: staging.old_papers] = 0

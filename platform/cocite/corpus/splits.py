@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cocite.artifacts import publish
 from cocite.corpus.records import PAPERS, SPLITS
 from cocite.corpus.spill import BatchWriter, read_batches
-from cocite.corpus.store import KIND, Corpus
+from cocite.corpus.store import KIND, WHOLE, Corpus
 from cocite.corpus.titles import similar_titles
 from cocite.errors import InputError, nearest
 
@@ -157,7 +157,8 @@ def with_split(corpus: Corpus, split: Split, destination: str | Path, *, replace
     """Write a copy of a store with another split; all other files are the same."""
     if len(split.codes) != len(corpus):
         raise InputError(f"a split of {len(split.codes)} papers for a corpus of {len(corpus)}", where="split")
-    meta: dict[str, Any] = dict(corpus.manifest.meta)
+    # The new split makes it another corpus, also where the version was that of a store with bodies.
+    meta: dict[str, Any] = {key: value for key, value in corpus.manifest.meta.items() if key != WHOLE}
     meta["counts"] = {**corpus.counts, "splits": split.counts()}
     with publish(Path(destination), kind=KIND, meta=meta, replace=replace) as folder:
         for name in corpus.manifest.files:

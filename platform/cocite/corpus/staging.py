@@ -81,6 +81,7 @@ class StagingArea:
         limits: what a field may hold.
         split: gives a paper's split by its year, in place of the source's.
         base: a store whose papers and context ids come first, under their present rows.
+        bodies: keep body sentences.
 
     Attributes:
         scratch: the folder of the spilled files.
@@ -115,13 +116,14 @@ class StagingArea:
         limits: Limits | None = None,
         split: Callable[[int], str] | None = None,
         base: Corpus | None = None,
+        bodies: bool = True,
     ) -> None:
         self.folder = Path(folder)
         self.scratch = self.folder / ".scratch"
         self.scratch.mkdir(parents=True)
         self.log = log or RuleLog()
         self.limits = limits or Limits()
-        self.base = base
+        self.base, self.bodies = base, bodies
         self.table = IdTable()
         self.years = array("h")
         self.links = PairFile(self.scratch / "links.pairs", HASHED_PAIR)
@@ -301,7 +303,7 @@ class StagingArea:
         self.contexts.write(batch if is_new.all() else batch.filter(pa.array(is_new)))
 
     def _add_sentence(self, record: SentenceRecord, position: SourcePosition) -> None:
-        if not self._cleaner.sentence(record, position):
+        if not self.bodies or not self._cleaner.sentence(record, position):
             return
         self._sentence_rows.append(
             self._hash(record.paper),

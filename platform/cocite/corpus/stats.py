@@ -29,8 +29,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
             "contexts": len(corpus.contexts),
             "contexts citing two or more": int((members > 1).sum()),
             "papers with contexts": len(np.unique(corpus.context_citing)),
-            "sentences": len(corpus.sentences),
-            "papers with a body": int((np.diff(corpus.sentence_indptr) > 0).sum()),
+            **_bodies(corpus),
             "co-cited pairs": len(corpus.cocitations[0].indices) // 2,
         },
         "splits": Split.of(corpus).counts(),
@@ -44,6 +43,14 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "samples": corpus.manifest.meta.get("samples", {}),
         "unknown_fields": corpus.manifest.meta.get("unknown_fields", []),
     }
+
+
+def _bodies(corpus: Corpus) -> dict[str, int]:
+    """Counts of body sentences, where the store has them."""
+    if not corpus.has_bodies:
+        return {}
+    bodies = int((np.diff(corpus.sentence_indptr) > 0).sum())
+    return {"sentences": len(corpus.sentences), "papers with a body": bodies}
 
 
 def _by_split(corpus: Corpus) -> dict[str, dict[str, int]]:

@@ -10,6 +10,9 @@ A store is an artifact folder:
 | ``sentences.arrow``, ``sentences.indptr.npy`` | body sentences, in order of the paper's row |
 | ``cocitations.*.npy`` | for each paper, the papers cited in the same contexts, and how often |
 | ``ids.npy`` | (hash of id, row) sorted by hash: looks an id up without reading all of them |
+
+The store in an index version may lack the two files of the body sentences
+(:mod:`cocite.retrieval.index.stored_corpus`): all else is read as from the imported store.
 """
 
 from __future__ import annotations
@@ -28,11 +31,15 @@ from numpy.typing import NDArray
 from cocite.artifacts import check_sizes, load_array
 from cocite.corpus.csr import CSR
 from cocite.corpus.records import SPLITS, PaperRecord
-from cocite.errors import NotFoundError
+from cocite.errors import InputError, NotFoundError
 from cocite.manifests import Manifest, read_error, read_manifest
 from cocite.verification import open_verified_once, verify_now
 
 KIND = "corpus"
+BODY_FILES = ("sentences.arrow", "sentences.indptr.npy")
+"""The files of the body sentences."""
+WHOLE = "version_with_bodies"
+"""Key of the manifest's description in a store whose body sentences were left out: the version of the whole store."""
 BATCH = 16384
 """Rows of every record batch but the last of an Arrow file, so that a row's batch is ``row // BATCH``."""
 
@@ -144,8 +151,16 @@ class Corpus:
 
     @property
     def version(self) -> str:
-        """Fingerprint of the content: changes when anything in the corpus does."""
-        return self.manifest.digest
+        """Fingerprint of the content: changes when anything in the corpus does.
+
+        A store whose body sentences were left out has the version of the whole store that it was made of.
+        """
+        return str(self.manifest.meta.get(WHOLE, self.manifest.digest))
+
+    @property
+    def has_bodies(self) -> bool:
+        """Whether the files of the body sentences are there; in an imported store they are, if perhaps empty."""
+        return all(name in self.manifest.files for name in BODY_FILES)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -269,10 +284,33 @@ class Corpus:
 
     @cached_property
     def sentences(self) -> ArrowFile:
-        """The body sentences' columns; those of a row are ``sentence_indptr[row] : sentence_indptr[row + 1]``."""
+        """The body sentences' columns; those of a row are ``sentence_indptr[row] : sentence_indptr[row + 1]``.
+
+        Raises:
+            InputError: an index version left them out.
+        """
+        self.require_bodies()
         return ArrowFile(self.path / "sentences.arrow")
 
     @cached_property
     def sentence_indptr(self) -> NDArray[np.int64]:
-        """(N + 1,) where each paper's sentences begin."""
+        """(N + 1,) where each paper's sentences begin.
+
+        Raises:
+            InputError: an index version left the sentences out.
+        """
+        self.require_bodies()
         return self._array("sentences.indptr")
+
+    def require_bodies(self) -> None:
+        """Refuse a store whose body sentences were left out.
+
+        Raises:
+            InputError: they were.
+        """
+        if not self.has_bodies:
+            raise InputError(
+                "holds no body sentences: the index was built without a model that reads them",
+                where=str(self.path),
+                hint="build the index with that model, or use the imported store",
+            )

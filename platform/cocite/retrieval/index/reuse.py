@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import overload
 
 from cocite.corpus.history import History
@@ -73,7 +74,9 @@ def index_of(
             where=where,
             hint="build it without --known-until and --before-split, or with a later year or split",
         )
-    index: Index | ShardedIndex = saved.with_history(History(saved.corpus, history.citing))
+    # The index may have left out the bodies, which an encoder whose vectors are made here may read.
+    papers = saved.corpus if saved.corpus.has_bodies else corpus
+    index: Index | ShardedIndex = replace(saved, corpus=papers).with_history(History(papers, history.citing))
     for encoder in encoders:
         if index.encoder_ids.get(encoder.name) != encoder.id:
             index = index.with_vectors(encoder, advance=advance)

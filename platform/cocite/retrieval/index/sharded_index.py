@@ -40,12 +40,12 @@ from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts,
 from cocite.retrieval.index.shard_files import check_shards, open_shard
 from cocite.retrieval.index.shard_ranges import divide
 from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, WORDS, ShardWriter
+from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     KIND,
     check_index_folder,
     describe,
-    link_folder,
     new_version,
 )
 from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
@@ -169,7 +169,7 @@ class ShardedIndex(Collection):
         collection = Collection(corpus, history, np.ones(len(corpus), bool))
         ranges = divide(collection, shards)
         with new_version(Path(root), meta, keep) as folder:
-            link_folder(corpus.path, folder / "corpus")
+            link_corpus(corpus, folder / "corpus", bodies=read_bodies(encoders))
             writer = ShardWriter(collection, ranges, folder, encoders, bm25, vector_kind, advance)
             meta |= writer.write() | describe(collection, folder, sum(part.contexts for part in ranges))
         return cls.open(root, verified=True)

@@ -4,7 +4,7 @@ A version is an artifact that never changes:
 
 | entry | holds |
 | --- | --- |
-| ``corpus/`` | the corpus store |
+| ``corpus/`` | the corpus store, with the body sentences only where an encoder of the index reads them |
 | ``papers/text/``, ``title/`` | BM25 over the papers' fields; what the abstracts hold is their difference |
 | ``contexts/contexts/`` | BM25 over the known citation contexts |
 | ``contexts/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
@@ -42,6 +42,7 @@ from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
+from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     CONTEXTS,
@@ -158,7 +159,8 @@ class IndexSnapshot(Index):
         Vectors that another version holds of the same corpus and encoder are not made again.
 
         Args:
-            corpus: the store; it is linked or copied into the version.
+            corpus: the store; it is linked or copied into the version, without the body sentences where no encoder
+                reads them.
             root: the index folder.
             known_until: papers of a later year do not vote, nor do papers of an unknown one; None for all to vote.
             before_split: only papers vote that may be known when this split is judged
@@ -168,15 +170,21 @@ class IndexSnapshot(Index):
             vector_kind: ``auto`` or one of :data:`cocite.retrieval.engines.vectors.KINDS`.
             keep: how many versions stay.
             advance: receives the number of texts and vectors done since its last call.
+
+        Raises:
+            InputError: an encoder reads body sentences, and the store is one that an index left them out of.
         """
         check_index_folder(Path(root))
         check_kind(vector_kind)
+        bodies = read_bodies(encoders)
+        if bodies:
+            corpus.require_bodies()
         limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
         history = known_history(corpus, **limits)
         ids = {encoder.name: encoder.id for encoder in encoders}
         meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": (bm25 or Bm25Fields()).changed()}
         with new_version(Path(root), meta, keep) as folder:
-            link_folder(corpus.path, folder / "corpus")
+            link_corpus(corpus, folder / "corpus", bodies=bodies)
             stored = {
                 encoder.name: vectors
                 for encoder in encoders
@@ -202,7 +210,8 @@ class IndexSnapshot(Index):
         """A new version with more papers, links and contexts; old ones are not split into words or encoded again.
 
         BM25 statistics stay those of the last full build (:meth:`cocite.retrieval.engines.bm25.Bm25Index.append`). The
-        id of a removed paper stays taken.
+        id of a removed paper stays taken. Body sentences, new and old, are left out where no encoder of the index reads
+        them.
 
         Args:
             root: the index folder.
@@ -219,7 +228,13 @@ class IndexSnapshot(Index):
             old = cls.open(root)
             present = _encoders_by_name(old, encoders, root)
             meta |= old.inherited_meta
-            corpus = build_store(records, folder / "corpus", base=old.corpus, rejects=rejects)
+            corpus = build_store(
+                records,
+                folder / "corpus",
+                base=old.corpus,
+                bodies=read_bodies(present.values()),
+                rejects=rejects,
+            )
             known = known_history(corpus, **{key: meta[key] for key in KNOWN})
             # What is known of the old papers stays: the new ones may change where a split's years begin.
             citing = np.concatenate([old.history.citing, known.citing[len(old) :]])

@@ -118,14 +118,15 @@ def _write_vectors(plan: BuildPlan, name: str, folder: Path, stored: Path | None
 
 def link_folder(source: Path, destination: Path) -> None:
     """The same folder at another path: hard links where the file system can, copies where it cannot."""
+    shutil.copytree(source, destination, copy_function=link_file)
 
-    def link(source_file: str, destination_file: str) -> None:
-        try:
-            os.link(source_file, destination_file)
-        except OSError:
-            shutil.copy2(source_file, destination_file)
 
-    shutil.copytree(source, destination, copy_function=link)
+def link_file(source: str | Path, destination: str | Path) -> None:
+    """The same file at another path: a hard link where the file system can, a copy where it cannot."""
+    try:
+        os.link(source, destination)
+    except OSError:
+        shutil.copy2(source, destination)
 
 
 def check_index_folder(root: Path) -> None:
