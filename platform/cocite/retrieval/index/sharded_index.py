@@ -161,6 +161,9 @@ class ShardedIndex(Collection):
         """
         check_index_folder(Path(root))
         check_kind(vector_kind)
+        bodies = read_bodies(encoders)
+        if bodies:
+            corpus.require_bodies()
         limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
         history = known_history(corpus, **limits)
         ids = {encoder.name: encoder.id for encoder in encoders}
@@ -169,7 +172,7 @@ class ShardedIndex(Collection):
         collection = Collection(corpus, history, np.ones(len(corpus), bool))
         ranges = divide(collection, shards)
         with new_version(Path(root), meta, keep) as folder:
-            link_corpus(corpus, folder / "corpus", bodies=read_bodies(encoders))
+            link_corpus(corpus, folder / "corpus", bodies=bodies)
             writer = ShardWriter(collection, ranges, folder, encoders, bm25, vector_kind, advance)
             meta |= writer.write() | describe(collection, folder, sum(part.contexts for part in ranges))
         return cls.open(root, verified=True)
