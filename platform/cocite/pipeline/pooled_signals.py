@@ -81,7 +81,7 @@ UNLIMITED_POOL = PoolLimits(UNLIMITED, 1 << 30, 1 << 30, 1 << 30)
 """Every paper that a signal speaks for is scored."""
 
 SEARCHES = {
-    True: (("context+title", "text"), ("title", "title"), ("near", "text")),
+    True: (("title", "title"), ("near", "text")),
     False: (("title", "title"),),
 }
 """Whether queries are local -> (form, field) that candidates are searched by, beside the neighbours' search."""

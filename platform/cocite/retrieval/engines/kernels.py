@@ -17,6 +17,10 @@ import numpy as np
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 LONG = 16
 """A document with more words than this many times the query's is searched word by word, not read from end to end."""
+AHEAD = 32
+"""Documents whose words are fetched together, before they are scored."""
+LINE = 16
+"""Words of a cache line."""
 
 
 @compiled
@@ -154,6 +158,20 @@ def take_best(scores, touched, highest, allowed, k):
 
 
 @compiled
+def _fetch(indptr, doc_words, lengths, rows, first, last):
+    """Read one word of each cache line of some documents: the processor waits for many lines at once, not for each."""
+    sink = np.int64(0)
+    for i in range(first, last):
+        if rows[i] >= 0:
+            sink ^= np.int64(lengths[rows[i]]) ^ np.int64(indptr[rows[i]])
+    for i in range(first, last):
+        if rows[i] >= 0:
+            for position in range(indptr[rows[i]], indptr[rows[i] + 1], LINE):
+                sink ^= np.int64(doc_words[position])
+    return sink
+
+
+@compiled
 def score_documents(
     indptr,
     doc_words,
@@ -189,7 +207,11 @@ def score_documents(
         slots[words[s]] = s
         rarity[s] = idf[words[s]]
         present[words[s] >> 6] |= np.uint64(1) << np.uint64(words[s] & 63)
+    fetched, sink = 0, np.int64(0)
     for i in range(len(rows)):
+        if i == fetched:
+            fetched = min(i + AHEAD, len(rows))
+            sink ^= _fetch(indptr, doc_words, lengths, rows, i, fetched)
         row = rows[i]
         if row < 0:
             continue
@@ -242,3 +264,4 @@ def score_documents(
             scores[f, i] = total[f]
     for s in range(asked):
         present[words[s] >> 6] = 0
+    return sink  # so that the compiler keeps what fetches
