@@ -76,7 +76,7 @@ def import_(
             links_from_contexts=links_from_contexts,
             replace=replace,
             meta={"source": source.name, "format": stream.format},
-            on_step=lambda step: err.print(f"{step} …") if err.is_terminal else None,
+            on_step=_print_step,
         )
     _print_import(corpus, rejects if rejects.exists() else None, as_json)
     print_warnings(cold_corpus(corpus))
@@ -181,16 +181,17 @@ def synth(
     as_json: JsonOption = False,
 ) -> None:
     """Make a synthetic corpus in which content and co-citation both tell what is cited."""
-    from cocite.corpus.builder import build
     from cocite.corpus.synth import Synthetic
+    from cocite.corpus.synth_store import build_synthetic
 
     source = Synthetic(papers, seed=seed, context_rate=context_rate, sentences=sentences, one_year=one_year)
     with progress_bar("writing papers", total=papers) as advance:
-        corpus = build(
-            _WithProgress(source, advance),
+        corpus = build_synthetic(
+            source,
             to,
             replace=replace,
-            meta={"format": "synth", "synth": source.settings()},
+            on_papers=advance,
+            on_step=_print_step,
         )
     _print_import(corpus, None, as_json)
 
@@ -287,6 +288,12 @@ class _WithProgress:
                 before = self.stream.done
             yield record
         self.advance(self.stream.done - before)
+
+
+def _print_step(step: str) -> None:
+    """Name a step after the last record, where somebody sees it."""
+    if err.is_terminal:
+        err.print(f"{step} …")
 
 
 def _print_import(corpus: Any, rejects: Path | None, as_json: bool) -> None:

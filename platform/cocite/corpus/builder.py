@@ -79,7 +79,7 @@ def build(
     check_artifact_destination(destination, replace=replace)
     description: dict[str, Any] = dict(meta or {})
     with ExitStack() as stack:
-        stack.enter_context(_lock(destination))
+        stack.enter_context(locked_destination(destination))
         log = stack.enter_context(RuleLog(strict=strict, rejects=Path(rejects) if rejects else None))
         folder = stack.enter_context(publish(destination, kind=KIND, meta=description, replace=replace))
         description |= write_store(
@@ -140,8 +140,8 @@ def write_store(
 
 
 @contextmanager
-def _lock(destination: Path) -> Iterator[None]:
-    """Keep other imports away from a destination."""
+def locked_destination(destination: Path) -> Iterator[None]:
+    """Keep other imports away from a destination while the block runs."""
     target = Path(os.path.realpath(destination))
     with locked_for_writing(target.with_name(f".{target.name}.lock"), destination):
         yield

@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cocite.corpus import vocabulary
-from cocite.corpus.records import OTHER_MARK, TARGET_MARK, ContextRecord, PaperRecord, Record, SentenceRecord
+from cocite.corpus.records import CONTEXTS, OTHER_MARK, PAPERS, SENTENCES, SPLITS, TARGET_MARK, Record
 from cocite.corpus.streams import SourcePosition
+from cocite.corpus.synth_block import SyntheticBlock, list_column, paper_ids, repeated
 
 FIRST_YEAR, LAST_YEAR = 1990, 2019
 TOPIC_WORDS = 60
@@ -45,6 +47,13 @@ TITLE, ABSTRACT, SIDE = 8, 60, 14
 """Words of a title, an abstract, and one side of a context."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: multiplying by it spreads consecutive rows (Knuth)."""
+VENUES = pa.array(
+    [f"Proceedings of {word.upper()}" for word in vocabulary.words(np.arange(900, 950)).tolist()]
+)
+SECTION = "Introduction"
+"""Heading of every section."""
+NO_CONTEXTS = pa.RecordBatch.from_pylist([], CONTEXTS)
+NO_SENTENCES = pa.RecordBatch.from_pylist([], SENTENCES)
 
 
 class Synthetic:
@@ -87,7 +96,6 @@ class Synthetic:
         # Early blocks are short: a paper cites only papers of blocks before its own.
         self.block = int(np.clip(papers // 64, 8, 8192))
         self.position = SourcePosition("synth")
-        self.done = 0
         self._common = len(vocabulary.COMMON)
         self._words = self._vocabulary()
 
@@ -102,15 +110,25 @@ class Synthetic:
         }
 
     def __iter__(self) -> Iterator[Record]:
+        for block in self.blocks():
+            for row, record in block.records():
+                self.position.line = row + 1
+                yield record
+
+    def blocks(self) -> Iterator[SyntheticBlock]:
+        """The papers block by block, in order of their rows."""
         reservoir = np.full((self.topics, RESERVOIR), -1, np.int32)
-        self.done = 0
         for number, start in enumerate(range(0, self.papers, self.block)):
             rng = np.random.default_rng([self.seed, number])
             rows = np.arange(start, min(start + self.block, self.papers))
             anchors, companions = self._choose(rng, rows, reservoir)
-            yield from self._records(rng, rows, anchors, companions)
+            papers = self._papers(rng, rows, anchors)
+            contexts, sentences = NO_CONTEXTS, NO_SENTENCES
+            if self.context_rate > 0:
+                contexts, sentences = self._contexts(rng, rows, anchors, companions)
             self._remember(rng, anchors, reservoir)
-            self.done = int(rows[-1]) + 1
+            cited = np.concatenate([anchors[:, :, None], companions], 2).reshape(len(rows), -1)
+            yield SyntheticBlock(rows, papers, cited, contexts, sentences)
 
     # -- structure ------------------------------------------------------------------------------------------
 
@@ -122,15 +140,15 @@ class Synthetic:
         span = LAST_YEAR - FIRST_YEAR + 1
         return np.asarray(FIRST_YEAR + np.floor(span * np.sqrt(share)), np.int64)
 
-    def split(self, rows: NDArray[np.integer]) -> list[str]:
-        """The split of each row, by year; or a tenth each for dev and test, evenly spread over the rows."""
+    def split(self, rows: NDArray[np.integer]) -> NDArray[np.int8]:
+        """The split of each row (a position in ``SPLITS``) by year; or a tenth each for dev and test, evenly spread."""
+        train, dev, test = (SPLITS.index(name) for name in ("train", "dev", "test"))
         if self.one_year:
             mixed = np.asarray(rows, np.uint64) * _GOLDEN >> np.uint64(32)
             part = (mixed % np.uint64(10)).astype(np.int64)
-            return [str(name) for name in np.select([part == 0, part == 1], ["dev", "test"], "train")]
+            return np.select([part == 0, part == 1], [dev, test], train).astype(np.int8)
         years = self.year(rows)
-        names = np.select([years <= LAST_YEAR - 4, years == LAST_YEAR - 3], ["train", "dev"], "test")
-        return [str(name) for name in names]
+        return np.select([years <= LAST_YEAR - 4, years == LAST_YEAR - 3], [train, dev], test).astype(np.int8)
 
     def topic(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         """The topics take turns."""
@@ -207,15 +225,12 @@ class Synthetic:
         old = np.take_along_axis(text, places, 1)
         np.put_along_axis(text, places, np.where(words >= 0, words, old), 1)
 
-    # -- records --------------------------------------------------------------------------------------------
+    # -- columns --------------------------------------------------------------------------------------------
 
-    def _records(
-        self,
-        rng: np.random.Generator,
-        rows: NDArray[np.int64],
-        anchors: NDArray[np.int64],
-        companions: NDArray[np.int64],
-    ) -> Iterator[Record]:
+    def _papers(
+        self, rng: np.random.Generator, rows: NDArray[np.int64], anchors: NDArray[np.int64]
+    ) -> pa.RecordBatch:
+        """The block's papers, as ``PAPERS``."""
         topic = self.topic(rows)
         own = np.stack([self.signature(rows, 0), self.signature(rows, 1)], 1)
         inherited = np.where(
@@ -224,42 +239,33 @@ class Synthetic:
         title, abstract = self._topical(rng, topic, TITLE), self._topical(rng, topic, ABSTRACT)
         self._insert(rng, title, own)
         self._insert(rng, abstract, np.concatenate([own, own, inherited], 1))
-        titles, abstracts = (a.to_pylist() for a in vocabulary.sentences([title, abstract], self._words))
-        years, splits = self.year(rows).tolist(), self.split(rows)
+        titles, abstracts = vocabulary.sentences([title, abstract], self._words)
         authors = self._authors(rng, topic)
         venue = (topic + (rng.random(len(rows)) < 0.3) * rng.integers(0, 50, len(rows))) % 50
-        venues = np.char.add("Proceedings of ", np.char.upper(vocabulary.words(venue + 900))).tolist()
-        phrases = self._words.take(pa.array(self._common + 2 + topic * TOPIC_WORDS)).to_pylist()
-        cited = np.concatenate([anchors[:, :, None], companions], 2).reshape(len(rows), -1)
-        per_paper: list[list[Record]] = [[] for _ in range(len(rows))]
-        if self.context_rate > 0:
-            for at, record in self._contexts(rng, rows, anchors, companions):
-                per_paper[at].append(record)
-        for i, row in enumerate(rows.tolist()):
-            self.position.line = row + 1
-            links = tuple(paper_id(c) for c in dict.fromkeys(cited[i][cited[i] >= 0].tolist()))
-            yield PaperRecord(
-                id=paper_id(row),
-                title=titles[i],
-                abstract=abstracts[i],
-                year=years[i],
-                venue=venues[i],
-                authors=authors[i],
-                keyphrases=(phrases[i],),
-                split=splits[i],
-                citations=links,
-            )
-            yield from per_paper[i]
+        phrases = self._words.take(pa.array(self._common + 2 + topic * TOPIC_WORDS))
+        columns = {
+            "id": paper_ids(rows),
+            "title": titles,
+            "abstract": abstracts,
+            "year": pa.array(self.year(rows), pa.int16()),
+            "venue": VENUES.take(pa.array(venue)),
+            "authors": authors,
+            "keyphrases": list_column(np.ones(len(rows), np.int64), phrases),
+            "doi": repeated("", len(rows)),
+            "split": pa.array(self.split(rows)),
+        }
+        return pa.RecordBatch.from_arrays([columns[name] for name in PAPERS.names], schema=PAPERS)
 
-    def _authors(self, rng: np.random.Generator, topic: NDArray[np.int64]) -> list[tuple[str, ...]]:
+    def _authors(self, rng: np.random.Generator, topic: NDArray[np.int64]) -> pa.ListArray:
         """One to four authors of the topic for each paper; a topic has about one author for three papers."""
         pool = max(self.papers // self.topics // 3, 4)
         authors = np.floor(pool * rng.random((len(topic), 4)) ** 1.5).astype(np.int64) + topic[:, None] * pool
-        names = vocabulary.names(authors.ravel()).reshape(authors.shape).tolist()
-        return [
-            tuple(dict.fromkeys(row[:n]))
-            for row, n in zip(names, rng.integers(1, 5, len(topic)).tolist(), strict=True)
-        ]
+        slots = np.arange(4)
+        chosen = slots < rng.integers(1, 5, len(topic))[:, None]
+        # Different numbers have different names: an author that an earlier slot holds is left out.
+        earlier = (authors[:, :, None] == authors[:, None, :]) & (slots[None, :] < slots[:, None])
+        chosen &= ~earlier.any(2)
+        return list_column(chosen.sum(1), pa.array(vocabulary.names(authors[chosen])))
 
     def _contexts(
         self,
@@ -267,8 +273,8 @@ class Synthetic:
         rows: NDArray[np.int64],
         anchors: NDArray[np.int64],
         companions: NDArray[np.int64],
-    ) -> Iterator[tuple[int, Record]]:
-        """Contexts of the block, each with the position of its paper: one anchor and its companions in each."""
+    ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The block's contexts, as ``CONTEXTS``, and their bodies: one anchor and its companions in each."""
         is_anchor = anchors >= 0
         expected = self.context_rate / (0.85 * ANCHORS)
         times = np.where(is_anchor, np.floor(expected + rng.random(anchors.shape)).astype(np.int64), 0)
@@ -276,7 +282,7 @@ class Synthetic:
         repeat = times[paper, slot]
         paper, slot = np.repeat(paper, repeat), np.repeat(slot, repeat)
         if not len(paper):
-            return
+            return NO_CONTEXTS, NO_SENTENCES
         anchor = anchors[paper, slot]
         topic = self.topic(anchor)
         left, right = self._topical(rng, topic, SIDE), self._topical(rng, topic, SIDE)
@@ -286,31 +292,40 @@ class Synthetic:
         other = np.where(rng.random(len(paper)) < 0.3, self._common + 1, -1)
         self._insert(rng, right, other[:, None])
         gap = np.full((len(paper), 1), self._common)
-        text = vocabulary.sentences([np.concatenate([left, gap, right], 1)], self._words)[0].to_pylist()
         number = np.arange(len(paper)) - np.searchsorted(paper, paper)
-        group = np.concatenate([anchor[:, None], companions[paper, slot]], 1)
-        unresolved = (rng.random(len(paper)) < 0.1).astype(int).tolist()
-        for i, (at, k) in enumerate(zip(paper.tolist(), number.tolist(), strict=True)):
-            citing = paper_id(int(rows[at]))
-            yield (
-                at,
-                ContextRecord(
-                    id=f"{citing}/{k}",
-                    citing=citing,
-                    cited=tuple(paper_id(c) for c in group[i][group[i] >= 0].tolist()),
-                    text=text[i],
-                    sentence=2 * k + 1 if self.sentences else -1,
-                    section="Introduction",
-                    group=k,
-                    unresolved=unresolved[i],
-                ),
-            )
-            if self.sentences:
-                before, _, after = text[i].partition(TARGET_MARK)
-                yield at, SentenceRecord(citing, 2 * k, " ".join(reversed(before.split())), "Introduction")
-                yield at, SentenceRecord(citing, 2 * k + 1, f"{before}[[CIT:{k}]]{after}", "Introduction")
+        group = np.sort(np.concatenate([anchor[:, None], companions[paper, slot]], 1), 1)
+        columns = {
+            "id": pc.binary_join_element_wise(
+                paper_ids(rows[paper]), pc.cast(pa.array(number), pa.string()), "/"
+            ),
+            "citing": pa.array(rows[paper], pa.int32()),
+            "cited": list_column((group >= 0).sum(1), pa.array(group[group >= 0], pa.int32())),
+            "text": vocabulary.sentences([np.concatenate([left, gap, right], 1)], self._words)[0],
+            "sentence": pa.array(2 * number + 1 if self.sentences else np.full(len(paper), -1), pa.int32()),
+            "section": repeated(SECTION, len(paper)),
+            "group": pa.array(number, pa.int32()),
+            "unresolved": pa.array(rng.random(len(paper)) < 0.1).cast(pa.int32()),
+        }
+        contexts = pa.RecordBatch.from_arrays([columns[name] for name in CONTEXTS.names], schema=CONTEXTS)
+        return contexts, self._bodies(number, left, right) if self.sentences else NO_SENTENCES
 
+    def _bodies(
+        self, number: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+    ) -> pa.RecordBatch:
+        """Two sentences for each context, as ``SENTENCES``: the words before the gap from last to first, and its own.
 
-def paper_id(row: int) -> str:
-    """The id of a synthetic paper."""
-    return f"S{row:08d}"
+        Args:
+            number: (n,) of the context in its paper.
+            left: (n, SIDE) words before the gap.
+            right: (n, SIDE) words after the gap.
+        """
+        turned, before, after = vocabulary.sentences([left[:, ::-1], left, right], self._words)
+        mark = pc.binary_join_element_wise("[[CIT:", pc.cast(pa.array(number), pa.string()), "]]", "")
+        texts = pa.concat_arrays([turned, pc.binary_join_element_wise(before, mark, after, " ")])
+        in_turn = np.arange(2 * len(number)).reshape(2, -1).T.ravel()
+        columns = {
+            "position": pa.array((2 * number[:, None] + [0, 1]).ravel(), pa.int32()),
+            "section": repeated(SECTION, len(texts)),
+            "text": texts.take(pa.array(in_turn)),
+        }
+        return pa.RecordBatch.from_arrays([columns[name] for name in SENTENCES.names], schema=SENTENCES)
