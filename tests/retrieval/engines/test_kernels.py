@@ -28,7 +28,7 @@ def test_the_best_of_the_touched_rows(values: np.ndarray, k: int, data: st.DataO
 
 def test_a_share_that_vanishes_touches_no_row() -> None:
     rows, weights = np.array([0, 0], np.int32), np.array([1e-30, 1e-30], np.float32)
-    scores, touched = np.zeros(1, np.float32), np.zeros(1, np.int32)
+    scores, touched = np.zeros(1, np.float32), np.zeros(2, np.int32)
     factors = np.full(1, 1e-30, np.float32)
     args = (np.array([0, 2]), rows, weights, np.array([0]), factors, np.array([2]), scores, touched)
     assert kernels.accumulate(*args) == (0, 0)

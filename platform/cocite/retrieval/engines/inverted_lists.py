@@ -144,7 +144,7 @@ class InvertedLists:
         factors = np.asarray(factors, np.float32)
         ends = kernels.heads(self.indptr, self.weights, words, factors, budget)
         scores = SCRATCH.take("scores", self.documents, np.float32, 0)
-        room = SCRATCH.take("touched", self.documents, np.int32, 0)
+        room = SCRATCH.take("touched", self.documents + 1, np.int32, 0)
         try:
             count, highest = kernels.accumulate(
                 self.indptr, self.rows, self.weights, words, factors, ends, scores, room

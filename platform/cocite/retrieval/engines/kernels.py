@@ -85,7 +85,7 @@ def _reaching(indptr, weights, word, least):
 
 @compiled
 def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
-    """Add the heads of the words' lists to ``scores``, which holds zeros before.
+    """Add the heads of the words' lists to ``scores`` (N,), which holds zeros before; ``touched`` has room for N + 1.
 
     Returns:
         ``(count, highest)``: every row that is not zero afterwards is in ``touched[:count]``, once; the highest score.
@@ -98,13 +98,14 @@ def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
         for position in range(begin, begin + ends[j]):
             row = rows[position]
             share = factor * weights[position]
-            if share > 0:  # a share that float32 rounds to 0 would enter its row twice
-                before = scores[row]
-                if before == 0:
-                    touched[count] = row
-                    count += 1
-                scores[row] = before + share
-                highest = max(highest, before + share)
+            before = scores[row]
+            # Without a branch: a wrong guess would let the processor wait for this row's score before it asks for the
+            # next one's. A share that float32 rounds to 0 would enter its row twice.
+            touched[count] = row
+            count += np.int64((before == 0) & (share > 0))
+            after = before + share
+            scores[row] = after
+            highest = max(highest, after)
     return count, highest
 
 
