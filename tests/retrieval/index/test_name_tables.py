@@ -90,7 +90,7 @@ def test_hashes_are_the_published_ones() -> None:
 def test_a_saved_table_is_mapped(corpus: Corpus, tmp_path: Path) -> None:
     made = NameTables(corpus)
     made.save(tmp_path / "names")
-    opened = NameTables.load(tmp_path / "names", corpus)
+    opened = NameTables.open(tmp_path / "names", corpus)
     for kind in KINDS:
         for one, two in zip(arrays(getattr(made, kind)), arrays(getattr(opened, kind)), strict=True):
             assert (one == two).all()
@@ -102,7 +102,7 @@ def test_tables_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
     NameTables(store).save(tmp_path / "names")
     np.save(tmp_path / "names" / "authors.hashes.npy", np.zeros(5, np.uint64))
     with pytest.raises(IntegrityError, match="authors do not fit together"):
-        NameTables.load(tmp_path / "names", store)
+        NameTables.open(tmp_path / "names", store)
     (tmp_path / "names" / "authors.hashes.npy").unlink()
     with pytest.raises(IntegrityError, match="not a readable array"):
-        NameTables.load(tmp_path / "names", store)
+        NameTables.open(tmp_path / "names", store)
