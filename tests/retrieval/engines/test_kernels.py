@@ -75,3 +75,26 @@ def test_a_document_scores_as_if_it_lacked_some_words() -> None:
             *(np.ones((2, 1), np.float32), np.zeros(2, np.int32), np.zeros(1, np.uint64), results[-1]),
         )
     assert results[0] == results[1] > 0
+
+
+def test_entries_of_lists_are_summed_in_64_bits() -> None:
+    indptr, entries = np.array([0, 2, 5]), np.array([1, 4, 0, 1, 2], np.int32)
+    listed = kernels.list_entries(indptr, entries, np.array([1, 0, 1]))
+    assert sorted((int(n) >> 32, int(n) & 0xFFFFFFFF) for n in listed) == [
+        *((0, 0), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 2), (4, 1))
+    ]
+    found, sums = kernels.sum_entries(np.sort(listed), np.array([16777216.0, 1.0, 1.0], np.float32))
+    assert found.tolist() == [0, 1, 2, 4]
+    assert sums.tolist() == [16777216.0, 16777218.0, 16777216.0, 1.0]
+
+
+@given(st.lists(st.binary(max_size=20), max_size=9))
+def test_hashes_are_those_of_fnv_1a(texts: list[bytes]) -> None:
+    expected = []
+    for text in texts:
+        value = 0xCBF29CE484222325
+        for byte in text:
+            value = (value ^ byte) * 0x100000001B3 % 2**64
+        expected.append(value)
+    offsets = np.cumsum([0, *map(len, texts)])
+    assert kernels.hash_texts(offsets, np.frombuffer(b"".join(texts), np.uint8)).tolist() == expected

@@ -39,3 +39,10 @@ def test_years_are_given_where_a_query_has_a_limit() -> None:
     assert limits is not None
     assert limits[0] == 1999
     assert limits[1] > 9999
+
+
+def test_tables_of_names_are_those_given_or_made_of_the_corpus(corpus: Corpus) -> None:
+    made = Collection(corpus, History.all(corpus), np.ones(len(corpus), bool)).name_tables
+    again = Collection(corpus, History.all(corpus), np.ones(len(corpus), bool), names=made)
+    assert again.name_tables is made
+    assert made.authors.papers[made.authors.find(["a0"])[0]].tolist() == list(range(0, 80, 5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,15 @@ def test_vectors_are_read_from_the_shard_that_holds_them(
     np.testing.assert_array_equal(vectors[rows], HashEncoder().encode_papers(corpus, rows))
     more = sharded[2].with_vectors(HashEncoder())
     np.testing.assert_array_equal(more.paper_vectors("hash")[rows], vectors[rows])
+
+
+def test_names_lie_beside_the_shards(corpus: Corpus, sharded: dict[int, ShardedIndex]) -> None:
+    for index in sharded.values():
+        assert (index.path / "names" / "authors.hashes.npy").is_file()
+        assert index.names is index.name_tables
+        assert index.name_tables.authors.papers.indices.tolist() == sorted(range(80), key=author_of(index))
+
+
+def author_of(index: ShardedIndex) -> Callable[[int], tuple[int, int]]:
+    numbers = index.name_tables.authors.find([f"a{i}" for i in range(5)])
+    return lambda row: (int(numbers[row % 5]), row)

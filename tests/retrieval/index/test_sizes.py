@@ -26,6 +26,7 @@ def test_the_parts_are_all_files(corpus: Corpus, root: Path, encoder: HashEncode
         "contexts: vocabulary",
         "corpus: contexts",
     } <= names
+    assert {"names: authors", "names: surnames", "names: venues"} <= names
     assert {"vectors: hash, searched", "vectors: hash, exact", "history"} <= names
     assert [part.bytes for part in parts] == sorted((part.bytes for part in parts), reverse=True)
     assert parts[0].per_paper == parts[0].bytes / 80

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from helpers.same_answers import anchor_scores, assert_same_answers
 from helpers.topic_corpus import HashEncoder, make_records, queries_of
 
+from cocite.artifacts import seal
 from cocite.corpus.builder import build
 from cocite.corpus.history import History, history_before
 from cocite.corpus.records import ContextRecord, PaperRecord
@@ -264,6 +266,28 @@ def test_an_index_of_an_earlier_layout_is_to_be_built_again(corpus: Corpus, root
     (path / "papers").rename(path / "bm25-papers")
     with pytest.raises(InputError, match=r"another layout.*\n?.*build it again"):
         IndexSnapshot.open(root)
+
+
+def test_a_version_without_tables_of_names_is_read_and_changed(corpus: Corpus, root: Path) -> None:
+    whole = IndexSnapshot.create(corpus, root)
+    shutil.rmtree(whole.path / "names")
+    seal(whole.path, kind=whole.manifest.kind, meta=whole.manifest.meta)
+    tables = IndexSnapshot.open(root).name_tables
+    assert whole.name_tables is whole.names is not None
+    expected = {name: rows.tolist() for name, rows in papers_by_author(whole).items()}
+    assert {
+        name: rows.tolist() for name, rows in papers_by_author(IndexSnapshot.open(root)).items()
+    } == expected
+    assert tables.venues.hashes.tolist() == whole.names.venues.hashes.tolist()
+    for changed in (IndexSnapshot.remove(root, ["p1"]), IndexSnapshot.add(root, make_records(4, start=80))):
+        assert (changed.path / "names").is_dir()
+        expected |= {f"a{i % 5}": [*expected[f"a{i % 5}"], i] for i in range(80, len(changed))}
+        assert {name: rows.tolist() for name, rows in papers_by_author(changed).items()} == expected
+
+
+def papers_by_author(index: Index) -> dict[str, np.ndarray]:
+    authors = index.name_tables.authors
+    return {f"a{i}": authors.papers[authors.find([f"a{i}"])[0]] for i in range(5)}
 
 
 def test_an_empty_corpus_can_be_indexed_and_grows(root: Path, tmp_path: Path, encoder: HashEncoder) -> None:

@@ -29,8 +29,9 @@ def test_a_folder_of_something_else_is_not_taken(corpus: Corpus, tmp_path: Path)
 def test_unchanged_files_are_linked_and_old_versions_go(corpus: Corpus, root: Path) -> None:
     first = IndexSnapshot.create(corpus, root)
     second = IndexSnapshot.remove(root, ["p1"])
-    one, two = (snapshot.path / "papers" / "text" / "lists.rows.npy" for snapshot in (first, second))
-    assert one.stat().st_ino == two.stat().st_ino
+    for file in ("papers/text/lists.rows.npy", "names/authors.papers.npy"):
+        one, two = (snapshot.path / file for snapshot in (first, second))
+        assert one.stat().st_ino == two.stat().st_ino
     IndexSnapshot.remove(root, ["p2"])
     assert VersionedFolder(root).names() == ["000001", "000002", "000003"], "the first is still open"
     first.close()
@@ -76,6 +77,8 @@ def assert_files_of(snapshot: IndexSnapshot, plan: BuildPlan) -> None:
     parts.papers.save(expected / "papers")
     contexts = {"contexts": parts.contexts, **vars(parts.anchors)}
     save_group(contexts, expected / "contexts", without_lists=("whole", "near"))
+    assert parts.names is not None
+    parts.names.save(expected / "names")
     for name, vectors in parts.vectors.items():
         vectors.save(expected / "vectors" / name)
     np.save(expected / "alive.npy", parts.alive)

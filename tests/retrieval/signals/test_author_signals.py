@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cocite.corpus.builder import build
 from cocite.corpus.history import History
@@ -16,6 +21,7 @@ from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.author_signals import AuthorSignals
 from cocite.retrieval.signals.self_citations import SelfCitations
+from cocite.retrieval.signals.sparse_scores import SparseScores
 
 AUTHORS = ("Ada Lovelace", "ada lovelace ", "Grace Hopper", "Bo Li", "Émile Hopper", "Plato", "Zoë Ångström")
 VENUES = ("ACL", "EMNLP", "acl", "")
@@ -103,3 +109,48 @@ def test_a_corpus_without_authors(tmp_path: Path) -> None:
         query = [Query("q", title="x", authors=("Plato",), venue="ACL", paper=NO_ROW)]
         assert signals.shared_authors(query).shape == (1, len(papers))
         assert not signals.names_in(["Plato"]).papers.size
+
+
+@given(
+    st.lists(st.text(st.sampled_from("abΣİé \t.")) | st.sampled_from(AUTHORS), max_size=5), st.integers(0, 70)
+)
+def test_signals_are_those_of_dictionaries(corpus: Corpus, authors: list[str], paper: int) -> None:
+    """A transcription by sets and dictionaries, for any authors, with and without the query's own paper."""
+    signals = signals_of(corpus)
+    history, venue = signals.index.history, VENUES[paper % 4]
+    query = Query("q", title="x", authors=tuple(authors), venue=venue, paper=paper if paper < 60 else NO_ROW)
+    own = SelfCitations(signals.index, [query])
+    by_author, by_surname = defaultdict(set), defaultdict(set)
+    past, interest = Counter[int](), Counter[int]()
+    for row in range(60):
+        record = corpus.paper(row)
+        for name in names(record.authors) - {""}:
+            by_author[name].add(row)
+            by_surname[name.split()[-1]].add(row)
+        if row != paper:
+            shared = len(names(record.authors) & names(query.authors) - {""})
+            past.update({int(cited): shared for cited in history.cites[row]} if shared else {})
+            interest.update(history.cites[row].tolist() if venue and record.venue == venue else ())
+    shared_papers = Counter(row for name in names(query.authors) for row in by_author.get(name, ()))
+    assert as_dict(signals.shared_authors([query])) == dict(shared_papers)
+    assert as_dict(signals.past_citations([query], own)) == dict(past)
+    assert {row: n for row, n in as_dict(signals.venue_interest([query], own)).items() if n} == dict(interest)
+    assert signals.papers_of(authors).tolist() == sorted(shared_papers)
+    words = {word.lower() for word in re.findall(r"\w{3,}", " ".join(authors)) if word[0].isupper()}
+    weights = Counter[int]()
+    for word in words:
+        rows = by_surname.get(word, set())
+        weights.update(dict.fromkeys(rows, float(np.float32(np.log(60 / max(len(rows), 1))))))
+    assert as_dict(signals.names_in([" ".join(authors)])) == {
+        row: np.float32(w) for row, w in weights.items()
+    }
+
+
+@cache
+def signals_of(corpus: Corpus) -> AuthorSignals:
+    return AuthorSignals(index_of(corpus, History.until(corpus, 2007)))
+
+
+def as_dict(scores: SparseScores) -> dict[int, float]:
+    assert (np.diff(scores.papers) > 0).all()
+    return dict(zip(scores.papers.tolist(), scores.values.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The inner loops over postings, compiled by Numba.
+"""The inner loops over postings, lists and bytes, compiled by Numba.
 
 SciPy and FAISS have no operation that reads the heads of inverted lists only, or that scores chosen documents against
 several queries in one pass over their words. Each kernel releases the interpreter's lock, so threads run beside each
@@ -102,7 +102,7 @@ def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
             # Without a branch: a wrong guess would let the processor wait for this row's score before it asks for the
             # next one's. A share that float32 rounds to 0 would enter its row twice.
             touched[count] = row
-            count += np.int64((before == 0) & (share > 0))
+            count += int((before == 0) & (share > 0))
             after = before + share
             scores[row] = after
             highest = max(highest, after)
@@ -266,3 +266,52 @@ def score_documents(
     for s in range(asked):
         present[words[s] >> 6] = 0
     return sink  # so that the compiler keeps what fetches
+
+
+@compiled
+def list_entries(indptr, entries, lists):
+    """(m,) all entries of the chosen lists, each as ``entry << 32 | j`` of the j-th list; entries are not negative."""
+    size = 0
+    for j in range(len(lists)):
+        size += indptr[lists[j] + 1] - indptr[lists[j]]
+    result = np.empty(size, np.uint64)
+    count = 0
+    for j in range(len(lists)):
+        for position in range(indptr[lists[j]], indptr[lists[j] + 1]):
+            result[count] = np.uint64(entries[position]) << np.uint64(32) | np.uint64(j)
+            count += 1
+    return result
+
+
+@compiled
+def sum_entries(listed, values):
+    """The distinct entries among what :func:`list_entries` gave, sorted, and the sums of their lists' ``values``.
+
+    Returns:
+        ``(entries, sums)``: the entries ascend; the sums are made in 64 bits.
+    """
+    count = 0
+    for i in range(len(listed)):
+        if i == 0 or listed[i] >> np.uint64(32) != listed[i - 1] >> np.uint64(32):
+            count += 1
+    entries, sums = np.empty(count, np.int32), np.empty(count, np.float32)
+    at, total = -1, 0.0
+    for i in range(len(listed)):
+        if i == 0 or listed[i] >> np.uint64(32) != listed[i - 1] >> np.uint64(32):
+            at, total = at + 1, 0.0
+            entries[at] = listed[i] >> np.uint64(32)
+        total += values[listed[i] & np.uint64(0xFFFFFFFF)]
+        sums[at] = total
+    return entries, sums
+
+
+@compiled
+def hash_texts(offsets, data):
+    """(n,) FNV-1a of 64 bits (Fowler, Noll, Vo) of texts; text i is the bytes ``offsets[i] : offsets[i + 1]``."""
+    result = np.empty(len(offsets) - 1, np.uint64)
+    for i in range(len(result)):
+        value = np.uint64(0xCBF29CE484222325)
+        for position in range(offsets[i], offsets[i + 1]):
+            value = (value ^ np.uint64(data[position])) * np.uint64(0x100000001B3)
+        result[i] = value
+    return result

@@ -6,6 +6,7 @@ To be read in this order:
 | --- | --- |
 | :mod:`~cocite.retrieval.index.parts` | the parts of an index, as values |
 | :mod:`~cocite.retrieval.index.documents` | reads the texts that are indexed, and encodes the papers |
+| :mod:`~cocite.retrieval.index.name_tables` | the papers of each author, surname and venue |
 | :mod:`~cocite.retrieval.index.plan` | plans where each part comes from, and makes it |
 | :mod:`~cocite.retrieval.index.index` | the index that retrievers search |
 | :mod:`~cocite.retrieval.index.versions` | versions of an artifact in one folder, with locks |

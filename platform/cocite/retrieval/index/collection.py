@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.engines.anchor_texts import cited_by_context
+from cocite.retrieval.index.name_tables import NameTables
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Collection:
         corpus: the papers.
         history: whose links and contexts are known; removed papers are not among them.
         alive: (N,) False for removed papers, which are never retrieved.
+        names: the papers of each author, surname and venue; None: they are made when they are first asked for.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -36,6 +38,7 @@ class Collection:
     corpus: Corpus
     history: History
     alive: NDArray[np.bool_]
+    names: NameTables | None = field(default=None, repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -49,6 +52,11 @@ class Collection:
     def context_papers(self) -> NDArray[np.int32]:
         """For each known context, the citing row; ascending."""
         return self.corpus.context_citing[self.history.contexts]
+
+    @cached_property
+    def name_tables(self) -> NameTables:
+        """The papers of each author, surname and venue."""
+        return NameTables(self.corpus) if self.names is None else self.names
 
     def forbid(self, scores: NDArray[np.float32], queries: Sequence[Query]) -> NDArray[np.float32]:
         """Set to ``-inf``, in place, the scores of papers that a query may not retrieve.

@@ -1,10 +1,10 @@
 """The build plan: of which documents each part of an index is made, whatever is done to the index.
 
 An index is built, narrowed to a shorter history, given another encoder's vectors, grown, or rid of papers. These
-operations differ in where each part comes from: the papers' BM25 fields, the contexts with the anchor texts, and the
-vectors of each encoder.
+operations differ in where each part comes from: the papers' BM25 fields and the tables of their authors and venues, the
+contexts with the anchor texts, and the vectors of each encoder.
 
-| operation | papers | contexts, anchor texts | vectors |
+| operation | papers, names | contexts, anchor texts | vectors |
 | --- | --- | --- | --- |
 | :meth:`BuildPlan.new` | build | build | build, or reuse those of another version |
 | :meth:`BuildPlan.with_history` | reuse | select | reuse |
@@ -40,6 +40,7 @@ from cocite.retrieval.index.documents import (
     ignore_progress,
     with_progress,
 )
+from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.parts import IndexParts
 from cocite.text.gaps import around_gap
@@ -92,7 +93,7 @@ class BuildPlan:
         corpus: the papers of the new index.
         history: what it knows.
         alive: (N,) False for removed papers.
-        papers: where the documents of the papers' BM25 fields come from.
+        papers: where the documents of the papers' BM25 fields come from, and the tables of authors and venues.
         contexts: where those of the contexts and the anchor texts come from.
         vectors: where the vectors of each encoder come from, by its name.
         encoder_ids: the id of each encoder.
@@ -242,6 +243,7 @@ class BuildPlan:
             anchors=self.make_anchors(contexts),
             vectors={name: self.make_vectors(name, advance) for name in self.vectors},
             encoder_ids=self.encoder_ids,
+            names=self.make_names(),
         )
 
     def make_papers(self, advance: Advance) -> Mapping[str, Bm25Index]:
@@ -253,6 +255,15 @@ class BuildPlan:
                 raise ValueError("an index of some fields alone cannot be extended")
             return self.base.papers.append(self.corpus, advance)
         return self.base.papers
+
+    def make_names(self) -> NameTables:
+        """The papers of each author, surname and venue; in memory they are made when they are first asked for."""
+        present = None if self.base is None else self.base.names
+        return (
+            present
+            if present is not None and self.papers is Source.REUSE
+            else NameTables(self.corpus, present)
+        )
 
     def make_contexts(self, advance: Advance) -> Bm25Index:
         """BM25 over the known contexts."""

@@ -14,6 +14,7 @@ from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder, PaperVectors, Query
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.query_words import QueryWords
+from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.shards.group import ShardGroup
 
 
@@ -63,6 +64,10 @@ class SearchIndex(Protocol):
     @property
     def context_papers(self) -> NDArray[np.int32]:
         """For each known context, the citing row; ascending."""
+
+    @property
+    def name_tables(self) -> NameTables:
+        """The papers of each author, surname and venue."""
 
     def __len__(self) -> int:
         """How many papers there are."""

@@ -2,7 +2,7 @@
 
 | entry of a version | holds |
 | --- | --- |
-| ``corpus/``, ``history.npy``, ``alive.npy`` | as in a snapshot that is searched whole |
+| ``corpus/``, ``names/``, ``history.npy``, ``alive.npy`` | as in a snapshot that is searched whole |
 | ``words/papers/``, ``words/contexts/`` | the vocabularies, and the statistics of all papers and contexts |
 | ``shards/0000/``, … | an artifact a shard: counts, inverted lists, anchor texts and vectors of its papers |
 
@@ -36,6 +36,7 @@ from cocite.retrieval.engines.vectors import VectorIndex, check_kind
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
 from cocite.retrieval.index.index import check_encoder
+from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
 from cocite.retrieval.index.shard_files import check_shards, open_shard
 from cocite.retrieval.index.shard_ranges import divide
@@ -44,6 +45,7 @@ from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     KIND,
+    NAMES,
     check_index_folder,
     describe,
     new_version,
@@ -123,6 +125,7 @@ class ShardedIndex(Collection):
             corpus=corpus,
             history=History(corpus, citing),
             alive=alive,
+            names=NameTables.open(path / NAMES, corpus),
             encoder_ids=manifest.meta.get("encoder_ids", {}),
             words=words,
             shards=shards
@@ -173,6 +176,7 @@ class ShardedIndex(Collection):
         ranges = divide(collection, shards)
         with new_version(Path(root), meta, keep) as folder:
             link_corpus(corpus, folder / "corpus", bodies=bodies)
+            collection.name_tables.save(folder / NAMES)
             writer = ShardWriter(collection, ranges, folder, encoders, bm25, vector_kind, advance)
             meta |= writer.write() | describe(collection, folder, sum(part.contexts for part in ranges))
         return cls.open(root, verified=True)

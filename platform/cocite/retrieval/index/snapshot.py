@@ -8,6 +8,7 @@ A version is an artifact that never changes:
 | ``papers/text/``, ``title/`` | BM25 over the papers' fields; what the abstracts hold is their difference |
 | ``contexts/contexts/`` | BM25 over the known citation contexts |
 | ``contexts/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
+| ``names/`` | the papers of each author, surname and venue; made at opening for a version that lacks them |
 | ``vectors/<name>/`` | the papers' vectors by each encoder that was given |
 | ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
 
@@ -39,6 +40,7 @@ from cocite.retrieval.engines.bm25_files import load_group
 from cocite.retrieval.engines.vectors import VectorIndex, check_kind
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
@@ -47,6 +49,7 @@ from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     CONTEXTS,
     KIND,
+    NAMES,
     PAPERS,
     check_index_folder,
     link_folder,
@@ -134,6 +137,7 @@ class IndexSnapshot(Index):
             anchors=AnchorTexts(**groups),
             vectors=vectors,
             encoder_ids=encoder_ids,
+            names=NameTables.open(path / NAMES, corpus),
             version=name,
             path=path,
             manifest=manifest,

@@ -25,8 +25,8 @@ from cocite.retrieval.index.versions import VersionedFolder
 
 KIND = "index"
 """The artifact's kind in its manifest."""
-PAPERS, CONTEXTS = "papers", "contexts"
-"""The folders of the BM25 indexes of the papers' fields, and of the contexts and anchor texts."""
+PAPERS, CONTEXTS, NAMES = "papers", "contexts", "names"
+"""The folders of BM25 over the papers' fields, of BM25 over contexts and anchor texts, and of the tables of names."""
 
 
 @contextmanager
@@ -73,6 +73,10 @@ def write_parts(
         if not isinstance(papers, PaperIndexes):
             raise ValueError("an index of some fields alone cannot be written")
         papers.save(folder / PAPERS)
+    if stored is not None and plan.papers is Source.REUSE and (stored / NAMES).is_dir():
+        link_folder(stored / NAMES, folder / NAMES)
+    else:
+        plan.make_names().save(folder / NAMES)
     contexts = plan.make_contexts(advance)
     count = len(contexts)
     anchors = plan.make_anchors(contexts)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cocite.corpus.csr import CSR
+from cocite.retrieval.engines import matrices
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,36 @@ class SparseScores:
         return cls(shape, indptr, (unique % max(width, 1)).astype(np.int32), total.astype(np.float32))
 
     @classmethod
+    def sum_lists(
+        cls, lists: CSR, queries: Any, rows: Any, values: Any, shape: tuple[int, int]
+    ) -> SparseScores:
+        """Sum over whole lists: every paper of list ``rows[j]`` gets ``values[j]`` for query ``queries[j]``.
+
+        Args:
+            lists: of papers, which all are below N.
+            queries: ascending positions of queries.
+            rows: which list.
+            values: what each of its papers gets.
+            shape: (Q, N).
+        """
+        from cocite.retrieval.engines import kernels  # Numba takes half a second to import
+
+        arrays = matrices.read_only(lists.indptr), matrices.read_only(lists.indices)
+        rows, values = np.asarray(rows, np.int64), np.asarray(values, np.float32)
+        bounds = np.searchsorted(queries, np.arange(shape[0] + 1)).tolist()
+        found = []
+        for start, end in itertools.pairwise(bounds):
+            listed = kernels.list_entries(*arrays, rows[start:end])
+            listed.sort()  # by NumPy, which sorts with vector instructions
+            found.append(kernels.sum_entries(listed, values[start:end]))
+        return cls.stack(found, shape[1])
+
+    @classmethod
     def stack(cls, rows: Sequence[tuple[NDArray[np.int32], NDArray[np.float32]]], width: int) -> SparseScores:
-        """The scores of queries given one by one: ascending papers with their scores, at least one query; N papers."""
-        indptr = np.cumsum([0, *(len(papers) for papers, _ in rows)])
-        papers, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+        """The scores of queries given one by one: ascending papers with their scores; N papers."""
+        indptr = np.cumsum([0, *(len(papers) for papers, _ in rows)], dtype=np.int64)
+        papers = np.concatenate([np.zeros(0, np.int32), *(papers for papers, _ in rows)])
+        values = np.concatenate([np.zeros(0, np.float32), *(values for _, values in rows)])
         return cls((len(rows), width), indptr, papers, values)
 
     def of(self, query: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
