@@ -21,6 +21,8 @@ from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW
 from cocite.retrieval.bm25_retriever import Bm25Retriever
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.sharded_index import ShardedIndex
+from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.training.candidates import CandidateSet, CandidateSettings, load, save
 from cocite.training.periods import Periods
 
@@ -177,3 +179,23 @@ def test_a_corpus_without_contexts_has_no_local_queries(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no local query lies in the train period"):
         prepare(settings(retriever="bm25"), bare, tmp_path / "candidates")
     assert prepare(settings(task="global", retriever="bm25"), bare, tmp_path / "candidates")
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("retriever", ["first-stage", "bm25"])
+def test_a_saved_index_gives_the_same_candidates(
+    corpus: Corpus, tmp_path: Path, shards: int, retriever: str
+) -> None:
+    if shards == 1:
+        IndexSnapshot.create(corpus, tmp_path / "index")
+    else:
+        ShardedIndex.create(corpus, tmp_path / "index", shards=shards)
+    chosen = settings(retriever=retriever, queries=12, dev_queries=6)
+    with_index = chosen.model_copy(update={"index": tmp_path / "index"})
+    prepare(chosen, corpus, tmp_path / "anew")
+    prepare(with_index, corpus, tmp_path / "saved")
+    anew, saved = (load(tmp_path / name, corpus) for name in ("anew", "saved"))
+    for part in ("train", "dev"):
+        same = [np.isin(a, b).mean() for a, b in zip(anew[part].rows, saved[part].rows, strict=True)]
+        assert np.mean(same) > 0.97
+    assert not prepare(chosen, corpus, tmp_path / "saved"), "where words are counted does not determine them"

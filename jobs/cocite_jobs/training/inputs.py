@@ -10,6 +10,7 @@ from typing import Any
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import MANIFEST
+from cocite.training.input_artifacts import determining_settings
 from cocite.training.periods import Periods
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.progress import ProgressCallback
@@ -35,7 +36,7 @@ def prepare_inputs(recipe: Any, corpus: Corpus, to: Location, progress: Progress
     if needed is None:
         return False
     settings, artifact = getattr(recipe, needed.section), to / needed.artifact
-    if _is_made_of(artifact, {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}):
+    if _is_made_of(artifact, {"corpus": corpus.version, "settings": determining_settings(settings)}):
         return False
     with tempfile.TemporaryDirectory(prefix="cocite-prepared-") as temporary:
         folder = artifact.local or Path(temporary, needed.artifact)

@@ -20,9 +20,11 @@ from cocite.manifests import holds
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.protocols import NO_ROW
-from cocite.retrieval.bm25_retriever import Bm25Retriever
-from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.opening import open_index
+from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import QueryForm
+from cocite.retrieval.sharded_retrievers import bm25_retriever
 from cocite.training.candidates import (
     KIND,
     CandidateSet,
@@ -31,6 +33,7 @@ from cocite.training.candidates import (
     save,
     training_positions,
 )
+from cocite.training.input_artifacts import determining_settings
 from cocite.training.periods import Periods
 
 Advance = Callable[[int], object]
@@ -60,13 +63,14 @@ def prepare(
         Whether the candidates were made.
     """
     periods = Periods.of(corpus, settings.period)
-    meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
+    meta = {"corpus": corpus.version, "settings": determining_settings(settings)}
     if not periods.years_separate:
         meta["history"] = "split"
     if holds(folder, kind=KIND, meta=meta):
         return False
     stage("candidates: indexing", 0)
-    index = Index.build(corpus, periods.history)
+    saved = open_index(settings.index) if settings.index is not None else None
+    index = index_of(corpus, periods.history, saved=saved)
     save(folder, mine_candidates(settings, periods, index, stage=stage, advance=advance), meta)
     return True
 
@@ -74,7 +78,7 @@ def prepare(
 def mine_candidates(
     settings: CandidateSettings,
     periods: Periods,
-    index: Index,
+    index: SearchIndex,
     *,
     stage: Callable[[str, int], object] = lambda *_: None,
     advance: Advance = lambda _: None,
@@ -124,7 +128,7 @@ def mine_candidates(
 def _fill(
     part: CandidateSet,
     settings: CandidateSettings,
-    index: Index,
+    index: SearchIndex,
     *,
     training: bool,
     by_year: bool,
@@ -146,7 +150,7 @@ def _fill(
 
 
 def _finder(
-    settings: CandidateSettings, index: Index, latest: int
+    settings: CandidateSettings, index: SearchIndex, latest: int
 ) -> Callable[[CandidateSet], NDArray[np.int32]]:
     """The function that finds the candidates of some queries: none later than ``latest``, unless it is 0."""
     if settings.retriever == "first-stage":
@@ -159,7 +163,7 @@ def _finder(
 
         return blend
     form = QueryForm.CONTEXT_TITLE if settings.task == "local" else QueryForm.TITLE_ABSTRACT
-    retriever = Bm25Retriever(index, form)
+    retriever = bm25_retriever(index, form)
     allowed = np.asarray(index.corpus.years) <= latest if latest else np.ones(len(index), bool)
 
     def lexical(part: CandidateSet) -> NDArray[np.int32]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cocite.artifacts import load_array, publish
-from cocite.bounds import Depth, Seed, Total
+from cocite.bounds import Depth, FilePath, Seed, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
@@ -59,6 +59,9 @@ class CandidateSettings(Settings):
     """Whether a training query's candidates are no later than its year, as they are for a manuscript of today."""
     seed: Seed = 0
     """Seed of the draw of queries."""
+    index: FilePath | None = None
+    """An index folder of the same corpus, whole or in shards, that knows the training period's links; its word
+    statistics and counts are used instead of reading the texts again."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.manifests import Manifest
@@ -26,6 +28,17 @@ def find_input(model_folder: Path, kind: str, *, lacking: str) -> Path:
             f"holds no {lacking}", where=str(model_folder), hint="train with `cocite train`, which makes them"
         )
     return folder
+
+
+def determining_settings(settings: Settings) -> dict[str, Any]:
+    """The settings that determine an input; the index that its making may read word counts from is none of them.
+
+    Example:
+        >>> from cocite.training.candidates import CandidateSettings
+        >>> determining_settings(CandidateSettings(index="index")) == determining_settings(CandidateSettings())
+        True
+    """
+    return settings.model_dump(mode="json", exclude={"index"})
 
 
 def check_same_corpus(manifest: Manifest, corpus: Corpus, folder: Path, *, what: str) -> None:
