@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.retrieval.engines.anchor_texts import AnchorTexts, cited_by_context
+from cocite.retrieval.engines.anchor_texts import AnchorChange, AnchorTexts, cited_by_context
+from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
 
 WORDS = "graph neural parsing chart model".split()
@@ -39,13 +41,35 @@ def test_a_paper_scores_as_all_that_cites_it_in_one_text(
         np.testing.assert_allclose(index.scores([query]), Bm25Index.build(joined).scores([query]), rtol=1e-6)
 
 
-def test_statistics_of_earlier_anchor_texts_stay() -> None:
-    contexts = [("graph model", "model", {0}), ("chart parsing", "chart", {1}), ("chart model", "model", {2})]
-    early = anchors_of(contexts[:2])
-    whole, windows = (Bm25Index.build([c[i] for c in contexts[:2]]).append([contexts[2][i]]) for i in (0, 1))
-    grown = AnchorTexts.of(whole, windows, cited(contexts), 4, like=early)
-    np.testing.assert_array_equal(grown.whole.scores(["chart"])[0, :2], early.whole.scores(["chart"])[0, :2])
-    assert grown.whole.mean_length == early.whole.mean_length
+def windows_of(contexts: Bm25Index, chosen: list[tuple[str, str, set[int]]]) -> sp.csr_matrix:
+    """The words of the windows in the contexts' vocabulary."""
+    numbers = contexts.tokenizer.learn((c[1] for c in chosen), contexts.vocabulary)
+    return matrices.counted(*numbers, columns=len(contexts.vocabulary))
+
+
+@given(citing, citing)
+def test_contexts_that_come_and_go_change_what_they_cite_and_no_statistics(
+    first: list[tuple[str, str, set[int]]], later: list[tuple[str, str, set[int]]]
+) -> None:
+    both = first + later
+    known = Bm25Index.build(f"{whole} {window}" for whole, window, _ in first)
+    windows = known.like(known.vocabulary, windows_of(known, first), known.idf)
+    early = AnchorTexts.of(known, windows, cited(first), 4)
+    contexts = known.append([f"{whole} {window}" for whole, window, _ in later])
+    added = contexts.counts[len(first) :], windows_of(contexts, later)
+    all_windows = windows.append_counts(contexts.vocabulary, added[1])
+    change = AnchorChange.of(*added, cited(later))
+    grown = early.changed(all_windows, change, 5, contexts.vocabulary)
+    fresh = AnchorTexts.of(contexts, all_windows, cited(both), 5)
+    for ours, theirs, before in zip(*((a.whole, a.near) for a in (grown, fresh, early)), strict=True):
+        assert (ours.counts != theirs.counts).nnz == 0
+        np.testing.assert_array_equal(ours.lengths, theirs.lengths)
+        np.testing.assert_array_equal(ours.idf[: len(before.idf)], before.idf)
+        assert (ours.mean_length, len(ours)) == (before.mean_length, 5)
+    again = grown.changed(windows, AnchorChange.of(*added, cited(later), times=-1), 5)
+    for ours, before in ((again.whole, early.whole), (again.near, early.near)):
+        assert ours.counts.nnz == before.counts.nnz
+        np.testing.assert_array_equal(ours.scores(WORDS)[:, :4], before.scores(WORDS))
 
 
 def test_each_known_context_has_the_papers_it_cites(corpus: Corpus) -> None:

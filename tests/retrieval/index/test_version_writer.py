@@ -67,7 +67,7 @@ def test_files_are_those_of_the_parts_made_in_memory(
     second = IndexSnapshot.add(root, make_records(6, start=80, seed=9), encoders=[encoder])
     assert_files_of(second, BuildPlan.with_papers(first, second.corpus, second.history, {"hash": encoder}))
     third = IndexSnapshot.remove(root, ["p4", "p60"])
-    assert_files_of(third, BuildPlan.with_history(second, third.history, third.alive))
+    assert_files_of(third, BuildPlan.without_papers(second, np.array([4, 60])))
 
 
 def assert_files_of(snapshot: IndexSnapshot, plan: BuildPlan) -> None:

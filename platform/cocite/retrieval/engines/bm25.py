@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from cocite.errors import InputError
 from cocite.protocols import Ranking
 from cocite.retrieval.engines import matrices
-from cocite.retrieval.engines.bm25_weights import TermWeighting, lucene_idf
+from cocite.retrieval.engines.bm25_weights import TermWeighting, extended_idf
 from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists, TextCounts
 from cocite.retrieval.engines.query_words import Omission, QueryWords
 from cocite.retrieval.engines.scratch import SCRATCH
@@ -131,22 +131,49 @@ class Bm25Index:
         numbers, indptr = self.tokenizer.learn(texts, vocabulary)
         return self.append_counts(vocabulary, matrices.counted(numbers, indptr, columns=len(vocabulary)))
 
-    def append_counts(self, vocabulary: dict[str, int], new: sp.csr_matrix) -> Bm25Index:
+    def append_counts(
+        self, vocabulary: dict[str, int], new: sp.csr_matrix, idf: NDArray[np.float64] | None = None
+    ) -> Bm25Index:
         """As :meth:`append`, of documents given by their word counts.
 
         Args:
             vocabulary: this index' words, and behind them the new ones.
-            new: (m, V) the counts, one column for each word of ``vocabulary``.
+            new: (m, V) the counts, a column for each word.
+            idf: (V,) of known and new words, where these documents are a part of all that the idf is of.
         """
-        holding = np.bincount(new.indices, minlength=len(vocabulary))[len(self.vocabulary) :]
+        if idf is None:
+            holding = np.bincount(new.indices, minlength=new.shape[1])
+            idf = extended_idf(self.idf, holding, len(self) + new.shape[0])
+        more = self.like(vocabulary, new, idf)
+        return self.like(
+            vocabulary,
+            sp.vstack([matrices.widened(self.counts, new.shape[1]), more.counts], format="csr"),
+            idf,
+            # Merging is far quicker than sorting all lists again; lists that nobody has asked for are not made.
+            lists=self.lists.followed_by(more.lists) if "lists" in vars(self) else None,
+            lengths=np.concatenate([self.lengths, more.lengths]),
+        )
+
+    def like(
+        self,
+        vocabulary: dict[str, int],
+        counts: sp.csr_matrix,
+        idf: NDArray[np.float64],
+        *,
+        lists: InvertedLists | None = None,
+        lengths: NDArray[np.int64] | None = None,
+    ) -> Bm25Index:
+        """An index of other documents with this one's tokenizer, mean length, k1 and b."""
         return Bm25Index(
             self.tokenizer,
             vocabulary,
-            sp.vstack([matrices.widened(self.counts, len(vocabulary)), new], format="csr"),
-            np.concatenate([self.idf, lucene_idf(holding, len(self) + new.shape[0])]),
+            counts,
+            idf,
             self.mean_length,
             k1=self.k1,
             b=self.b,
+            lists=lists,
+            lengths=lengths,
         )
 
     def select(self, documents: ArrayLike) -> Bm25Index:
@@ -158,28 +185,20 @@ class Bm25Index:
             self.tokenizer, self.vocabulary, self.counts[np.asarray(documents)], self.k1, self.b
         )
 
-    def grouped(
-        self, documents: ArrayLike, groups: ArrayLike, count: int, *, like: Bm25Index | None = None
-    ) -> Bm25Index:
+    def grouped(self, documents: ArrayLike, groups: ArrayLike, count: int) -> Bm25Index:
         """An index of ``count`` groups of documents, each scored as one long text; with exact statistics of its own.
 
         Args:
             documents: members, by pairs with ``groups``; a document may be in several groups, or in none.
             groups: the group of each member.
             count: how many groups there are.
-            like: an earlier grouping, before this index was appended to: its statistics are kept, as
-                :meth:`append` keeps them, and nothing is built anew.
         """
         members = np.asarray(documents, np.int64)
         cells = (np.asarray(groups, np.int64), members)
         membership = sp.csr_matrix((np.ones(len(members), np.int32), cells), shape=(count, len(self)))
         counts = sp.csr_matrix(membership @ self.counts)
         counts.sort_indices()
-        if like is None:
-            return self.of_counts(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
-        holding = np.bincount(counts.indices, minlength=len(self.vocabulary))[len(like.vocabulary) :]
-        idf = np.concatenate([like.idf, lucene_idf(holding, count)])
-        return Bm25Index(self.tokenizer, self.vocabulary, counts, idf, like.mean_length, k1=self.k1, b=self.b)
+        return self.of_counts(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])

@@ -33,6 +33,23 @@ def lucene_idf(holding: NDArray[np.integer[Any]], documents: int) -> NDArray[np.
     return np.asarray(np.log1p((documents - holding + 0.5) / (holding + 0.5)), np.float64)
 
 
+def extended_idf(
+    idf: NDArray[np.float64], holding: NDArray[np.integer[Any]], documents: int
+) -> NDArray[np.float64]:
+    """The idf of known words, which stay, and that of new words by the formula.
+
+    Args:
+        idf: (V,) of the known words.
+        holding: (W,) how many documents hold each of the known words, which are not read, and of the new ones behind.
+        documents: N.
+
+    Example:
+        >>> extended_idf(np.array([0.5]), np.array([9, 4]), 4).round(3)
+        array([0.5  , 0.105])
+    """
+    return np.concatenate([idf, lucene_idf(holding[len(idf) :], documents)])
+
+
 @dataclass(frozen=True)
 class TermWeighting:
     """BM25's formula with the statistics of a collection.

@@ -110,8 +110,39 @@ class InvertedLists:
             list(
                 pool.map(lambda ends: kernels.order_by_weight(indptr, rows, values, *ends), pairwise(bounds))
             )
-        indptr, rows, values = map(matrices.read_only, (indptr, rows, values))
-        return cls(indptr, rows, values, weights.shape[0])
+        return _lists(indptr, rows, values, weights.shape[0])
+
+    def without(self, kept: NDArray[np.bool_]) -> InvertedLists:
+        """The postings of some documents alone, which are numbered anew in their order; the weights stay.
+
+        Args:
+            kept: (N,) the documents that remain.
+        """
+        from cocite.retrieval.engines import kernels
+
+        renumbered = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        count = int(np.count_nonzero(kept[self.rows]))
+        indptr, rows, weights = _empty_postings(len(self.indptr) - 1, count)
+        kernels.keep_postings(self.indptr, self.rows, self.weights, renumbered, indptr, rows, weights)
+        return _lists(indptr, rows, weights, int(kept.sum()))
+
+    def followed_by(self, more: InvertedLists) -> InvertedLists:
+        """The lists with more documents behind the present ones; no list is sorted again.
+
+        Args:
+            more: theirs, of at least as many words.
+        """
+        from cocite.retrieval.engines import kernels
+
+        words = len(more.indptr) - 1
+        last = np.full(words + 1 - len(self.indptr), self.indptr[-1], np.int64)
+        known = matrices.read_only(np.concatenate([self.indptr, last]))
+        indptr, rows, weights = _empty_postings(words, len(self.rows) + len(more.rows))
+        kernels.merge_postings(
+            *(known, self.rows, self.weights, more.indptr, more.rows, more.weights, self.documents),
+            *(indptr, rows, weights),
+        )
+        return _lists(indptr, rows, weights, self.documents + more.documents)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -184,3 +215,17 @@ class InvertedLists:
         if len(indptr) != words + 1 or len(rows) != len(weights) or indptr[-1] != len(rows):
             raise ValueError(f"{len(rows)} postings of {len(indptr) - 1} words where {words} belong")
         return cls(indptr, rows, weights, documents)
+
+
+def _empty_postings(
+    words: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Room for ``count`` postings of V words."""
+    return np.zeros(words + 1, np.int64), np.empty(count, np.int32), np.empty(count, np.float32)
+
+
+def _lists(
+    indptr: NDArray[np.int64], rows: NDArray[np.int32], weights: NDArray[np.float32], documents: int
+) -> InvertedLists:
+    indptr, rows, weights = map(matrices.read_only, (indptr, rows, weights))
+    return InvertedLists(indptr, rows, weights, documents)

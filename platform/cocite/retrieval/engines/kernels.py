@@ -110,6 +110,62 @@ def accumulate(indptr, rows, weights, words, factors, ends, scores, touched):
 
 
 @compiled
+def keep_postings(indptr, rows, weights, renumbered, kept_ptr, kept_rows, kept_weights):
+    """Copy the postings of the documents that have a new number; ``renumbered`` (N,) is -1 for the others.
+
+    The order within a word stays. Fills the last three arrays, of which ``kept_ptr`` begins with 0.
+    """
+    end = 0
+    for word in range(len(indptr) - 1):
+        for position in range(indptr[word], indptr[word + 1]):
+            row = renumbered[rows[position]]
+            if row >= 0:
+                kept_rows[end] = row
+                kept_weights[end] = weights[position]
+                end += 1
+        kept_ptr[word + 1] = end
+
+
+@compiled
+def merge_postings(
+    indptr,
+    rows,
+    weights,
+    more_ptr,
+    more_rows,
+    more_weights,
+    documents,
+    merged_ptr,
+    merged_rows,
+    merged_weights,
+):
+    """Merge the postings of more documents, which stand behind the ``documents`` present ones, into the lists.
+
+    Both stand in order of weight; equal weights by ascending row. Fills the last three arrays, of which ``merged_ptr``
+    begins with 0.
+    """
+    end = 0
+    for word in range(len(more_ptr) - 1):
+        first, last = indptr[word], indptr[word + 1]
+        for position in range(more_ptr[word], more_ptr[word + 1]):
+            weight = more_weights[position]
+            while first < last and weights[first] >= weight:
+                merged_rows[end] = rows[first]
+                merged_weights[end] = weights[first]
+                end += 1
+                first += 1
+            merged_rows[end] = more_rows[position] + documents
+            merged_weights[end] = weight
+            end += 1
+        while first < last:
+            merged_rows[end] = rows[first]
+            merged_weights[end] = weights[first]
+            end += 1
+            first += 1
+        merged_ptr[word + 1] = end
+
+
+@compiled
 def add_lists(indptr, rows, weights, query_ptr, words, factors, scores):
     """Add all postings of each query's words to its row of ``scores`` (Q, N)."""
     for query in range(len(query_ptr) - 1):

@@ -57,6 +57,21 @@ def heightened(matrix: sp.csr_matrix, rows: int) -> sp.csr_matrix:
     return sp.csr_matrix((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))
 
 
+def replaced(matrix: sp.csr_matrix, rows: NDArray[np.int64], new: sp.csr_matrix) -> sp.csr_matrix:
+    """The same matrix with other rows ``new`` (k, columns) in the place of some distinct ``rows`` (k,).
+
+    Example:
+        >>> matrix = sp.csr_matrix(np.array([[1, 0], [2, 3], [0, 4]]))
+        >>> replaced(matrix, np.array([1]), sp.csr_matrix(np.array([[0, 9]]))).toarray()
+        array([[1, 0],
+               [0, 9],
+               [0, 4]])
+    """
+    order = np.arange(matrix.shape[0])
+    order[rows] = np.arange(matrix.shape[0], matrix.shape[0] + len(rows))
+    return sp.csr_matrix(sp.vstack([matrix, new], format="csr")[order])
+
+
 def narrowed(matrix: sp.csr_matrix) -> sp.csr_matrix:
     """The same counts in two bytes each where they fit, in four otherwise; read-only.
 

@@ -10,6 +10,7 @@ contexts with the anchor texts, and the vectors of each encoder.
 | :meth:`BuildPlan.with_history` | reuse | select | reuse |
 | :meth:`BuildPlan.with_vectors` | reuse | reuse | build one encoder's, reuse the others' |
 | :meth:`BuildPlan.with_papers` | extend | extend | extend |
+| :meth:`BuildPlan.without_papers` | reuse | drop | reuse |
 
 A plan is executed in memory by :meth:`BuildPlan.make`, and into the folder of a version, one part at a time, by
 :mod:`cocite.retrieval.index.version_writer`.
@@ -18,19 +19,27 @@ A plan is executed in memory by :meth:`BuildPlan.make`, and into the folder of a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder
 from cocite.retrieval.engines import matrices
-from cocite.retrieval.engines.anchor_texts import AnchorTexts, cited_by_context
+from cocite.retrieval.engines.anchor_texts import (
+    AnchorChange,
+    AnchorTexts,
+    cited_at,
+    cited_by_context,
+)
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.bm25_changes import without_documents
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import (
@@ -51,7 +60,7 @@ class Source(StrEnum):
 
     Example:
         >>> [source.value for source in Source]
-        ['build', 'reuse', 'select', 'extend']
+        ['build', 'reuse', 'select', 'drop', 'extend']
     """
 
     BUILD = "build"
@@ -60,6 +69,8 @@ class Source(StrEnum):
     """The base index: its part serves unchanged."""
     SELECT = "select"
     """The base index: some of its part's documents, with exact statistics of their own; no text is read again."""
+    DROP = "drop"
+    """The base index: some of its part's documents, under the base's statistics; what remains keeps its scores."""
     EXTEND = "extend"
     """The base index and the corpus: new documents stand behind those of the base's part, whose statistics stay."""
 
@@ -164,15 +175,12 @@ class BuildPlan:
         )
 
     @classmethod
-    def with_history(
-        cls, base: IndexParts, history: History, alive: NDArray[np.bool_] | None = None
-    ) -> BuildPlan:
+    def with_history(cls, base: IndexParts, history: History) -> BuildPlan:
         """The same papers under a history that is a part of the base's.
 
         Args:
             base: an index of the same corpus.
             history: what is known.
-            alive: (N,) the papers that are not removed; those of the base by default.
 
         Raises:
             ValueError: the history holds papers whose contexts the base does not know.
@@ -182,7 +190,7 @@ class BuildPlan:
         return cls(
             corpus=base.corpus,
             history=history,
-            alive=base.alive if alive is None else alive,
+            alive=base.alive,
             papers=Source.REUSE,
             contexts=Source.SELECT,
             vectors={name: VectorSource(Source.REUSE) for name in base.vectors},
@@ -227,6 +235,19 @@ class BuildPlan:
             encoder_ids=base.encoder_ids,
             base=base,
         )
+
+    @classmethod
+    def without_papers(cls, base: IndexParts, rows: NDArray[Any]) -> BuildPlan:
+        """The same rows, of which some are no longer found, do not vote and are no evidence; statistics stay.
+
+        Args:
+            base: an index of the same corpus.
+            rows: the papers to remove.
+        """
+        alive, citing = np.array(base.alive), np.array(base.history.citing)
+        alive[rows] = citing[rows] = False
+        plan = cls.with_history(base, History(base.corpus, citing))
+        return replace(plan, alive=alive, contexts=Source.DROP)
 
     # -- executing ------------------------------------------------------------------------------------------
 
@@ -274,6 +295,8 @@ class BuildPlan:
         """The anchor texts, from the contexts' index that :meth:`make_contexts` gave, whose vocabulary they share."""
         if self.contexts is Source.REUSE:
             return self._base.anchors
+        if self.contexts is Source.DROP:
+            return self._drop_anchors()
         texts = context_texts(self.corpus, self._new_contexts, around_gap)
         if self.contexts is Source.SELECT:
             windows = self._make_bm25(texts, self._base.anchors.windows)
@@ -282,14 +305,28 @@ class BuildPlan:
             numbers, indptr = contexts.tokenizer.learn(texts, contexts.vocabulary)
             counts = matrices.counted(numbers, indptr, columns=len(contexts.vocabulary))
             if self.contexts is Source.EXTEND:
-                windows = self._base.anchors.windows.append_counts(contexts.vocabulary, counts)
-            else:
-                windows = Bm25Index.of_counts(
-                    contexts.tokenizer, contexts.vocabulary, counts, contexts.k1, contexts.b
-                )
-        # Old contexts keep their statistics where the base is extended, and so do the groups made of them.
-        like = self._base.anchors if self.contexts is Source.EXTEND else None
-        return AnchorTexts.of(contexts, windows, cited_by_context(self.history), len(self.corpus), like=like)
+                return self._extend_anchors(contexts, counts)
+            windows = Bm25Index.of_counts(
+                contexts.tokenizer, contexts.vocabulary, counts, contexts.k1, contexts.b
+            )
+        return AnchorTexts.of(contexts, windows, cited_by_context(self.history), len(self.corpus))
+
+    def _extend_anchors(self, contexts: Bm25Index, windows: sp.csr_matrix) -> AnchorTexts:
+        """The base's anchor texts with what the new contexts say; ``windows`` are the words next to their gaps."""
+        base, known = self._base, len(self._base.contexts)
+        cited = cited_at(self.corpus, self._new_contexts)
+        change = AnchorChange.of(contexts.counts[known:], windows, cited)
+        of_all = base.anchors.windows.append_counts(contexts.vocabulary, windows)
+        return base.anchors.changed(of_all, change, len(self.corpus), contexts.vocabulary)
+
+    def _drop_anchors(self) -> AnchorTexts:
+        """The base's anchor texts without what the dropped contexts say."""
+        base, kept = self._base, self._kept_contexts
+        dropped = np.flatnonzero(~kept)
+        windows = base.anchors.windows
+        cited = cited_at(self.corpus, base.history.contexts[dropped])
+        change = AnchorChange.of(base.contexts.counts[dropped], windows.counts[dropped], cited, times=-1)
+        return base.anchors.changed(without_documents(windows, kept), change, len(self.corpus))
 
     def make_vectors(self, name: str, advance: Advance) -> VectorIndex:
         """The vectors of one encoder."""
@@ -310,6 +347,8 @@ class BuildPlan:
             return present.append(texts)
         if self.contexts is Source.SELECT:
             return present.select(np.searchsorted(self._base.history.contexts, self.history.contexts))
+        if self.contexts is Source.DROP:
+            return without_documents(present, self._kept_contexts)
         return present
 
     @property
@@ -317,6 +356,11 @@ class BuildPlan:
         if self.base is None:
             raise ValueError("a plan of a new index has no base to take parts from")
         return self.base
+
+    @property
+    def _kept_contexts(self) -> NDArray[np.bool_]:
+        """(C,) the contexts of the base that the new index knows."""
+        return self.history.citing[self._base.context_papers]
 
     @property
     def _new_contexts(self) -> NDArray[np.int64]:

@@ -252,6 +252,8 @@ class IndexSnapshot(Index):
         """A new version in which some papers are never found, do not vote and are no evidence.
 
         Their rows stay (a tombstone), so that nothing else changes its row; a full build leaves them out for good.
+        Their contexts are dropped, also from what is said of the papers that they cite; the statistics that weigh words
+        stay those of the last full build, so that nothing else changes its scores, and what does not change is linked.
         """
         VersionedFolder(root).current()
         meta: dict[str, Any] = {}
@@ -264,9 +266,7 @@ class IndexSnapshot(Index):
                 raise NotFoundError(f"no paper has the id {unknown[0]!r}{more}", where=str(root))
             meta |= old.inherited_meta
             link_folder(old.path / "corpus", folder / "corpus")
-            alive, citing = np.array(old.alive), np.array(old.history.citing)
-            alive[rows] = citing[rows] = False
-            plan = BuildPlan.with_history(old, History(old.corpus, citing), alive)
+            plan = BuildPlan.without_papers(old, rows)
             meta |= write_parts(plan, folder, stored=old.path)
             old.close()
         return cls.open(root, verified=True)
