@@ -14,7 +14,7 @@ import os
 import stat
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,27 @@ def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
 
 
 @contextmanager
-def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool = False) -> Iterator[Path]:
+def publish(
+    destination: Path,
+    *,
+    kind: str,
+    meta: dict[str, Any],
+    replace: bool = False,
+    known: Mapping[str, dict[str, Any]] | None = None,
+) -> Iterator[Path]:
     """Write an artifact: yields a temporary folder to fill, then seals and renames it to ``destination``.
 
     If the body raises, nothing changes at ``destination`` and the temporary folder is removed. ``meta`` is read
     when the body ends, so the body may still fill it. With ``replace`` an existing artifact stays readable
     until the new one takes its place in one step; a folder that is not an artifact is never replaced. Of two
     writers without ``replace``, the one that ends first wins and the other raises.
+
+    Args:
+        destination: the folder to make.
+        kind: of the artifact.
+        meta: its description.
+        replace: whether it may take the place of an artifact.
+        known: entries of :func:`seal`, likewise read when the body ends.
 
     Raises:
         InputError: something is at ``destination`` that this call may not replace.
@@ -79,7 +93,7 @@ def publish(destination: Path, *, kind: str, meta: dict[str, Any], replace: bool
         # until it closes them.
         with temporary_beside(target, folder=True) as temporary, writing_to(destination, temporary):
             yield temporary
-            seal(temporary, kind=kind, meta=meta)
+            seal(temporary, kind=kind, meta=meta, known=known)
             _put(temporary, target, replace)
             sync(target.parent)
 
@@ -127,13 +141,27 @@ def _renameat2(one: Path, other: Path) -> bool:
     raise OSError(code, os.strerror(code), str(one), None, str(other))
 
 
-def seal(folder: Path, *, kind: str, meta: dict[str, Any]) -> Manifest:
-    """Write the manifest of a finished folder and sync every file of it to disk."""
+def seal(
+    folder: Path, *, kind: str, meta: dict[str, Any], known: Mapping[str, dict[str, Any]] | None = None
+) -> Manifest:
+    """Write the manifest of a finished folder and sync every file of it to disk.
+
+    Args:
+        folder: all of the artifact.
+        kind: of it.
+        meta: its description.
+        known: entries of files that another manifest holds, such as that of an artifact whose files were linked. They
+            are not read again, and damage since then is found, as it is there: nobody takes it for the content.
+    """
     files = {}
     for path in _members(folder):
-        sync(path)
+        name, size = path.relative_to(folder).as_posix(), path.stat().st_size
+        entry = (known or {}).get(name)
+        if entry is None or entry["bytes"] != size:
+            sync(path)
+            entry = {"bytes": size, "sha256": sha256(path)}
         sync(path.parent)
-        files[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
+        files[name] = entry
     write_atomic(folder / MANIFEST, manifest_text(kind, meta, files))
     sync(folder)
     return Manifest(kind, meta, files)

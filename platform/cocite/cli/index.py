@@ -123,13 +123,14 @@ def add(
     """
     from cocite.corpus.importers import open_source
     from cocite.destinations import check_file_destination
-    from cocite.retrieval.index.snapshot import IndexSnapshot
+    from cocite.retrieval.index.changes import add_papers
+    from cocite.retrieval.index.snapshot import current_meta
 
     stream = open_source(source, format_)
     check_file_destination(rejects, source)
-    before = len(IndexSnapshot.open(index))
+    before = int(current_meta(index)["papers"])
     with progress_bar("indexing new texts") as advance:
-        new = IndexSnapshot.add(
+        new = add_papers(
             index, stream, encoders=_encoders(model), rejects=rejects, keep=keep, advance=advance
         )
     _print_version(
@@ -150,10 +151,13 @@ def remove(
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:
-    """Remove papers: they are never found again, do not vote, and are no evidence."""
-    from cocite.retrieval.index.snapshot import IndexSnapshot
+    """Remove papers: they are never found again, do not vote, and are no evidence.
 
-    _print_version(IndexSnapshot.remove(index, ids, keep=keep), index, as_json, removed=len(set(ids)))
+    Word statistics stay those of the last build.
+    """
+    from cocite.retrieval.index.changes import remove_papers
+
+    _print_version(remove_papers(index, ids, keep=keep), index, as_json, removed=len(set(ids)))
 
 
 @app.command()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.retrieval.engines.anchor_texts import AnchorChange, AnchorTexts, cited_by_context
 from cocite.retrieval.engines import matrices
+from cocite.retrieval.engines.anchor_texts import AnchorChange, AnchorTexts, cited_by_context
 from cocite.retrieval.engines.bm25 import Bm25Index
 
 WORDS = "graph neural parsing chart model".split()

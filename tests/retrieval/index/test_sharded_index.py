@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.exact_stage import exact_stage
 from helpers.topic_corpus import HashEncoder, queries_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from cocite.corpus.store import Corpus
 from cocite.pipeline.explanations import Explainer
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
-from cocite.pipeline.pooled_signals import UNLIMITED_POOL
 from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.sharded_index import ShardedIndex
@@ -34,14 +34,6 @@ def sharded(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> dict[in
         count: ShardedIndex.create(corpus, root / str(count), shards=count, encoders=encoders)
         for count in COUNTS
     }
-
-
-def exact(index: ShardedIndex | Index) -> FirstStage:
-    weights = {"hash": 1.0, "whole>text": 1.0, "whole>anchors": 0.5, "sentences": 2.0, "in-citations": 0.2}
-    weights |= {"neighbours-50": 1.0, "cites-neighbours": 0.3, "past-citations": 0.5, "shared-authors": 0.5}
-    local = weights | {"near>anchors": 1.0, "near-sentences": 1.0, "context>title": 0.5, "names": 0.5}
-    both = {"local": local, "global": weights}
-    return FirstStage(index, [HashEncoder()], weights=both, dense=False, limits=UNLIMITED_POOL)
 
 
 @given(data=st.data())
@@ -61,7 +53,7 @@ def test_any_number_of_shards_gives_the_same_list_scores_and_evidence(
         candidates=data.draw(st.sampled_from([None, "older"])),
         exclude=tuple(data.draw(st.lists(st.integers(0, len(corpus) - 1), max_size=3))),
     )
-    found = {count: exact(index).retrieve(queries, options) for count, index in sharded.items()}
+    found = {count: exact_stage(index).retrieve(queries, options) for count, index in sharded.items()}
     one = found.pop(1)
     for count, other in found.items():
         np.testing.assert_array_equal(other.ranking.rows, one.ranking.rows)
@@ -84,8 +76,8 @@ def test_shards_give_what_an_index_that_is_searched_whole_gives(
 ) -> None:
     whole = Index.build(corpus, History.all(corpus), encoders=[HashEncoder()])
     queries = queries_of(corpus, range(60, 70))
-    expected = FirstStage(whole, [HashEncoder()], weights=exact(whole).weights).search(queries, 15)
-    found = exact(sharded[4]).search(queries, 15)
+    expected = FirstStage(whole, [HashEncoder()], weights=exact_stage(whole).weights).search(queries, 15)
+    found = exact_stage(sharded[4]).search(queries, 15)
     np.testing.assert_array_equal(found.rows, expected.rows)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
     text = queries[0].context
@@ -105,7 +97,7 @@ def test_a_shorter_history_leaves_no_trace_of_later_contexts(
     rewound = sharded[4].rewind(year)
     assert len(rewound.history.contexts) < len(sharded[4].history.contexts)
     queries = queries_of(corpus, range(60, 66))
-    one, other = exact(fresh).search(queries, 10), exact(rewound).search(queries, 10)
+    one, other = exact_stage(fresh).search(queries, 10), exact_stage(rewound).search(queries, 10)
     np.testing.assert_array_equal(one.rows, other.rows)
     np.testing.assert_array_equal(one.scores, other.scores)
     with pytest.raises(ValueError, match="does not know the contexts of"):
@@ -114,8 +106,8 @@ def test_a_shorter_history_leaves_no_trace_of_later_contexts(
 
 def test_usual_limits_keep_nearly_all_of_the_best(corpus: Corpus, sharded: dict[int, ShardedIndex]) -> None:
     queries = [*queries_of(corpus, range(40, 50)), Query("q", title="parsing")]
-    stage = FirstStage(sharded[7], [HashEncoder()], weights=exact(sharded[7]).weights)
-    found, expected = stage.search(queries, 10).rows, exact(sharded[7]).search(queries, 10).rows
+    stage = FirstStage(sharded[7], [HashEncoder()], weights=exact_stage(sharded[7]).weights)
+    found, expected = stage.search(queries, 10).rows, exact_stage(sharded[7]).search(queries, 10).rows
     assert np.mean([np.isin(a, b).mean() for a, b in zip(expected, found, strict=True)]) > 0.95
 
 

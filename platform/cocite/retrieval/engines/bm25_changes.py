@@ -64,6 +64,8 @@ def with_words(
         [[1, 1, 0], [1, 1, 3]]
     """
     count = len(index) if count is None else count
+    # Words of a part of the documents alone may be fewer than all documents' or more.
+    words = matrices.widened(words, max(words.shape[1], index.counts.shape[1]))
     if idf is None:
         idf = extended_idf(index.idf, np.bincount(words.indices, minlength=words.shape[1]), count)
     counts = matrices.heightened(matrices.widened(index.counts, words.shape[1]), count)

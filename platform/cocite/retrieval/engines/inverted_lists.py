@@ -227,5 +227,6 @@ def _empty_postings(
 def _lists(
     indptr: NDArray[np.int64], rows: NDArray[np.int32], weights: NDArray[np.float32], documents: int
 ) -> InvertedLists:
-    indptr, rows, weights = map(matrices.read_only, (indptr, rows, weights))
-    return InvertedLists(indptr, rows, weights, documents)
+    return InvertedLists(
+        matrices.read_only(indptr), matrices.read_only(rows), matrices.read_only(weights), documents
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,12 @@ class Collection:
     def name_tables(self) -> NameTables:
         """The papers of each author, surname and venue."""
         return NameTables(self.corpus) if self.names is None else self.names
+
+    def without(self, rows: NDArray[Any]) -> Collection:
+        """The same rows, of which some are removed: those papers are not retrieved, and their links are not known."""
+        alive, citing = np.array(self.alive), np.array(self.history.citing)
+        alive[rows] = citing[rows] = False
+        return Collection(self.corpus, History(self.corpus, citing), alive, names=self.names)
 
     def forbid(self, scores: NDArray[np.float32], queries: Sequence[Query]) -> NDArray[np.float32]:
         """Set to ``-inf``, in place, the scores of papers that a query may not retrieve.

@@ -244,10 +244,9 @@ class BuildPlan:
             base: an index of the same corpus.
             rows: the papers to remove.
         """
-        alive, citing = np.array(base.alive), np.array(base.history.citing)
-        alive[rows] = citing[rows] = False
-        plan = cls.with_history(base, History(base.corpus, citing))
-        return replace(plan, alive=alive, contexts=Source.DROP)
+        fewer = base.without(rows)
+        plan = cls.with_history(base, fewer.history)
+        return replace(plan, alive=fewer.alive, contexts=Source.DROP)
 
     # -- executing ------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
 from cocite.protocols import Encoder
 from cocite.retrieval.engines import matrices
+from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import USUAL, Bm25Fields, Bm25Settings
 from cocite.retrieval.engines.bm25_files import load_counts, save_counts, save_group, save_weights
 from cocite.retrieval.engines.vectors import VectorIndex
@@ -47,6 +48,17 @@ PAPERS, CONTEXTS = "papers", "contexts"
 def shard_folder(version: Path, number: int) -> Path:
     """The folder of one shard of a version."""
     return version / SHARDS / f"{number:04d}"
+
+
+def save_words(version: Path, words: Mapping[str, Mapping[str, Bm25Index]]) -> None:
+    """Write the vocabularies of papers and contexts, and the statistics of their fields.
+
+    Args:
+        version: its folder.
+        words: by group, the fields as indexes of no document.
+    """
+    for group, fields in words.items():
+        save_group(fields, version / WORDS / group, without_lists=fields)
 
 
 @dataclass
@@ -181,9 +193,8 @@ class ShardWriter:
             name: self._papers.without_documents(name, settings)
             for name, settings in (("text", self.bm25.text), ("title", self.bm25.title))
         }
-        save_group(papers, self.folder / WORDS / PAPERS, without_lists=papers)
         contexts = {"contexts": self._contexts.without_documents("contexts")}
-        save_group(contexts, self.folder / WORDS / CONTEXTS, without_lists=contexts)
+        save_words(self.folder, {PAPERS: papers, CONTEXTS: contexts})
 
     # -- the rest --------------------------------------------------------------------------------------------
 

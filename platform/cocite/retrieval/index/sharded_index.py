@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from cocite.artifacts import check_sizes
 from cocite.corpus.history import History, known_history
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.engines import matrices
-from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.bm25_files import load_group
@@ -37,7 +37,7 @@ from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
 from cocite.retrieval.index.index import check_encoder
 from cocite.retrieval.index.name_tables import NameTables
-from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
+from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
 from cocite.retrieval.index.shard_ranges import divide
 from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, WORDS, ShardWriter
@@ -109,10 +109,13 @@ class ShardedIndex(Collection):
         Raises:
             NotFoundError: there is no such version, or no index.
             IntegrityError: a file is damaged; a shard is missing or of another version.
+            InputError: the version is searched whole.
         """
         name, lock = VersionedFolder(root).lock(version)
         path = VersionedFolder(root).folder(name)
-        described = read_manifest(path, kind=KIND).meta["shards"]
+        described = read_manifest(path, kind=KIND).meta.get("shards")
+        if described is None:
+            raise InputError("the index is not divided into shards", where=str(path))
         check_shards(path, described)
         manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
         if verified:
@@ -247,8 +250,10 @@ class ShardedIndex(Collection):
         if (history.citing & ~self.history.citing).any():
             raise ValueError("the history holds papers that this index does not know the contexts of")
         kept = history.citing[self.context_papers]
-        known = replace(self, history=history)
-        return replace(known, shards=_RewoundShards(self, known, kept).group())
+        known, words = replace(self, history=history), self.words["contexts"]
+        return replace(
+            known, shards=RewoundShards(self.local_shards, words, known.cited_by_context, kept).group()
+        )
 
     def with_vectors(
         self, encoder: Encoder, kind: str = "auto", *, advance: Advance = ignore_progress
@@ -303,58 +308,3 @@ class ShardedVectors:
 
     def __getitem__(self, rows: NDArray[Any]) -> NDArray[np.float32]:
         return self.shards.paper_vectors(self.name, rows)
-
-
-class _RewoundShards:
-    """The shards of an index with fewer contexts, whose statistics are those of the remaining ones alone.
-
-    Args:
-        index: with shards in this process.
-        known: the same under the shorter history.
-        kept: (C,) the contexts that remain.
-    """
-
-    def __init__(self, index: ShardedIndex, known: ShardedIndex, kept: NDArray[np.bool_]) -> None:
-        self.index, self.known = index, known
-        words = index.words["contexts"]
-        self.vocabulary = SharedVocabulary(words.tokenizer, words.vocabulary)
-        self.documents: dict[str, list[Any]] = {"contexts": [], "windows": []}
-        self.cited, self.first = [], [0]
-        for shard in index.local_shards:
-            part = np.flatnonzero(kept[shard.first_context : shard.first_context + len(shard.contexts)])
-            for name, documents in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
-                self.documents[name].append(documents.counts[part])
-                self.vocabulary.add({name: self.documents[name][-1]})
-            first = self.first[-1]
-            self.cited.append(part_of(known.cited_by_context, first, first + len(part)))
-            self.first.append(first + len(part))
-
-    def group(self) -> LocalShards:
-        """The shards."""
-        shards = self.index.local_shards
-        columns = len(self.vocabulary.words)
-        anchors = {}
-        for source, name in (("contexts", "whole"), ("windows", "near")):
-            anchors[name] = [
-                anchor_counts(
-                    self.documents[source], self.cited, shard.first, shard.first + len(shard), columns
-                )
-                for shard in shards
-            ]
-            for counts in anchors[name]:
-                self.vocabulary.add({name: counts})
-        return LocalShards(
-            [
-                replace(
-                    shard,
-                    first_context=self.first[number],
-                    contexts=self.vocabulary.index("contexts", self.documents["contexts"][number]),
-                    anchors=AnchorTexts(
-                        self.vocabulary.index("windows", self.documents["windows"][number]),
-                        self.vocabulary.index("whole", anchors["whole"][number]),
-                        self.vocabulary.index("near", anchors["near"][number]),
-                    ),
-                )
-                for number, shard in enumerate(shards)
-            ]
-        )

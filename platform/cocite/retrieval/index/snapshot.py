@@ -24,14 +24,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cocite.artifacts import check_sizes
-from cocite.corpus.builder import build as build_store
 from cocite.corpus.history import History, known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, NotFoundError
+from cocite.errors import InputError
 from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
@@ -45,6 +42,7 @@ from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
+from cocite.retrieval.index.successors import encoders_by_name, find_papers, grown_collection, inherited_meta
 from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     CONTEXTS,
@@ -58,9 +56,6 @@ from cocite.retrieval.index.version_writer import (
 )
 from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
 from cocite.verification import open_verified_once, verify_now
-
-KNOWN = ("known_until", "before_split")
-"""Keys of a manifest that say whose links and contexts are known; both null: all papers'."""
 
 
 @dataclass(frozen=True)
@@ -230,19 +225,10 @@ class IndexSnapshot(Index):
         # Opened inside the lock: no other writer may come between what is read and what is written.
         with new_version(Path(root), meta, keep) as folder:
             old = cls.open(root)
-            present = _encoders_by_name(old, encoders, root)
-            meta |= old.inherited_meta
-            corpus = build_store(
-                records,
-                folder / "corpus",
-                base=old.corpus,
-                bodies=read_bodies(present.values()),
-                rejects=rejects,
-            )
-            known = known_history(corpus, **{key: meta[key] for key in KNOWN})
-            # What is known of the old papers stays: the new ones may change where a split's years begin.
-            citing = np.concatenate([old.history.citing, known.citing[len(old) :]])
-            plan = BuildPlan.with_papers(old, corpus, History(corpus, citing), present)
+            present = encoders_by_name(old, encoders, root)
+            meta |= inherited_meta(old)
+            new = grown_collection(old, records, folder, present.values(), rejects)
+            plan = BuildPlan.with_papers(old, new.corpus, new.history, present)
             meta |= write_parts(plan, folder, stored=old.path, advance=advance)
             old.close()
         return cls.open(root, verified=True)
@@ -259,26 +245,13 @@ class IndexSnapshot(Index):
         meta: dict[str, Any] = {}
         with new_version(Path(root), meta, keep) as folder:
             old = cls.open(root)
-            rows = old.corpus.find(ids)
-            unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
-            if unknown:
-                more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
-                raise NotFoundError(f"no paper has the id {unknown[0]!r}{more}", where=str(root))
-            meta |= old.inherited_meta
+            rows = find_papers(old.corpus, ids, root)
+            meta |= inherited_meta(old)
             link_folder(old.path / "corpus", folder / "corpus")
             plan = BuildPlan.without_papers(old, rows)
             meta |= write_parts(plan, folder, stored=old.path)
             old.close()
         return cls.open(root, verified=True)
-
-    @property
-    def inherited_meta(self) -> dict[str, Any]:
-        """The part of the manifest's description that a version made of this one takes over."""
-        return {
-            **{key: self.manifest.meta.get(key) for key in KNOWN},
-            "encoder_ids": self.encoder_ids,
-            "bm25": self.bm25.changed(),
-        }
 
     def close(self) -> None:
         """Release the version: it may be deleted once a newer one is there."""
@@ -316,23 +289,3 @@ def current_meta(root: str | Path) -> dict[str, Any]:
     """The description in the current version's manifest, without opening the index."""
     versions = VersionedFolder(root)
     return dict(read_manifest(versions.folder(versions.current()), kind=KIND).meta)
-
-
-def _encoders_by_name(index: Index, encoders: Sequence[Encoder], root: str | Path) -> dict[str, Encoder]:
-    """The encoder that made each kind of vectors in an index.
-
-    Raises:
-        InputError: it is not among ``encoders``, or the index holds no vectors of any of them.
-    """
-    if encoders and not index.vectors:
-        index.check_encoder(encoders[0])
-    by_name = {encoder.name: encoder for encoder in encoders}
-    for name in index.vectors:
-        if name not in by_name:
-            raise InputError(
-                f"the index holds vectors of {name}, so new papers need the model that made them",
-                where=str(root),
-                hint="pass --model",
-            )
-        index.check_encoder(by_name[name])
-    return {name: by_name[name] for name in index.vectors}

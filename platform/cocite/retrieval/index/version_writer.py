@@ -14,7 +14,8 @@ import numpy as np
 
 from cocite.artifacts import publish
 from cocite.destinations import check_folder_destination
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
+from cocite.manifests import MANIFEST, read_manifest
 from cocite.retrieval.engines.bm25_files import save_group
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.collection import Collection
@@ -42,11 +43,31 @@ def new_version(root: Path, meta: dict[str, Any], keep: int) -> Iterator[Path]:
         BusyError: another process writes a version.
     """
     versions = VersionedFolder(root)
+    known: dict[str, dict[str, Any]] = {}
     with versions.writing() as name:
-        with publish(versions.folder(name), kind=KIND, meta=meta) as folder:
+        with publish(versions.folder(name), kind=KIND, meta=meta, known=known) as folder:
             yield folder
+            for other in versions.names():
+                known |= linked_entries(folder, versions.folder(other))
+            for nested in folder.glob(f"**/{MANIFEST}"):
+                inside = nested.parent.relative_to(folder).as_posix()
+                files = read_manifest(nested.parent).files
+                known |= {f"{inside}/{file}": entry for file, entry in files.items()}
         versions.publish(name)
         versions.delete_old(keep)
+
+
+def linked_entries(folder: Path, source: Path) -> dict[str, dict[str, Any]]:
+    """What an artifact's manifest says of those of its files that are linked into another folder, at the same paths."""
+    try:
+        files = read_manifest(source).files
+    except CociteError:  # the files are then read
+        return {}
+    return {
+        name: entry
+        for name, entry in files.items()
+        if (folder / name).is_file() and (source / name).is_file() and (folder / name).samefile(source / name)
+    }
 
 
 def write_parts(

@@ -1,0 +1,79 @@
+"""Shards under a shorter history, for evaluation: with exact statistics of the contexts that are known then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.csr import CSR
+from cocite.retrieval.engines.anchor_texts import AnchorTexts
+from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
+from cocite.retrieval.shards.group import LocalShards
+from cocite.retrieval.shards.shard import IndexShard
+
+
+class RewoundShards:
+    """The shards of an index with fewer contexts, whose statistics are those of the remaining ones alone.
+
+    Args:
+        shards: of the index, in this process.
+        words: the vocabulary of the contexts, as an index.
+        cited: the papers that each remaining context cites.
+        kept: (C,) the contexts that remain.
+
+    Example:
+        >>> words = Bm25Index.build(["chart parsing"])
+        >>> nothing = CSR(np.zeros(1, np.int64), np.zeros(0, np.int32))
+        >>> len(RewoundShards([], words, nothing, np.zeros(0, bool)).group())
+        0
+    """
+
+    def __init__(
+        self, shards: Sequence[IndexShard], words: Bm25Index, cited: CSR, kept: NDArray[np.bool_]
+    ) -> None:
+        self.shards = shards
+        self.vocabulary = SharedVocabulary(words.tokenizer, words.vocabulary)
+        self.documents: dict[str, list[Any]] = {"contexts": [], "windows": []}
+        self.cited, self.first = [], [0]
+        for shard in shards:
+            part = np.flatnonzero(kept[shard.first_context : shard.first_context + len(shard.contexts)])
+            for name, documents in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
+                self.documents[name].append(documents.counts[part])
+                self.vocabulary.add({name: self.documents[name][-1]})
+            first = self.first[-1]
+            self.cited.append(part_of(cited, first, first + len(part)))
+            self.first.append(first + len(part))
+
+    def group(self) -> LocalShards:
+        """The shards."""
+        columns = len(self.vocabulary.words)
+        anchors = {}
+        for source, name in (("contexts", "whole"), ("windows", "near")):
+            anchors[name] = [
+                anchor_counts(
+                    self.documents[source], self.cited, shard.first, shard.first + len(shard), columns
+                )
+                for shard in self.shards
+            ]
+            for counts in anchors[name]:
+                self.vocabulary.add({name: counts})
+        return LocalShards(
+            [
+                replace(
+                    shard,
+                    first_context=self.first[number],
+                    contexts=self.vocabulary.index("contexts", self.documents["contexts"][number]),
+                    anchors=AnchorTexts(
+                        self.vocabulary.index("windows", self.documents["windows"][number]),
+                        self.vocabulary.index("whole", anchors["whole"][number]),
+                        self.vocabulary.index("near", anchors["near"][number]),
+                    ),
+                )
+                for number, shard in enumerate(self.shards)
+            ]
+        )
