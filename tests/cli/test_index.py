@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,62 @@ def test_build_add_remove_list_verify(
     assert "61 of 62" in out
     code, out, _ = call(capsys, "index", "verify", index, "--json")
     assert json.loads(out)["ok"] is True
+
+
+def test_an_index_in_shards_is_changed_listed_and_verified(
+    store: Path, new_papers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    code, out, _ = call(capsys, "index", "build", store, "--to", index, "--shards", "3")
+    assert (code, "3 shards" in out) == (0, True)
+    code, out, _ = call(capsys, "index", "add", index, new_papers, "--json")
+    added = json.loads(out)
+    assert (code, added["version"], added["added"], added["papers"]) == (0, "000002", 2, 62)
+    assert [shard["papers"] for shard in added["shards"]] == [20, 20, 20, 2]
+    code, out, _ = call(capsys, "index", "remove", index, "n1")
+    assert code == 0
+    assert "61 papers" in out
+    assert "4 shards" in out
+    code, out, _ = call(capsys, "index", "list", index, "--json")
+    assert [len(version["shards"]) for version in json.loads(out)] == [4, 4]
+    code, out, _ = call(capsys, "index", "list", index)
+    assert "shards" in out
+    code, out, _ = call(capsys, "index", "list", index, "--sizes", "--json")
+    sizes = {part["part"]: part for part in json.loads(out)}
+    assert sizes["papers: vocabulary"]["loaded"]
+    assert not sizes["contexts: inverted lists"]["loaded"]
+    code, out, _ = call(capsys, "index", "verify", index, "--json")
+    assert json.loads(out)["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        ("file", "shards/0001/papers/title/idf.npy: damaged"),
+        ("missing", "shards/0001: shard 2 of 3 is missing"),
+        ("foreign", "shards/0001: shard 2 of 3 belongs to another version: its digest is"),
+    ],
+)
+def test_a_shard_that_is_damaged_missing_or_foreign_is_named(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str, sentence: str
+) -> None:
+    index = tmp_path / "index"
+    call(capsys, "index", "build", store, "--to", index, "--shards", "3")
+    shards = index / "versions" / "000001" / "shards"
+    match damage:
+        case "file":
+            file = shards / "0001" / "papers" / "title" / "idf.npy"
+            data = file.read_bytes()
+            file.write_bytes(data[:-1] + bytes([data[-1] ^ 255]))
+        case "missing":
+            shutil.rmtree(shards / "0001")
+        case _:
+            shutil.rmtree(shards / "0001")
+            shutil.copytree(shards / "0002", shards / "0001")
+    for command in (["index", "verify", index], ["index", "remove", index, "S00000001"]):
+        code, _, err = call(capsys, *command)
+        assert code == 3
+        assert sentence in " ".join(err.split())
 
 
 def test_an_index_before_a_split(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

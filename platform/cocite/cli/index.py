@@ -204,13 +204,23 @@ def list_(
             entry["created"],
             f"{entry['alive']:,} of {entry['papers']:,}",
             f"{entry['contexts']:,}",
+            f"{len(entry.get('shards', ())) or 'none'}",
             entry["known_until"] or _known_before(entry) or "all",
             _vector_kinds(entry) or "none",
             f"{entry['bytes'] / 1e6:,.1f}",
         )
         for entry in versions
     ]
-    columns = ["version (* current)", "created", "papers", "contexts", "known until", "vectors", "MB"]
+    columns = [
+        "version (* current)",
+        "created",
+        "papers",
+        "contexts",
+        "shards",
+        "known until",
+        "vectors",
+        "MB",
+    ]
     print_table(str(index), columns, rows)
 
 

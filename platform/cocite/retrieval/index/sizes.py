@@ -38,6 +38,8 @@ class PartSize(NamedTuple):
 def part_sizes(root: str | Path, version: str | None = None) -> list[PartSize]:
     """The parts of a version, the current one by default, largest first; together they are all its files.
 
+    A part of an index in shards is that of all its shards.
+
     Raises:
         NotFoundError: there is no such version, or no index.
     """
@@ -53,6 +55,9 @@ def part_sizes(root: str | Path, version: str | None = None) -> list[PartSize]:
 
 def _part(name: str) -> tuple[str, bool]:
     """The part that a file belongs to, and whether opening the index reads it into memory."""
+    match name.split("/"):
+        case ["shards", _, *rest] | ["words", *rest]:  # the words hold the vocabularies of the groups' fields
+            name = "/".join(rest)
     *folders, file = name.split("/")
     stem = file.partition(".")[0]
     match folders:

@@ -41,6 +41,7 @@ from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
+from cocite.retrieval.index.shard_files import check_shards
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.successors import encoders_by_name, find_papers, grown_collection, inherited_meta
 from cocite.retrieval.index.version_masks import load_mask
@@ -263,12 +264,14 @@ def verify_index(root: str | Path, version: str | None = None) -> Manifest:
     """Compare every file of a version, the current one by default, with its SHA-256.
 
     Raises:
-        IntegrityError: a file is damaged; the message names it.
+        IntegrityError: a file is damaged, or a shard is missing or of another version; the message names it.
     """
     versions = VersionedFolder(root)
     name, lock = versions.lock(version)
     try:
-        return verify_now(versions.folder(name), kind=KIND)
+        path = versions.folder(name)
+        check_shards(path, read_manifest(path, kind=KIND).meta.get("shards", ()))
+        return verify_now(path, kind=KIND)
     finally:
         lock.release()
 
