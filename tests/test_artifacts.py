@@ -249,6 +249,22 @@ def test_verify_names_a_file_with_any_byte_changed(
         verify(base / "art")
 
 
+def test_a_seal_takes_over_what_is_known_of_linked_files(tmp_path: Path) -> None:
+    write(tmp_path / "old")
+    known = read_manifest(tmp_path / "old").files
+    for name in ("a.txt", "sub/b.bin"):
+        (tmp_path / "new" / name).parent.mkdir(parents=True, exist_ok=True)
+        os.link(tmp_path / "old" / name, tmp_path / "new" / name)
+    (tmp_path / "new" / "more.txt").write_text("more")
+    (tmp_path / "old" / "a.txt").write_text("two")  # as long as before
+    (tmp_path / "old" / "sub" / "b.bin").write_bytes(b"of another length")
+    manifest = seal(tmp_path / "new", kind="thing", meta={}, known=known)
+    assert manifest.files["a.txt"] == known["a.txt"]
+    assert manifest.files["sub/b.bin"] != known["sub/b.bin"]
+    with pytest.raises(IntegrityError, match=r"a\.txt: damaged: its SHA-256"):
+        verify(tmp_path / "new")
+
+
 def test_verify_names_a_short_a_missing_and_a_foreign_file(tmp_path: Path) -> None:
     write(tmp_path / "art")
     file = tmp_path / "art" / "a.txt"

@@ -12,6 +12,10 @@ To be read in this order:
 | :mod:`~cocite.retrieval.index.versions` | versions of an artifact in one folder, with locks |
 | :mod:`~cocite.retrieval.index.version_writer` | executes a plan into the folder of a new version |
 | :mod:`~cocite.retrieval.index.snapshot` | opens, verifies, creates, extends and narrows an index on disk |
+| :mod:`~cocite.retrieval.index.successors` | what a version takes over from the one that it is made of |
+| :mod:`~cocite.retrieval.index.shard_changes` | writes a shard of a new version from one of the version before |
+| :mod:`~cocite.retrieval.index.sharded_versions` | papers join an index in shards, or leave it |
+| :mod:`~cocite.retrieval.index.changes` | papers join or leave an index of either kind |
 | :mod:`~cocite.retrieval.index.stored_corpus` | links the corpus store into it, with the bodies or without |
 | :mod:`~cocite.retrieval.index.reusable_vectors` | looks up vectors in earlier versions |
 | :mod:`~cocite.retrieval.index.reuse` | an index in memory that takes what it can from one on disk |
