@@ -149,7 +149,11 @@ class FirstStage:
         }
         ranking = signals.ranking(weights, min(width, len(self.index)), papers)
         return Candidates(
-            ranking, signals.at(ranking.top(options.depth)), signals.sentence_voters, signals.neighbour_voters
+            ranking,
+            signals.at(ranking.top(options.depth)),
+            signals.sentence_voters,
+            signals.neighbour_voters,
+            tuple(sorted(signals.missing)) if isinstance(signals, PooledSignals) else (),
         )
 
     def _signals(self, queries: Sequence[Query], width: int) -> QuerySignals:
@@ -183,6 +187,7 @@ def _join(parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: in
         signals,
         _join_voters([(positions, part.sentence_voters) for positions, part in parts], queries),
         _join_voters([(positions, part.neighbour_voters) for positions, part in parts], queries),
+        tuple(sorted({number for _, part in parts for number in part.missing_shards})),
     )
 
 

@@ -102,6 +102,7 @@ class Candidates:
         signals: name -> (Q, k), aligned with the ranking.
         sentence_voters: (Q, v) documents of the index' contexts that voted, nearest first.
         neighbour_voters: (Q, n) rows of the neighbours that voted, nearest first.
+        missing_shards: numbers, from 0, of the index' shards that did not answer; their papers are not among these.
 
     Example:
         >>> ranking = Ranking(np.array([[4, 2, 9]], np.int32), np.array([[0.9, 0.5, 0.1]], np.float32))
@@ -114,6 +115,7 @@ class Candidates:
     signals: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     sentence_voters: Ranking | None = None
     neighbour_voters: Ranking | None = None
+    missing_shards: tuple[int, ...] = ()
 
     @property
     def depth(self) -> int:

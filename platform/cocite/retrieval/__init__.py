@@ -11,6 +11,8 @@ To be read in this order:
 | :mod:`~cocite.retrieval.bm25_retriever` | retrieves papers that share words with the query |
 | :mod:`~cocite.retrieval.vector_retriever` | retrieves papers whose vectors are near the query's |
 | :mod:`~cocite.retrieval.signals` | scores papers by what the history says of them: votes, anchor texts, authors |
+| :mod:`~cocite.retrieval.single_shard` | opens one shard of an index without the others, in a process of its own |
+| :mod:`~cocite.retrieval.remote_shards` | asks the shards in other processes, and says which of them did not answer |
 
 The first stage (:mod:`cocite.pipeline.first_stage`) blends all of them.
 """
