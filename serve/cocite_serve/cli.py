@@ -6,7 +6,7 @@ import signal
 import threading
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -44,6 +44,13 @@ def serve(
     replicas: Annotated[
         int, typer.Option(help="Processes of each of the two stages.", min=1, max=10_000)
     ] = 1,
+    shard_policy: Annotated[
+        Literal["fail", "partial"],
+        typer.Option(
+            help="When a shard of the index does not answer: refuse the request with 503 and the shard's number, or "
+            "answer with the papers of the others and say what is missing."
+        ),
+    ] = "fail",
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster to run on; a private Ray by default.")
     ] = None,
@@ -69,6 +76,7 @@ def serve(
         "port": port,
         "retriever": {"replicas": replicas},
         "reranker": {"replicas": replicas},
+        "shards": {"policy": shard_policy},
     }
     parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 

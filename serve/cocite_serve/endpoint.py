@@ -163,7 +163,7 @@ def start(
             if not ray.is_initialized():
                 with _keep_sigterm():
                     start_patiently(
-                        lambda: _connect(ray, settings, address, temporary, quiet),
+                        lambda: _connect(ray, settings, first.release.shards, address, temporary, quiet),
                         ray.shutdown,
                         settings.start_s,
                     )
@@ -200,14 +200,14 @@ def _keep_sigterm() -> Iterator[None]:
 
 
 def _connect(
-    ray: Any, settings: ServeSettings, address: str | None, temporary: Path | None, quiet: bool
+    ray: Any, settings: ServeSettings, shards: int, address: str | None, temporary: Path | None, quiet: bool
 ) -> None:
     if address is not None:
         ray.init(address=address, namespace=NAMESPACE, log_to_driver=not quiet)
         return
     reserved = settings.gateway.replicas * settings.gateway.num_cpus
-    for stage in (settings.retriever, settings.reranker):  # twice: a new release loads beside the old one
-        reserved += 2 * stage.replicas * stage.num_cpus
+    for stage in (settings.retriever, settings.reranker, *shards * (settings.shards,)):
+        reserved += 2 * stage.replicas * stage.num_cpus  # twice: a new release loads beside the old one
     ray.init(
         address="local",
         namespace=NAMESPACE,

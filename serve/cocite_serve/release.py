@@ -28,6 +28,7 @@ class Release:
         index: the index folder.
         index_version: the snapshot.
         registered: the version of a registered model that the folder is a copy of; None: a folder was named.
+        shards: how many the snapshot is divided into, each of which has replicas of its own; 0: it is searched whole.
 
     Example:
         >>> import tempfile
@@ -45,6 +46,7 @@ class Release:
     index: Path
     index_version: str
     registered: ModelVersion | None = None
+    shards: int = 0
 
     @property
     def target(self) -> Target:
@@ -184,17 +186,20 @@ class ReleaseSource:
         """
         version, index_lock = VersionedFolder(self.settings.index).lock(target.index)
         index = self.settings.index.resolve()
-        open_verified_once(VersionedFolder(index).folder(version), kind="index")
+        manifest = open_verified_once(VersionedFolder(index).folder(version), kind="index")
+        shards = len(manifest.meta.get("shards", ()))
         if target.model is not None:
             folder, model_lock = self.cache.fetch(target.model)
-            return LockedRelease(Release(folder, index, version, target.model), (index_lock, model_lock))
+            return LockedRelease(
+                Release(folder, index, version, target.model, shards), (index_lock, model_lock)
+            )
         model = self.settings.model
         if model is not None:
             from cocite.pipeline import components
 
             components.verify(model)
             model = model.resolve()
-        return LockedRelease(Release(model, index, version), (index_lock,))
+        return LockedRelease(Release(model, index, version, shards=shards), (index_lock,))
 
 
 def _encoder_ids(model: Path | None) -> dict[str, str]:

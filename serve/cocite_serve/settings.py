@@ -6,7 +6,7 @@ Every limit is here, with its unit. The defaults suit one small machine that ser
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -83,6 +83,26 @@ class StageSettings(Settings):
     """Cores that a replica reserves with Ray. It computes in one thread whatever this says."""
     num_gpus: Cores = 0.0
     """GPUs that a replica reserves with Ray."""
+
+
+class ShardSettings(StageSettings):
+    """How each shard of an index that is divided into shards is deployed.
+
+    Example:
+        Two replicas of each shard, and answers without the shards that do not reply within two seconds:
+
+        >>> settings = ShardSettings(replicas=2, round_s=2, policy="partial")
+        >>> settings.policy, settings.max_ongoing_requests
+        ('partial', 16)
+    """
+
+    max_ongoing_requests: Requests = 16
+    """Calls that a replica takes in at once: it works on one, the others wait inside it."""
+    round_s: Seconds = 5.0
+    """Seconds within which every shard has to answer each of the two rounds of a request."""
+    policy: Literal["fail", "partial"] = "fail"
+    """What follows when a shard does not answer: ``fail``: 503 and its number; ``partial``: the papers of the others,
+    and ``shards`` of the answer says what is missing."""
 
 
 class GatewaySettings(Settings):
@@ -180,3 +200,5 @@ class ServeSettings(Settings):
     gateway: GatewaySettings = GatewaySettings()
     retriever: StageSettings = StageSettings()
     reranker: StageSettings = StageSettings()
+    shards: ShardSettings = ShardSettings()
+    """Of each shard, where the index is divided into shards."""

@@ -14,9 +14,12 @@ from cocite.cli.options import (
     DepthOption,
     JsonOption,
     NoVerifyOption,
+    OnOption,
     QueryBatchOption,
+    RayAddressOption,
     RerankOption,
 )
+from cocite.errors import InputError
 from cocite_jobs.cli.cocitation import cocitation
 from cocite_jobs.cli.options import (
     IndexOption,
@@ -110,6 +113,8 @@ def pipeline(
     to: RunsOption = None,
     markdown: MarkdownOption = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print metrics and times alone, no slices.")] = False,
+    on: OnOption = "process",
+    address: RayAddressOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     as_json: JsonOption = False,
@@ -124,6 +129,10 @@ def pipeline(
 
     check_folder_destination(to)
     check_file_destination(markdown)
+    if address is not None and on != "ray":
+        raise InputError("an address goes with --on ray", where="--address")
+    if on == "ray" and index is None:
+        raise InputError("the shards of an index are searched on Ray", where="--on", hint="give --index")
     params = {
         "task": task,
         "split": split,
@@ -153,6 +162,8 @@ def pipeline(
             rerank=rerank,
             candidates=candidates,
             saved=index,
+            on=on,
+            address=address,
             to=to,
             bars=progress_bar,
         )
@@ -269,8 +280,6 @@ def reranking(
 
 
 def _numbers(text: str, where: str) -> list[int]:
-    from cocite.errors import InputError
-
     try:
         return [int(part) for part in text.split(",")]
     except ValueError as error:

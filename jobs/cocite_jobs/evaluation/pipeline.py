@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cocite.atomic_files import replace_files
 from cocite.corpus.store import Corpus
@@ -23,9 +24,12 @@ from cocite.manifests import read_manifest
 from cocite.pipeline.options import CandidateScope
 from cocite_jobs.evaluation.report_files import write_report
 from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite_jobs.retrieval.matching_index import require_same
 
 if TYPE_CHECKING:
+    from cocite.corpus.history import History
     from cocite.evaluation.experiment import EvalResult
+    from cocite.protocols import Encoder
     from cocite.retrieval.index.search_index import SearchIndex
 
 
@@ -44,6 +48,8 @@ def evaluate_pipeline(
     rerank: int | None = None,
     candidates: CandidateScope = "all",
     saved: Path | None = None,
+    on: Literal["process", "ray"] = "process",
+    address: str | None = None,
     to: Path | None = None,
     bars: ProgressBars = no_bars,
 ) -> Report:
@@ -64,6 +70,8 @@ def evaluate_pipeline(
         candidates: ``all`` papers, as the tasks' protocol says; ``older``: those of a query's year and earlier. A
             relevant paper that is later stays relevant, and is then never found.
         saved: an index folder of the same corpus, whose vectors and word statistics are reused.
+        on: where the shards of that index are searched.
+        address: of a running Ray cluster, see :func:`cocite_jobs.cluster.connection.ray_connection`.
         to: folder for ``qrels.trec``, a run for each system, ``report.json`` and ``report.md``.
         bars: of each step.
 
@@ -78,17 +86,15 @@ def evaluate_pipeline(
     # Not at the top of the module: SciPy, FAISS and the index take long to import.
     from cocite.evaluation import systems
     from cocite.pipeline.components import exclusion_notes
-    from cocite.retrieval.index.opening import open_index
-    from cocite.retrieval.index.reuse import index_of
 
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.select(model, stages, where="--stages")
     encoders = systems.encoders_for(model, names)
-    opened = open_index(saved) if saved is not None else None
-    with bars("indexing", None) as advance:
-        history = tasks.history_before(corpus, split)
-        index = index_of(corpus, history, encoders, saved=opened, advance=advance)
-    with replace_files(to) as folder:
+    history = tasks.history_before(corpus, split)
+    with (
+        _opened(corpus, history, encoders, saved, on, address, bars) as index,
+        replace_files(to) as folder,
+    ):
         if folder is not None:
             experiment.write_task_qrels(queries, folder / "qrels.trec")
         results: dict[str, EvalResult] = {}
@@ -114,6 +120,33 @@ def evaluate_pipeline(
         if folder is not None:
             write_report(report, folder)
     return report
+
+
+@contextmanager
+def _opened(
+    corpus: Corpus,
+    history: History,
+    encoders: Sequence[Encoder],
+    saved: Path | None,
+    on: Literal["process", "ray"],
+    address: str | None,
+    bars: ProgressBars,
+) -> Iterator[SearchIndex]:
+    """The index of a corpus under a history, while the block runs."""
+    from cocite.retrieval.index.opening import open_index
+    from cocite.retrieval.index.reuse import index_of
+
+    if on == "ray" and saved is not None:
+        from cocite_jobs.retrieval.ray_shards import open_on_ray
+
+        with open_on_ray(saved, address) as sharded:
+            require_same(sharded, corpus, history, encoders)
+            yield sharded
+        return
+    opened = open_index(saved) if saved is not None else None
+    with bars("indexing", None) as advance:
+        index = index_of(corpus, history, encoders, saved=opened, advance=advance)
+    yield index
 
 
 def _pipeline_report(

@@ -25,7 +25,6 @@ from cocite.retrieval.index.versions import VersionedFolder
 from cocite.retrieval.remote_shards import NoReplyError, Policy, RemoteShards
 from cocite.retrieval.single_shard import (
     SingleShard,
-    compute_in_one_thread,
     describe_shards,
     first_rows,
 )
@@ -58,7 +57,6 @@ class ShardActor:
     """
 
     def __init__(self, root: Path, version: str, number: int) -> None:
-        compute_in_one_thread()
         self._where = (root, version, number)
         self._shard: SingleShard | None = None
 
@@ -126,15 +124,12 @@ class RayShards(RemoteShards):
         shards = cls(first_rows(described), round_s=start_s, policy="fail")
         shards._actors = [actor.remote(root.resolve(), version, number) for number in range(len(described))]
         try:
-            shards._ask("ping", {number: () for number in range(len(described))}, "fail")
+            shards._ask("ping", dict.fromkeys(range(len(described)), ()), "fail")
             shards._round_s, shards.policy = round_s, policy
             yield shards
         finally:
             for started in shards._actors:
                 ray.kill(started)
-
-    def _share(self, argument: Any) -> Any:
-        return ray.put(argument)  # serialized once for all shards
 
     def _send(self, number: int, method: str, *arguments: Any) -> Any:
         try:

@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cocite_serve.cli:app", "Serve recommendations over HTTP, with a web page."),
 }
 """Command -> (module:Typer app, one-line help)."""
+INDEX_ON_RAY = "cocite_jobs.retrieval.ray_shards:open_on_ray"
+"""What opens an index with its shards on Ray, for commands of the library, which imports no Ray itself."""
 
 
 class LazyGroup(click.Group):

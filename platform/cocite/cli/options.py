@@ -79,6 +79,15 @@ RerankOption = Annotated[
     ),
 ]
 
+OnOption = Annotated[
+    Literal["process", "ray"],
+    typer.Option(
+        "--on",
+        help="Where the shards of an index are searched: one after the other in this process, or at the same time as "
+        "actors of Ray, where every machine of the cluster sees the index folder.",
+    ),
+]
+
 # -- trainings and sweeps -------------------------------------------------------------------------------------
 
 OverridesArgument = Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")]

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cocite.cli import INDEX_ON_RAY
 from cocite.cli.console import err, print_json, print_note, print_warnings, progress_bar
 from cocite.cli.options import (
     CandidatesOption,
     DepthOption,
     JsonOption,
     NoVerifyOption,
+    OnOption,
     QueryBatchOption,
+    RayAddressOption,
     RerankOption,
 )
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import NO_ROW, Query, Ranking
+
+if TYPE_CHECKING:
+    from cocite.retrieval.index.search_index import SearchIndex
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -66,6 +73,8 @@ def rank(
     k: DepthOption = 2000,
     batch: QueryBatchOption = 64,
     tag: Annotated[str | None, typer.Option(help="Name of the run in its last column.")] = None,
+    on: OnOption = "process",
+    address: RayAddressOption = None,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:
@@ -78,23 +87,27 @@ def rank(
     check_file_destination(to, queries)
     if tag is not None:
         check_id(tag, "run tag")
-    system = _system(index, corpus, model, pipeline, form, rerank, candidates)
-    file = QueryFile(queries, system.corpus)
-    count = file.check()
-    begin = time.perf_counter()
+    if address is not None and on != "ray":
+        raise InputError("an address goes with --on ray", where="--address")
+    name = _system_name(model, pipeline, form)
     empty = 0
-    with (
-        run_writer(
-            to, lambda rows: paper_ids(system.corpus, rows), tag=system.name if tag is None else tag
-        ) as writer,
-        progress_bar("ranking", count) as advance,
-    ):
-        for part in file.batches(batch):
-            ranking = system.rank(part, k)
-            writer.write([query.id for query in part], ranking)
-            empty += int((ranking.rows == NO_ROW).all(axis=1).sum())
-            advance(len(part))
-    seconds = time.perf_counter() - begin
+    with _opened(index, corpus, name, on, address) as opened:
+        system = _system(name, opened, model, form, rerank, candidates)
+        file = QueryFile(queries, system.corpus)
+        count = file.check()
+        begin = time.perf_counter()
+        with (
+            run_writer(
+                to, lambda rows: paper_ids(system.corpus, rows), tag=system.name if tag is None else tag
+            ) as writer,
+            progress_bar("ranking", count) as advance,
+        ):
+            for part in file.batches(batch):
+                ranking = system.rank(part, k)
+                writer.write([query.id for query in part], ranking)
+                empty += int((ranking.rows == NO_ROW).all(axis=1).sum())
+                advance(len(part))
+        seconds = time.perf_counter() - begin
     summary = {
         "run": str(to),
         "system": system.name,
@@ -116,20 +129,14 @@ def rank(
         err.print(f"{file.unknown_excludes:,} ids to exclude are not in the corpus", highlight=False)
 
 
-def _system(
-    index: Path | None,
-    corpus: Path | None,
-    model: Path | None,
-    pipeline: str | None,
-    form: str | None,
-    rerank: int | None,
-    candidates: Literal["older", "all"],
-) -> _System:
+def _system_name(model: Path | None, pipeline: str | None, form: str | None) -> str:
+    """The pipeline that ranks.
+
+    Raises:
+        InputError: the model folder does not offer it, or there is no such form of a query for it.
+    """
     from cocite.evaluation import systems
-    from cocite.evaluation.baselines import lexical_index
     from cocite.pipeline import components
-    from cocite.retrieval.index.opening import open_index
-    from cocite.retrieval.index.search_index import SearchIndex
     from cocite.retrieval.query_forms import QueryForm
 
     [name] = systems.select(model, ["full" if pipeline is None else pipeline], where="--pipeline")
@@ -142,17 +149,46 @@ def _system(
             where="--form",
             hint=nearest(form, [str(known) for known in QueryForm]),
         )
-    opened: SearchIndex
-    if index is not None and corpus is None:
-        opened = open_index(index)
-    elif corpus is not None and index is None:
+    return name
+
+
+@contextmanager
+def _opened(
+    index: Path | None, corpus: Path | None, name: str, on: Literal["process", "ray"], address: str | None
+) -> Iterator[SearchIndex]:
+    """The index to rank with, while the block runs."""
+    from cocite.evaluation.baselines import lexical_index
+    from cocite.pipeline.components import import_object
+    from cocite.retrieval.index.opening import open_index
+
+    if (index is None) == (corpus is None):
+        raise InputError("give --index or --corpus, one of the two", where="--index")
+    if index is not None and on == "ray":
+        with import_object(INDEX_ON_RAY)(index, address) as opened:
+            yield opened
+    elif index is not None:
+        yield open_index(index)
+    elif on == "ray":
+        raise InputError("shards are searched on Ray", where="--on", hint="give --index")
+    elif corpus is not None:
         if name != "bm25":
             raise InputError(
                 f"the system {name!r} needs --index", where="--corpus", hint="build it: cocite index build"
             )
-        opened = lexical_index(Corpus.open(corpus))
-    else:
-        raise InputError("give --index or --corpus, one of the two", where="--index")
+        yield lexical_index(Corpus.open(corpus))
+
+
+def _system(
+    name: str,
+    index: SearchIndex,
+    model: Path | None,
+    form: str | None,
+    rerank: int | None,
+    candidates: Literal["older", "all"],
+) -> _System:
+    from cocite.evaluation import systems
+    from cocite.retrieval.query_forms import QueryForm
+
     asked = None if form is None else QueryForm(form)
-    rank = systems.open_system(name, model, opened, form=asked, rerank=rerank, candidates=candidates)
-    return _System(f"{name}-{form}" if form else name, opened.corpus, rank)
+    rank = systems.open_system(name, model, index, form=asked, rerank=rerank, candidates=candidates)
+    return _System(f"{name}-{form}" if form else name, index.corpus, rank)

@@ -128,10 +128,6 @@ class RemoteShards(ABC):
     def _cancel(self, call: Any) -> None:
         """Give a call up, so that the shard does not work on it if it has not begun."""
 
-    def _share(self, argument: Any) -> Any:
-        """What is sent to several shards in place of one and the same argument."""
-        return argument
-
     # -- what a search asks ----------------------------------------------------------------------------------
 
     def nearest(self, request: NearestRequest) -> Sequence[NearestReply | None]:
@@ -174,8 +170,7 @@ class RemoteShards(ABC):
     # -- one round -------------------------------------------------------------------------------------------
 
     def _ask_all(self, method: str, request: Any) -> list[Any]:
-        shared = self._share(request)
-        replies = self._ask(method, {number: (shared,) for number in range(len(self))}, self.policy)
+        replies = self._ask(method, dict.fromkeys(range(len(self)), (request,)), self.policy)
         return [replies.get(number) for number in range(len(self))]
 
     def _ask(self, method: str, asked: Mapping[int, tuple[Any, ...]], policy: Policy) -> dict[int, Any]:

@@ -109,12 +109,3 @@ class SingleShard:
     def paper_vectors(self, name: str, rows: NDArray[Any]) -> NDArray[np.float32]:
         """(k, d) an encoder's vectors of some of the shard's papers, given by their rows in the whole index."""
         return self.shard.paper_vectors(name, rows)
-
-
-def compute_in_one_thread() -> None:
-    """Keep torch and FAISS at one thread: processes are the unit of scale, and more threads would compete for cores."""
-    import faiss
-    import torch
-
-    torch.set_num_threads(1)
-    faiss.omp_set_num_threads(1)

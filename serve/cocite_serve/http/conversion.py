@@ -15,6 +15,7 @@ from cocite_serve.http.schemas import (
     RecommendedPaper,
     RecommendRequest,
     RecommendResponse,
+    Shards,
     Took,
 )
 
@@ -27,6 +28,8 @@ class Answer:
         recommendations: the ranked papers, best first.
         retrieve_ms: milliseconds of the first stage.
         rerank_ms: milliseconds of the second stage.
+        shards: how many the index is divided into; 0: it is searched whole.
+        missing_shards: numbers, from 0, of those that did not answer.
 
     Example:
         >>> answer = Answer([], retrieve_ms=12.5, rerank_ms=80.0)
@@ -37,6 +40,8 @@ class Answer:
     recommendations: list[Recommendation]
     retrieve_ms: float
     rerank_ms: float
+    shards: int = 0
+    missing_shards: tuple[int, ...] = ()
 
 
 def to_query(manuscript: Manuscript, request: RecommendRequest) -> Query:
@@ -88,11 +93,20 @@ def to_response(
             for rank, (paper, count) in enumerate(zip(answer.recommendations, counts, strict=True), 1)
         ],
         unknown=unknown,
+        shards=_shards(answer),
         took_ms=Took(
             retrieve=answer.retrieve_ms, rerank=answer.rerank_ms, total=answer.retrieve_ms + answer.rerank_ms
         ),
         **versions,
     )
+
+
+def _shards(answer: Answer) -> Shards | None:
+    """How many shards of the index answered, by numbers from 1; None where it is searched whole."""
+    if not answer.shards:
+        return None
+    missing = [number + 1 for number in answer.missing_shards]
+    return Shards(answered=answer.shards - len(missing), of=answer.shards, missing=missing)
 
 
 def to_paper(papers: Papers, id_: str) -> PaperOut:

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
+from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.http.schemas import RecommendRequest
 from cocite_serve.settings import Limits, ServeSettings
 
@@ -20,7 +21,7 @@ STATUS_DESCRIPTIONS = {
     413: "The body is larger than allowed.",
     422: "A field does not fit; `error` says which and why.",
     429: "Too many requests are waiting; try again after `Retry-After` seconds.",
-    503: "The stages are not ready, or serve different versions.",
+    503: "The stages are not ready or serve different versions, or a shard of the index did not answer.",
     504: "The request took longer than allowed.",
 }
 LOG = logging.getLogger("ray.serve")
@@ -106,6 +107,10 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
             405: f"{request.method} is not possible at {request.url.path}.",
         }.get(error.status_code, str(error.detail))
         return _problem(error.status_code, text, headers=dict(error.headers or {}))
+
+    @app.exception_handler(ShardsUnavailableError)
+    async def incomplete(_: Request, error: ShardsUnavailableError) -> JSONResponse:
+        return _problem(503, _capital(str(error)), headers={"Retry-After": str(settings.retry_after_s)})
 
     @app.exception_handler(CociteError)
     async def cocite(_: Request, error: CociteError) -> JSONResponse:

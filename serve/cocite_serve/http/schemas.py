@@ -204,6 +204,21 @@ class Took(BaseModel):
     total: float
 
 
+class Shards(BaseModel):
+    """How many shards of the index answered a request.\f
+
+    Example:
+        >>> Shards(answered=7, of=8, missing=[3]).missing
+        [3]
+    """
+
+    answered: int
+    of: int
+    missing: list[int] = Field(
+        default=[], description="Numbers, from 1, of the shards whose papers were not searched."
+    )
+
+
 class RecommendResponse(BaseModel):
     """A ranked list of papers.\f
 
@@ -225,6 +240,11 @@ class RecommendResponse(BaseModel):
     context: str = Field(default="", description="The text around the gap that was searched with.")
     papers: list[RecommendedPaper]
     unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
+    shards: Shards | None = Field(
+        default=None,
+        description="How many shards of the index answered; the papers of a missing one are not in this answer. Null "
+        "when the index is not divided into shards.",
+    )
     model_version: str
     index_version: str
     took_ms: Took

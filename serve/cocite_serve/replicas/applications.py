@@ -1,4 +1,4 @@
-"""The Ray Serve applications: the gateways, and the two stages of a release.
+"""The Ray Serve applications: the gateways, and the two stages of a release with the shards of its index.
 
 The stages of a release are an application of their own, without a route; the gateways are another, which stays. So a
 new release loads beside the old one, the gateways switch to it between two requests, and each request is answered by
@@ -17,6 +17,7 @@ from ray.serve.config import AutoscalingConfig, BackpressureConfig
 from cocite.verification import SWITCH
 from cocite_serve.release import Release
 from cocite_serve.replicas.gateway import Gateway
+from cocite_serve.replicas.shards import Shard, ShardHandles
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.settings import ServeSettings, StageSettings
 
@@ -36,12 +37,33 @@ def gateway_application(settings: ServeSettings) -> Application:
 
 
 def stages_application(release: Release, settings: ServeSettings) -> Application:
-    """The application of a release's two stages, without a route."""
-    retriever = _stage_deployment(Retriever, settings.retriever, settings).bind(release)
-    return _stage_deployment(Reranker, settings.reranker, settings).bind(release, retriever)
+    """The application of a release's two stages, and of the shards of its index if it has some; without a route."""
+    shards = _shards(release, settings)
+    retriever = _stage_deployment(Retriever, settings.retriever, settings).bind(release, *shards)
+    return _stage_deployment(Reranker, settings.reranker, settings).bind(release, retriever, *shards)
 
 
-def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings) -> Deployment:
+def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ...]:
+    """The shards of a release, each a deployment; nothing where its index is searched whole."""
+    if not release.shards:
+        return ()
+    handles: Any = tuple(  # Serve puts handles in the place of what is bound
+        _stage_deployment(
+            Shard,
+            settings.shards,
+            settings,
+            name=f"Shard-{number + 1}-of-{release.shards}",
+            # A dead replica is seen, and replaced, after so long; requests do without it meanwhile.
+            health_check_period_s=2,
+            health_check_timeout_s=30,
+            graceful_shutdown_timeout_s=max(20.0, 2 * settings.shards.round_s),
+        ).bind(release, number)
+        for number in range(release.shards)
+    )
+    return (ShardHandles(handles, settings.shards.round_s, settings.shards.policy, settings.watch.start_s),)
+
+
+def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings, **more: Any) -> Deployment:
     scaling: dict[str, Any] = {"num_replicas": stage.replicas}
     if stage.max_replicas is not None and stage.max_replicas > stage.replicas:
         scaling = {
@@ -57,6 +79,7 @@ def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings) 
     return serve.deployment(
         cls,
         **scaling,
+        **more,
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=_backpressure(settings),
@@ -74,6 +97,8 @@ def _backpressure(settings: ServeSettings) -> BackpressureConfig:
 def _actor_options(num_cpus: float, num_gpus: float) -> dict[str, Any]:
     """Ray's options of a replica's process: what it reserves, and an environment of one thread."""
     environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # A stage asks shards from its computing thread; Serve's handles allow that while their router has its own loop.
+    environment["RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP"] = "1"
     # On a cluster the process is not a child of this one and would not inherit the switch.
     environment |= {name: os.environ[name] for name in (SWITCH,) if name in os.environ}
     return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": environment}}

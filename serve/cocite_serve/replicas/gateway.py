@@ -59,6 +59,7 @@ class StagePair:
         self.papers, self.registered = papers, release.registered
         self.model_version, self.index_version = versions.model, versions.index
         self._versions, self._retriever, self._reranker = versions, retriever, reranker
+        self._shards = release.shards
 
     @classmethod
     async def open(cls, app: str) -> "StagePair":
@@ -93,7 +94,13 @@ class StagePair:
             between = time.perf_counter()
             papers: list[Recommendation] = await self._reranker.rerank.remote(query, retrieved, options)
         end = time.perf_counter()
-        return Answer(papers, 1000 * (between - begin), 1000 * (end - between))
+        return Answer(
+            papers,
+            1000 * (between - begin),
+            1000 * (end - between),
+            self._shards,
+            retrieved.candidates.missing_shards,
+        )
 
 
 @serve.ingress()

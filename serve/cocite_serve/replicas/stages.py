@@ -6,21 +6,19 @@ serve the same model and index. What passes between them are the library's array
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cocite.pipeline.options import Candidates, Options, Recommendation
 from cocite.protocols import Query
 from cocite_serve.http.problems import NotReadyError
 from cocite_serve.release import Release
+from cocite_serve.replicas.compute_thread import ComputeThread
 
 if TYPE_CHECKING:
     from ray.serve.handle import DeploymentHandle
 
-T = TypeVar("T")
+    from cocite_serve.replicas.shards import ShardHandles
 
 
 @dataclass(frozen=True)
@@ -74,30 +72,15 @@ class RetrievedCandidates:
     versions: LoadedVersions
 
 
-class ComputeThread:
-    """One thread that computes, so that a replica's event loop still answers health checks meanwhile.
-
-    Example:
-        >>> asyncio.run(ComputeThread().run(lambda: 6 * 7))
-        42
-    """
-
-    def __init__(self) -> None:
-        _single_threaded()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage")
-
-    async def run(self, work: Callable[[], T]) -> T:
-        """The result of ``work``; it is never computed when the caller is cancelled before its turn."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-
 class Retriever:
     """The first stage: encode, search, expand, fuse.
 
     Args:
         release: model and index snapshot to load.
+        shards: of the snapshot, where it is divided into shards; the retriever is ready when all of them answer.
 
     Example:
+        >>> import asyncio
         >>> import tempfile
         >>> from pathlib import Path
         >>> from cocite.corpus.starter import starter_corpus
@@ -111,15 +94,16 @@ class Retriever:
         LoadedVersions(model='', index='000001')
     """
 
-    def __init__(self, release: Release) -> None:
+    def __init__(self, release: Release, shards: ShardHandles | None = None) -> None:
         # Imported by the replica alone: the process that starts it, and the gateway, need no models.
         from cocite.pipeline import components
         from cocite.pipeline.first_stage import FirstStage
-        from cocite.retrieval.index.opening import open_index
+        from cocite_serve.replicas.shards import open_release
 
         self._thread = ComputeThread()
-        index = open_index(release.index, release.index_version)
-        self._stage = FirstStage.load(release.model, index)
+        # In that thread: loading asks the shards, whose handles must not be called in an event loop.
+        index = self._thread.run_first(lambda: open_release(release, shards, wait=True))
+        self._stage = self._thread.run_first(lambda: FirstStage.load(release.model, index))
         self._versions = LoadedVersions(components.version(release.model), index.version)
 
     async def versions(self) -> LoadedVersions:
@@ -138,8 +122,10 @@ class Reranker:
     Args:
         release: model and index snapshot to load.
         retriever: Ray Serve's handle of the same release's retriever, for the gateways that ask for it.
+        shards: of the snapshot, where it is divided into shards.
 
     Example:
+        >>> import asyncio
         >>> import tempfile
         >>> from pathlib import Path
         >>> from cocite.corpus.starter import starter_corpus
@@ -156,14 +142,16 @@ class Reranker:
         (3, True)
     """
 
-    def __init__(self, release: Release, retriever: DeploymentHandle) -> None:
+    def __init__(
+        self, release: Release, retriever: DeploymentHandle, shards: ShardHandles | None = None
+    ) -> None:
         from cocite.pipeline import components
         from cocite.pipeline.second_stage import SecondStage
-        from cocite.retrieval.index.opening import open_index
+        from cocite_serve.replicas.shards import open_release
 
         self._thread = ComputeThread()
-        index = open_index(release.index, release.index_version)
-        self._stage = SecondStage.load(release.model, index)
+        index = self._thread.run_first(lambda: open_release(release, shards))
+        self._stage = self._thread.run_first(lambda: SecondStage.load(release.model, index))
         self._versions = LoadedVersions(components.version(release.model), index.version)
         self._release, self._retriever = release, retriever
 
@@ -187,12 +175,3 @@ class Reranker:
         self._versions.require_same(retrieved.versions, "retriever")
         rankings = await self._thread.run(lambda: self._stage.rerank([query], retrieved.candidates, options))
         return rankings[0]
-
-
-def _single_threaded() -> None:
-    """Keep torch and FAISS at one thread: replicas are the unit of scale, and more threads would compete for cores."""
-    import faiss
-    import torch
-
-    torch.set_num_threads(1)
-    faiss.omp_set_num_threads(1)

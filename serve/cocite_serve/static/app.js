@@ -106,6 +106,7 @@ function show(answer) {
   yearLimits();
   gaps(answer);
   leftOut(answer.unknown);
+  incomplete(answer.shards);
   if (!papers.length) {
     $("cards").replaceChildren(el("li", { class: "none" },
       el("b", {}, "Nothing fits."), " Widen the years, leave fewer papers out, or describe the claim in more words."));
@@ -148,8 +149,16 @@ function leftOut(unknown) {
   $("left_out").replaceChildren("Left out: ", ...chips, ...strangers);
 }
 
+// Of an index in shards: papers of a shard that did not answer are not in the list.
+function incomplete(shards) {
+  const some = Boolean(shards?.missing.length);
+  $("incomplete").hidden = !some;
+  if (some) $("incomplete").textContent = `Only ${shards.answered} of ${shards.of} parts of the corpus answered: papers may be missing from this list.`;
+}
+
 function problem(sentence) {
   $("cards").replaceChildren();
+  $("incomplete").hidden = true;
   $("toolbar").hidden = !state.answer;
   $("problem").hidden = false;
   $("problem").replaceChildren(el("p", {}, sentence),

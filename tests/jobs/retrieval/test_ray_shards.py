@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ray
+from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
 from helpers.topic_corpus import HashEncoder, make_records, queries_of
 
 from cocite.corpus.builder import build
@@ -150,3 +153,37 @@ def test_an_index_without_shards_is_refused(corpus: Corpus, tmp_path: Path) -> N
         open_on_ray(tmp_path / "index"),
     ):
         pass
+
+
+def test_rank_and_evaluate_on_ray_write_the_runs_that_one_process_writes(
+    synthetic: SyntheticCorpora, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = synthetic(300, seed=1)
+    index, queries = tmp_path / "index", tmp_path / "queries.jsonl"
+    ShardedIndex.create(corpus, index, shards=3, before_split="test")
+    lines = [{"id": q.id, "title": q.title, "context": q.context} for q in queries_of(corpus, [3, 30])]
+    queries.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rank = ("rank", "--queries", queries, "--index", index, "--k", 20)
+    evaluate = ("evaluate", "pipeline", "--corpus", corpus.path, "--index", index, "--k", 20, "--no-track")
+    for on in ("process", "ray"):
+        assert call(capsys, *rank, "--to", tmp_path / f"{on}.trec", "--on", on)[0] == 0
+        assert call(capsys, *evaluate, "--to", tmp_path / on, "--on", on)[0] == 0
+    assert (tmp_path / "ray.trec").read_bytes() == (tmp_path / "process.trec").read_bytes()
+    for name in ("bm25.trec", "first.trec", "qrels.trec"):
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "process" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("rank --queries q --to r --corpus c --pipeline bm25 --on ray", "give --index"),
+        ("rank --queries q --to r --index i --address auto", "an address goes with --on ray"),
+        ("evaluate pipeline --corpus c --on ray", "give --index"),
+        ("evaluate pipeline --corpus c --address auto", "an address goes with --on ray"),
+    ],
+)
+def test_what_does_not_go_with_ray_is_refused(
+    command: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, error = call(capsys, *command.split())
+    assert (code, sentence in error) == (2, True), error

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_serve.http.problems import NotReadyError
 from cocite_serve.release import Release
 from cocite_serve.replicas.stages import (
-    ComputeThread,
     LoadedVersions,
     Reranker,
     RetrievedCandidates,
@@ -29,47 +27,6 @@ def test_stages_of_different_versions_never_answer_together() -> None:
             NotReadyError, match=r"the reranker serves model .* but this request needs model m1"
         ):
             LoadedVersions("m1", "000001").require_same(other, "reranker")
-
-
-def test_a_replica_computes_one_request_at_a_time_beside_its_event_loop() -> None:
-    running, most, threads = 0, 0, set[int]()
-
-    def work() -> int:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        threads.add(threading.get_ident())
-        running -= 1
-        return running
-
-    async def several() -> None:
-        thread = ComputeThread()
-        await asyncio.gather(*(thread.run(work) for _ in range(20)))
-
-    asyncio.run(several())
-    assert most == 1
-    assert len(threads) == 1
-    assert threading.get_ident() not in threads
-
-
-def test_a_request_whose_caller_has_gone_is_never_computed() -> None:
-    computed: list[str] = []
-    release = threading.Event()
-
-    async def one_goes() -> None:
-        thread = ComputeThread()
-        first = asyncio.create_task(thread.run(lambda: release.wait(60)))
-        gone = asyncio.create_task(thread.run(lambda: computed.append("gone")))
-        last = asyncio.create_task(thread.run(lambda: computed.append("last")))
-        await asyncio.sleep(0.05)  # all three are queued
-        gone.cancel()
-        with pytest.raises(asyncio.CancelledError, match="^$"):
-            await gone
-        release.set()
-        await asyncio.gather(first, last)
-
-    asyncio.run(one_goes())
-    assert computed == ["last"]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,116 @@
+"""The shards of a release without Ray Serve: handles whose calls run in threads of the test's process."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
+
+from cocite.corpus.starter import build_starter
+from cocite.errors import InputError
+from cocite.pipeline.options import Options
+from cocite.pipeline.recommender import Recommender
+from cocite.retrieval.index.sharded_index import ShardedIndex
+from cocite.retrieval.remote_shards import NoReplyError, ShardsUnavailableError
+from cocite_serve.http.problems import OverloadedError
+from cocite_serve.release import Release
+from cocite_serve.replicas.shards import ServeShards, Shard, ShardHandles
+from cocite_serve.replicas.stages import Reranker, Retriever
+
+COUNT = 3
+
+
+class Handle:
+    """Ray Serve's handle of a shard's deployment, as far as a stage uses it."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self.error: Exception | None = None
+        self._thread = ThreadPoolExecutor(1)
+        self.ask = SimpleNamespace(remote=self._remote)
+
+    def _remote(self, method: str, *arguments: Any) -> Any:
+        call: Future[Any] = self._thread.submit(self._run, method, *arguments)
+        return SimpleNamespace(result=lambda timeout_s: call.result(timeout_s), cancel=call.cancel)
+
+    def _run(self, method: str, *arguments: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return asyncio.run(self.shard.ask(method, *arguments))
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    folder = tmp_path_factory.mktemp("shards")
+    ShardedIndex.create(build_starter(folder / "corpus"), folder / "index", shards=COUNT)
+    return Release(None, folder / "index", "000001", shards=COUNT)
+
+
+@pytest.fixture
+def handles(release: Release) -> list[Handle]:
+    return [Handle(Shard(release, number)) for number in range(COUNT)]
+
+
+def shard_handles(handles: list[Handle], **changes: Any) -> ShardHandles:
+    settings: Any = {"round_s": 30.0, "policy": "fail", "start_s": 30.0} | changes
+    return ShardHandles(tuple(handles), **settings)  # type: ignore[arg-type]
+
+
+def test_the_stages_over_shards_rank_as_the_recommender_does(release: Release, handles: list[Handle]) -> None:
+    recommender = Recommender.load(None, release.index)
+    query, options = recommender.query(title="Neural machine translation"), Options(top_k=10, depth=50)
+
+    async def served() -> Any:
+        shards = shard_handles(handles)
+        retriever = Retriever(release, shards)
+        reranker = Reranker(release, retriever, shards)  # type: ignore[arg-type]
+        retrieved = await retriever.retrieve(query, options)
+        assert retrieved.candidates.missing_shards == ()
+        return await reranker.rerank(query, retrieved, options)
+
+    found, expected = asyncio.run(served()), recommender.recommend(query, options)
+    assert [(paper.id, paper.score) for paper in found] == [(paper.id, paper.score) for paper in expected]
+    assert found[0].evidence == expected[0].evidence
+
+
+def test_a_shard_without_a_replica_is_missing_or_the_request_is_refused(
+    release: Release, handles: list[Handle]
+) -> None:
+    query, options = Recommender.load(None, release.index).query(title="Translation"), Options(depth=50)
+    retrievers = {
+        policy: Retriever(release, shard_handles(handles, policy=policy)) for policy in ("fail", "partial")
+    }
+    handles[1].error = RayActorError()
+    retrieved = asyncio.run(retrievers["partial"].retrieve(query, options))
+    assert retrieved.candidates.missing_shards == (1,)
+    with pytest.raises(ShardsUnavailableError, match="^shard 2 of 3 did not answer: its process ended$"):
+        asyncio.run(retrievers["fail"].retrieve(query, options))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "sentence"),
+    [
+        (GetTimeoutError("late"), TimeoutError, "late"),
+        (RayActorError(), NoReplyError, "its process ended"),
+        (DeploymentUnavailableError(None), NoReplyError, "it failed to start"),
+        (BackPressureError(3, 2), OverloadedError, "backpressure"),
+        (RayTaskError("ask", "", InputError("no such encoder")), InputError, "no such encoder"),
+        (KeyError("a defect"), KeyError, "a defect"),
+    ],
+)
+def test_serves_errors_are_a_lost_reply_or_the_shards_own(
+    handles: list[Handle], error: Exception, expected: type[Exception], sentence: str
+) -> None:
+    group = ServeShards([0, 141, 282], shard_handles(handles))
+    handles[2].error = error
+    with pytest.raises(expected, match=sentence):
+        group._receive(group._send(2, "ping"), 30)
+
+
+def test_a_replica_is_healthy_when_its_thread_takes_work(handles: list[Handle]) -> None:
+    asyncio.run(handles[0].shard.check_health())
