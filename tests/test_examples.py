@@ -11,6 +11,7 @@ import pytest
 from helpers.sources import SOURCES, module_of, name_of
 
 STARTING_RAY: set[str] = {
+    "jobs/cocite_jobs/retrieval/ray_shards.py",
     "jobs/cocite_jobs/training/ray_actors.py",
     "platform/cocite_mlflow/registration.py",
     "platform/cocite_mlflow/registry.py",

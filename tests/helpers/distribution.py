@@ -17,6 +17,8 @@ SLOWEST: tuple[str, ...] = (
     "integration/test_demo.py",
     "integration/test_engine_processes.py",
     "integration/endpoint",
+    "integration/test_serve_shards.py",
+    "jobs/retrieval/test_ray_shards.py",
     "cli/test_interrupted.py",
     "tuning/run/test_champion.py",
     "tuning/run/test_phases.py",

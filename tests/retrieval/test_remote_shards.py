@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -58,7 +59,7 @@ def over(index: ShardedIndex, shards: RemoteShards) -> FirstStage:
 
 
 def test_a_partial_answer_names_what_is_missing_and_is_whole_again_afterwards(
-    corpus: Corpus, index: ShardedIndex
+    corpus: Corpus, index: ShardedIndex, caplog: pytest.LogCaptureFixture
 ) -> None:
     queries = queries_of(corpus, [3, 30])
     shards = ThreadShards(index, round_s=30, policy="partial")
@@ -74,6 +75,21 @@ def test_a_partial_answer_names_what_is_missing_and_is_whole_again_afterwards(
     back = stage.retrieve(queries, Options(depth=10))
     assert back.missing_shards == ()
     np.testing.assert_array_equal(back.ranking.scores, whole.ranking.scores)
+    assert [record.getMessage() for record in caplog.records] == [
+        "shard 2 of 3 did not answer: its process ended; searches go on without it",
+        "shard 1 of 3 did not answer: its process ended; searches go on without it",
+        "shard 1 of 3 answers again",
+        "shard 2 of 3 answers again",
+    ]
+
+
+def test_a_batch_of_both_kinds_names_what_either_lacks(corpus: Corpus, index: ShardedIndex) -> None:
+    local, other = queries_of(corpus, [3, 30])
+    shards = ThreadShards(index, round_s=30, policy="partial")
+    stage = over(index, shards)
+    shards.dead = {2}
+    mixed = [local, dataclasses.replace(other, context="")]
+    assert stage.retrieve(mixed, Options(depth=10)).missing_shards == (2,)
 
 
 def test_an_answer_of_no_shard_is_an_error_under_any_policy(corpus: Corpus, index: ShardedIndex) -> None:

@@ -10,6 +10,7 @@ from helpers.served_folders import index, model
 from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError, IntegrityError
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
 from cocite_mlflow.references import ModelVersion
@@ -50,6 +51,15 @@ def test_the_newest_versions(tmp_path: Path) -> None:
     assert locked.release.target == Target(None, "000002")
     named = ReleaseSource(ServeSettings(index=folder, index_version="000001", watch={"seconds": 5}))
     assert (named.newest().index, named.interval) == ("000001", 5)
+
+
+def test_a_release_knows_into_how_many_shards_its_index_is_divided(tmp_path: Path) -> None:
+    corpus = build_starter(tmp_path / "corpus")
+    ShardedIndex.create(corpus, tmp_path / "index", shards=3)
+    source = ReleaseSource(ServeSettings(index=tmp_path / "index"))
+    assert source.lock(source.newest()).release.shards == 3
+    IndexSnapshot.create(corpus, tmp_path / "index")
+    assert source.lock(source.newest()).release.shards == 0
 
 
 def test_what_is_damaged_is_not_locked(tmp_path: Path) -> None:

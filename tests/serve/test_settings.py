@@ -29,6 +29,8 @@ def test_nested_settings_are_set_by_dotted_names() -> None:
         ("retriever.replicas=0", "retriever.replicas"),
         ("watch.seconds=-1", "watch.seconds"),
         ("cross_weight=1.5", "cross_weight"),
+        ("shards.policy=some", "shards.policy"),
+        ("shards.round_s=0", "shards.round_s"),
         ("wach.seconds=1", "did you mean 'watch"),
     ],
 )

@@ -24,7 +24,6 @@ from cocite.manifests import read_manifest
 from cocite.pipeline.options import CandidateScope
 from cocite_jobs.evaluation.report_files import write_report
 from cocite_jobs.progress_bars import ProgressBars, no_bars
-from cocite_jobs.retrieval.matching_index import require_same
 
 if TYPE_CHECKING:
     from cocite.corpus.history import History
@@ -137,6 +136,7 @@ def _opened(
     from cocite.retrieval.index.reuse import index_of
 
     if on == "ray" and saved is not None:
+        from cocite_jobs.retrieval.matching_index import require_same
         from cocite_jobs.retrieval.ray_shards import open_on_ray
 
         with open_on_ray(saved, address) as sharded:

@@ -6,6 +6,7 @@ know Ray.
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ from cocite.retrieval.shards.messages import (
 Policy = Literal["fail", "partial"]
 """What follows when a shard does not answer: ``fail``: an error that names it; ``partial``: the answer of the others,
 which says which shards are missing."""
+LOG = logging.getLogger("cocite")
 PING_S = 0.01
 """Seconds for which a coordinator waits for a lost shard's answer to a ping before it asks the other shards."""
 
@@ -199,11 +201,14 @@ class RemoteShards(ABC):
                 lost[number] = f"no reply within {self._round_s:g} s"
             except NoReplyError as error:
                 lost[number] = str(error)
-        for number, reason in lost.items():
+        new = {number: reason for number, reason in lost.items() if number not in self._reasons}
+        for number, reason in new.items():
             self._reasons[number] = reason
             self._ping(number)
         if lost and (policy == "fail" or not replies):
             raise ShardsUnavailableError.of(lost, len(self))
+        if new:
+            LOG.warning("%s; searches go on without it", ShardsUnavailableError.of(new, len(self)))
         return replies
 
     def _is_well(self, number: int) -> bool:
@@ -223,7 +228,8 @@ class RemoteShards(ABC):
             del self._pings[number]
             return False
         del self._pings[number]
-        self._reasons.pop(number, None)
+        if self._reasons.pop(number, None) is not None and self.policy == "partial":
+            LOG.warning("shard %d of %d answers again", number + 1, len(self))
         return True
 
     def _ping(self, number: int) -> None:

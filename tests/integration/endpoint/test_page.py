@@ -94,6 +94,22 @@ def test_paste_and_see_cards_with_their_evidence(page: object) -> None:
     expect(first.locator(".abstract")).to_be_visible()
 
 
+def test_an_answer_without_some_shards_says_so_and_a_whole_one_does_not(page: object) -> None:
+    lacking = {"answered": 7, "of": 8, "missing": [3]}
+
+    def answer(route: object) -> None:
+        response = route.fetch()  # type: ignore[attr-defined]
+        route.fulfill(response=response, json={**response.json(), "shards": lacking})  # type: ignore[attr-defined]
+
+    notice = page.locator("#incomplete")  # type: ignore[attr-defined]
+    page.route("**/v1/recommend", answer)  # type: ignore[attr-defined]
+    search(page, PASSAGE)
+    expect(notice).to_contain_text("Only 7 of 8 parts of the corpus answered")
+    lacking |= {"answered": 8, "missing": []}
+    search(page, DRAFT)
+    expect(notice).to_be_hidden()
+
+
 def test_years_and_leaving_a_paper_out(page: object) -> None:
     search(page, PASSAGE)
     before = titles(page)

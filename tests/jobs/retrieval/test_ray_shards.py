@@ -29,6 +29,8 @@ from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.retrieval.ray_shards import RayShards, open_on_ray
 
+pytestmark = pytest.mark.integration
+
 VERSION = "000001"
 WAIT_S = 60.0
 

@@ -66,6 +66,18 @@ def test_a_response_leaves_out_scores_that_are_not_numbers_and_unknown_years(bac
     assert (context.read_as, context.gap, context.gaps) == ("context", 0, 1)
 
 
+def test_a_response_says_which_shards_are_missing_by_numbers_from_one(backend: InProcess) -> None:
+    versions = {"model_version": "5f0c", "index_version": "000001"}
+
+    def shards(answer: Answer) -> object:
+        response = to_response(Manuscript("T", ""), answer, backend.papers, [], versions)
+        return response.model_dump()["shards"]
+
+    assert shards(Answer([], 2.0, 3.0)) is None
+    assert shards(Answer([], 2.0, 3.0, 8)) == {"answered": 8, "of": 8, "missing": []}
+    assert shards(Answer([], 2.0, 3.0, 8, (0, 6))) == {"answered": 6, "of": 8, "missing": [1, 7]}
+
+
 def test_one_paper(backend: InProcess) -> None:
     record = backend.papers.corpus.paper(3)
     paper = to_paper(backend.papers, record.id)

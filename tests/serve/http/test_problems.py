@@ -10,6 +10,7 @@ from helpers.api_backend import LIMITS, InProcess, client
 from starlette.testclient import TestClient
 
 from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.http.problems import (
     STATUS_DESCRIPTIONS,
     NotReadyError,
@@ -91,6 +92,12 @@ def test_a_limit_may_be_reached_and_not_exceeded(field: str, most: int, value: A
         (CociteError("/secret/path: damaged"), 500, "The server could not answer; its log says why.", None),
         (OverloadedError(), 429, "Too many requests are waiting; try again in 2 seconds.", "2"),
         (NotReadyError("no stages are loaded"), 503, "No stages are loaded.", "2"),
+        (
+            ShardsUnavailableError.of({2: "its process ended"}, 8),
+            503,
+            "Shard 3 of 8 did not answer: its process ended.",
+            "2",
+        ),
         (
             TimeoutError(),
             504,

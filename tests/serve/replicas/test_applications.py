@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from cocite_serve.release import Release
 from cocite_serve.replicas.applications import gateway_application, stages_application
+from cocite_serve.replicas.shards import Shard
 from cocite_serve.replicas.stages import Reranker, Retriever
 from cocite_serve.settings import ServeSettings
 
@@ -57,6 +59,27 @@ def test_a_stage_with_more_replicas_at_most_scales_by_its_waiting_requests() -> 
     scaling = parts["Retriever"]._deployment_config.autoscaling_config
     assert (scaling.min_replicas, scaling.max_replicas, scaling.target_ongoing_requests) == (2, 4, 3)
     assert parts["Reranker"]._deployment_config.autoscaling_config is None
+
+
+def test_each_shard_is_a_deployment_of_the_application_with_settings_of_its_own() -> None:
+    shards = {"replicas": 2, "max_replicas": 3, "num_cpus": 0.7, "round_s": 15, "policy": "partial"}
+    settings = ServeSettings(index=Path("index"), shards=shards)
+    release = dataclasses.replace(RELEASE, shards=3)
+    reranker = stages_application(release, settings)._bound_deployment
+    retriever = reranker.init_args[1]._bound_deployment
+    for number, application in enumerate(reranker.init_args[2].handles):
+        part = application._bound_deployment
+        assert part.name == f"Shard-{number + 1}-of-3"
+        assert (issubclass(part.func_or_class, Shard), part.init_args) == (True, (release, number))
+        assert part.ray_actor_options["num_cpus"] == 0.7
+        assert part.max_ongoing_requests == 16
+        config = part._deployment_config
+        assert (config.autoscaling_config.min_replicas, config.autoscaling_config.max_replicas) == (2, 3)
+        assert (config.health_check_period_s, config.graceful_shutdown_timeout_s) == (2, 30)
+    assert len(reranker.init_args[2].handles) == 3
+    for stage in (retriever, reranker):
+        group = stage.init_args[-1]
+        assert (group.round_s, group.policy, group.start_s) == (15, "partial", settings.watch.start_s)
 
 
 @pytest.mark.parametrize("switch", [None, "0"])
