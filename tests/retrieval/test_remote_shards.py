@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -148,3 +149,10 @@ def test_vectors_are_those_of_the_shards(index: ShardedIndex) -> None:
         shards.paper_vectors("hash", rows), index.shards.paper_vectors("hash", rows)
     )
     assert shards.paper_vectors("hash", np.zeros(0, int)).shape == (0, 16)
+
+
+def test_the_error_passes_from_process_to_process() -> None:
+    error = ShardsUnavailableError.of({2: "its process ended", 0: "no reply within 5 s"}, 8)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert str(error).startswith("shard 1 of 8 did not answer: no reply within 5 s; shard 3 of 8 ")

@@ -56,6 +56,7 @@ def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ..
             # A dead replica is seen, and replaced, after so long; requests do without it meanwhile.
             health_check_period_s=2,
             health_check_timeout_s=30,
+            logging_config={"enable_access_log": False},  # a line for each of two calls of each request
             graceful_shutdown_timeout_s=max(20.0, 2 * settings.shards.round_s),
         ).bind(release, number)
         for number in range(release.shards)
