@@ -1,11 +1,14 @@
 """The first stage by pools beside the dense one: what it finds, and the time of one query asked alone.
 
-    python -m benchmarks.pooled_first_stage INDEX [--model DIR] [--ways dense,pooled] [--peers]
+    python -m benchmarks.pooled_first_stage INDEX [--model DIR [--full]] [--ways dense,pooled] [--peers]
 
 Queries are gaps and whole papers of the corpus' test split, with the papers that they cite as answers; build the index
 with --before-split test, so that it knows none of them. `same` is the share of the
 dense way's 100 best papers that a way gives, too. Times are milliseconds of one thread, of a query asked alone for 100
 candidates with all their signals: by the clock, and of the CPU, which a busy machine disturbs less.
+
+With --full the lists are those of the whole pipeline of the model folder over the candidates of each way; times stay
+those of the first stage, with the forward passes of the model's encoders. An index in shards has no dense way.
 
 With --peers two engines search the same papers in the same run, for their best 1,000 alone: tantivy by title and
 abstract, and FAISS by inverted lists over random vectors of 64 components.
@@ -21,15 +24,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
+import torch
 
 from cocite.evaluation.tasks import TASKS, EvalTask, build
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
+from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
 from cocite.retrieval.index.documents import paper_texts
-from cocite.retrieval.index.index import Index
-from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.opening import SavedIndex, open_index
 
 WARM = 5
 """Queries asked before times are taken."""
@@ -69,10 +74,8 @@ def retrieve(stage: FirstStage, query: Query) -> Any:
     return stage.retrieve([query], Options(depth=100))
 
 
-def peers(index: Index, queries: Sequence[Query]) -> dict[str, dict[str, float]]:
+def peers(index: SavedIndex, queries: Sequence[Query]) -> dict[str, dict[str, float]]:
     """The times of tantivy and FAISS for their best 1,000 papers."""
-    import faiss
-
     from benchmarks.bm25_engines import Tantivy
 
     tantivy = Tantivy(list(paper_texts(index.corpus, "text")))
@@ -105,20 +108,25 @@ def main() -> None:
     parser.add_argument("--timed", type=int, default=100, help="of which the time is taken, of each kind")
     parser.add_argument("--ways", default="dense,pooled")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--full", action="store_true", help="judge the whole pipeline's lists")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    index = IndexSnapshot.open(options.index)
-    stages = {}
+    torch.set_num_threads(1)
+    faiss.omp_set_num_threads(1)
+    index = open_index(options.index)
+    recommenders = {}
     for way in options.ways.split(","):
-        stages[way] = FirstStage.load(Path(options.model) if options.model else None, index)
-        stages[way].dense = way == "dense"
+        recommenders[way] = Recommender.over(options.model, index)
+        recommenders[way].first.dense = way == "dense"
     results: dict[str, dict[str, dict[str, float]]] = {}
     for kind in TASKS:
         task = build(index.corpus, kind, sample=options.queries)
         dense = None
         results[kind] = {}
-        for way, stage in stages.items():
-            rows = stage.search(task.queries, 1000).rows
+        for way, recommender in recommenders.items():
+            stage = recommender.first
+            search = recommender.search if options.full else stage.search
+            rows = search(task.queries, 1000).rows
             dense = rows if dense is None else dense
             same = np.mean([np.isin(a[:100], b[:100]).mean() for a, b in zip(dense, rows, strict=True)])
             measured = times(partial(retrieve, stage), task.queries[: options.timed])
@@ -126,7 +134,7 @@ def main() -> None:
         if options.peers and kind == "global":
             results[kind] |= peers(index, task.queries[: options.timed])
     columns = ["R@10", "R@100", "R@1000", "MRR", "same", "p50", "p95", "cpu p50"]
-    print(f"{len(index):,} papers, {len(index.contexts):,} contexts\n")
+    print(f"{len(index):,} papers, {len(index.history.contexts):,} contexts, {len(index.shards)} shard(s)\n")
     print("| queries | way | " + " | ".join(columns) + " |")
     print("|" + " --- |" * (len(columns) + 2))
     for kind, ways in results.items():
