@@ -186,6 +186,17 @@ def verify(folder: Path, *, kind: str | None = None, foreign: bool = True) -> Ma
             raise IntegrityError(
                 "the manifest does not name this file", where=str(path), hint="move it elsewhere"
             )
+    compare(folder, manifest)
+    return manifest
+
+
+def compare(folder: Path, manifest: Manifest) -> None:
+    """Compare the files that a manifest names with their sizes and SHA-256.
+
+    Raises:
+        IntegrityError: a file is damaged or missing; the first one is named.
+        CociteError: the system does not let a file be read.
+    """
     check_sizes(folder, manifest)
     for name, entry in sorted(manifest.files.items()):
         try:
@@ -196,7 +207,6 @@ def verify(folder: Path, *, kind: str | None = None, foreign: bool = True) -> Ma
             raise IntegrityError(
                 "damaged: its SHA-256 is not the manifest's", where=str(folder / name), hint=RESTORE
             )
-    return manifest
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> dict[str, os.stat_result]:

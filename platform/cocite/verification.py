@@ -14,10 +14,11 @@ import hashlib
 import logging
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from cocite.artifacts import check_sizes, verify
+from cocite.artifacts import check_sizes, compare, verify
 from cocite.atomic_files import write_atomic
 from cocite.errors import CociteError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
@@ -71,17 +72,17 @@ def open_verified(folder: Path, *, kind: str | None = None) -> Manifest:
     return _open(Path(folder), kind, _IN_PROCESS, foreign=True)
 
 
-def open_verified_once(folder: Path, *, kind: str | None = None) -> Manifest:
+def open_verified_once(folder: Path, *, kind: str | None = None, without: str | None = None) -> Manifest:
     """The manifest of a large artifact whose files are undamaged; all are read, once a machine while none changes.
 
-    Files that the manifest does not name are ignored. With ``COCITE_VERIFY=0`` in the environment the
-    files are checked for presence and size alone.
+    Files that the manifest does not name are ignored, and so is the subfolder ``without``, which other machines hold.
+    With ``COCITE_VERIFY=0`` in the environment the files are checked for presence and size alone.
 
     Raises:
         IntegrityError: a file is damaged or missing.
         CociteError: there is no such artifact, or the system does not let a file be read.
     """
-    return _open(Path(folder), kind, _StampFiles(), foreign=False)
+    return _open(Path(folder), kind, _StampFiles(), foreign=False, without=without)
 
 
 def verify_now(folder: Path, *, kind: str | None = None) -> Manifest:
@@ -102,21 +103,33 @@ def switch_off() -> None:
 
 
 def _open(
-    folder: Path, kind: str | None, verified: _Fingerprints, *, foreign: bool, trust: bool = True
+    folder: Path,
+    kind: str | None,
+    verified: _Fingerprints,
+    *,
+    foreign: bool,
+    trust: bool = True,
+    without: str | None = None,
 ) -> Manifest:
     now = time.time_ns()
-    manifest = read_manifest(folder, kind=kind)
-    fingerprint, youngest = _fingerprint(folder, manifest)
+    whole = checked = read_manifest(folder, kind=kind)
     key = str(folder.resolve())
+    if without is not None:
+        kept = {name: entry for name, entry in whole.files.items() if not name.startswith(f"{without}/")}
+        checked, key = replace(whole, files=kept), f"{key} without {without}"
+    fingerprint, youngest = _fingerprint(folder, checked)
     switched_off = not foreign and os.environ.get(SWITCH) == "0"
     if trust and (switched_off or verified.get(key) == fingerprint):
-        return manifest
-    if manifest.size >= LARGE:
-        LOG.warning("%s: comparing %.1f GB with their SHA-256", folder, manifest.size / 1e9)
-    manifest = verify(folder, kind=kind, foreign=foreign)
-    if youngest < now - SETTLED_NS and _fingerprint(folder, manifest)[0] == fingerprint:
+        return whole
+    if checked.size >= LARGE:
+        LOG.warning("%s: comparing %.1f GB with their SHA-256", folder, checked.size / 1e9)
+    if without is None:
+        verify(folder, kind=kind, foreign=foreign)
+    else:
+        compare(folder, checked)
+    if youngest < now - SETTLED_NS and _fingerprint(folder, checked)[0] == fingerprint:
         verified[key] = fingerprint
-    return manifest
+    return whole
 
 
 def _fingerprint(folder: Path, manifest: Manifest) -> tuple[str, int]:

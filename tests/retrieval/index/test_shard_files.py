@@ -44,3 +44,15 @@ def test_a_damaged_file_of_a_shard_is_named(root: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(IntegrityError, match=r"shards/0000/papers/text/lists\.rows\.npy.*SHA-256"):
         open_index(root)
+
+
+def test_shards_elsewhere_are_not_read_by_who_coordinates(root: Path) -> None:
+    whole = ShardedIndex.open(root)
+    path = shard(root, "000001", 0) / "papers" / "text" / "lists.rows.npy"
+    path.write_bytes(b"damaged")
+    other = ShardedIndex.open(root, shards=whole.shards)
+    assert other.shards is whole.shards
+    words = root / "versions" / "000001" / "words" / "papers" / "vocabulary.txt"
+    words.write_bytes(words.read_bytes().swapcase())
+    with pytest.raises(IntegrityError, match=r"vocabulary\.txt.*SHA-256"):
+        ShardedIndex.open(root, shards=whole.shards)

@@ -40,7 +40,7 @@ from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
 from cocite.retrieval.index.shard_ranges import divide
-from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, WORDS, ShardWriter
+from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, SHARDS, WORDS, ShardWriter
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
@@ -116,8 +116,15 @@ class ShardedIndex(Collection):
         described = read_manifest(path, kind=KIND).meta.get("shards")
         if described is None:
             raise InputError("the index is not divided into shards", where=str(path))
-        check_shards(path, described)
-        manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
+        if shards is None:
+            check_shards(path, described)
+        # Shards in other processes are verified there.
+        elsewhere = None if shards is None else SHARDS
+        manifest = (
+            read_manifest(path, kind=KIND)
+            if verified
+            else open_verified_once(path, kind=KIND, without=elsewhere)
+        )
         if verified:
             check_sizes(path, manifest)
         corpus = Corpus.open(path / "corpus", verified=True)
