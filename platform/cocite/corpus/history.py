@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,10 @@ class History:
     def contexts(self) -> NDArray[np.int64]:
         """Positions of the known contexts in ``corpus.contexts``, ascending."""
         return np.flatnonzero(self.citing[self.corpus.context_citing])
+
+    def context_positions(self, known: NDArray[np.int32]) -> NDArray[Any]:
+        """Positions in ``corpus.contexts`` of some known contexts, given by their positions among the known ones."""
+        return known if self.citing.all() else self.contexts[known]
 
     @cached_property
     def cocitations(self) -> tuple[CSR, NDArray[np.int32]]:

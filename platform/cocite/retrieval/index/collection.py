@@ -14,7 +14,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
-from cocite.retrieval.engines.anchor_texts import cited_by_context
+from cocite.retrieval.index.known_contexts import KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
 
 
@@ -27,6 +27,7 @@ class Collection:
         history: whose links and contexts are known; removed papers are not among them.
         alive: (N,) False for removed papers, which are never retrieved.
         names: the papers of each author, surname and venue; None: they are made when they are first asked for.
+        known: the contexts of the history; None: likewise.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -40,6 +41,7 @@ class Collection:
     history: History
     alive: NDArray[np.bool_]
     names: NameTables | None = field(default=None, repr=False, kw_only=True)
+    known: KnownContexts | None = field(default=None, repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -47,12 +49,16 @@ class Collection:
     @cached_property
     def cited_by_context(self) -> CSR:
         """For each known context, the papers that it cites."""
-        return cited_by_context(self.history)
+        return self._known.cited
 
     @cached_property
     def context_papers(self) -> NDArray[np.int32]:
         """For each known context, the citing row; ascending."""
-        return self.corpus.context_citing[self.history.contexts]
+        return self._known.papers
+
+    @cached_property
+    def _known(self) -> KnownContexts:
+        return KnownContexts.of(self.history) if self.known is None else self.known
 
     @cached_property
     def name_tables(self) -> NameTables:

@@ -36,6 +36,7 @@ from cocite.retrieval.engines.vectors import VectorIndex, check_kind
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
 from cocite.retrieval.index.index import check_encoder
+from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
@@ -136,6 +137,7 @@ class ShardedIndex(Collection):
             history=History(corpus, citing),
             alive=alive,
             names=NameTables.open(path / NAMES, corpus),
+            known=KnownContexts.open(path / FOLDER),
             encoder_ids=manifest.meta.get("encoder_ids", {}),
             words=words,
             shards=shards
@@ -257,7 +259,7 @@ class ShardedIndex(Collection):
         if (history.citing & ~self.history.citing).any():
             raise ValueError("the history holds papers that this index does not know the contexts of")
         kept = history.citing[self.context_papers]
-        known, words = replace(self, history=history), self.words["contexts"]
+        known, words = replace(self, history=history, known=None), self.words["contexts"]
         return replace(
             known, shards=RewoundShards(self.local_shards, words, known.cited_by_context, kept).group()
         )

@@ -67,6 +67,8 @@ def _part(name: str) -> tuple[str, bool]:
             return f"{group}: {_BM25.get(stem, stem)}", stem == "vocabulary"
         case ["names"]:
             return f"names: {stem}", False
+        case ["known"]:
+            return "known contexts", False
         case ["vectors", encoder]:
             # FAISS maps its file of an exact index; it reads lists and graphs.
             return f"vectors: {encoder}, {'searched' if stem == 'index' else 'exact'}", stem == "index"

@@ -10,6 +10,7 @@ A version is an artifact that never changes:
 | ``contexts/windows/``, ``whole/``, ``near/`` | BM25 over the words next to their gaps, and over both by cited paper |
 | ``names/`` | the papers of each author, surname and venue; made at opening for a version that lacks them |
 | ``vectors/<name>/`` | the papers' vectors by each encoder that was given |
+| ``known/`` | of each known context, its paper and what it cites; made at opening for a version that lacks it |
 | ``history.npy``, ``alive.npy`` | (N,) whose links and contexts are known; which papers have not been removed |
 
 Adding or removing papers makes a new version beside the old one and then names it current, so that a query
@@ -37,6 +38,7 @@ from cocite.retrieval.engines.bm25_files import load_group
 from cocite.retrieval.engines.vectors import VectorIndex, check_kind
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
@@ -134,6 +136,7 @@ class IndexSnapshot(Index):
             vectors=vectors,
             encoder_ids=encoder_ids,
             names=NameTables.open(path / NAMES, corpus),
+            known=KnownContexts.open(path / FOLDER),
             version=name,
             path=path,
             manifest=manifest,

@@ -20,6 +20,7 @@ from cocite.retrieval.engines.bm25_files import save_group
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan, Source
 from cocite.retrieval.index.versions import VersionedFolder
@@ -119,6 +120,7 @@ def describe(collection: Collection, folder: Path, contexts: int) -> dict[str, A
     """
     np.save(folder / "history.npy", collection.history.citing)
     np.save(folder / "alive.npy", collection.alive)
+    KnownContexts(collection.context_papers, collection.cited_by_context).save(folder / FOLDER)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "corpus": collection.corpus.version,

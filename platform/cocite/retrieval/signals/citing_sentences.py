@@ -103,5 +103,5 @@ def citing_sentences(
     documents = nearest.rows[query][nearest.rows[query] != NO_ROW]
     owner, cited = index.cited_by_context.gather(documents)
     chosen = documents[owner[cited == paper][:limit]]
-    texts = index.corpus.contexts.take("text", index.history.contexts[chosen])
+    texts = index.corpus.contexts.take("text", index.history.context_positions(chosen))
     return tuple(zip(index.context_papers[chosen].tolist(), texts, strict=True))

@@ -1,0 +1,67 @@
+"""Which papers the known contexts of an index stand in and cite: memory-mapped arrays of a version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.artifacts import load_array
+from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.errors import IntegrityError
+from cocite.retrieval.engines.anchor_texts import cited_by_context
+
+FOLDER = "known"
+"""The folder of a version that holds them."""
+
+
+@dataclass(frozen=True)
+class KnownContexts:
+    """The C known contexts of a history, in the order of the corpus.
+
+    Attributes:
+        papers: (C,) the citing row of each; ascending.
+        cited: the papers that each cites.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> len(KnownContexts.of(History.all(starter_corpus())).papers)
+        0
+    """
+
+    papers: NDArray[np.int32]
+    cited: CSR
+
+    @classmethod
+    def of(cls, history: History) -> KnownContexts:
+        """Those of a history, in memory."""
+        return cls(history.corpus.context_citing[history.contexts], cited_by_context(history))
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays into a new folder."""
+        folder.mkdir()
+        np.save(folder / "papers.npy", self.papers)
+        np.save(folder / "cited.indptr.npy", self.cited.indptr)
+        np.save(folder / "cited.indices.npy", self.cited.indices)
+
+    @classmethod
+    def open(cls, folder: Path) -> KnownContexts | None:
+        """Memory-map what :meth:`save` wrote; None where there is no folder, as in versions of an earlier cocite.
+
+        Raises:
+            IntegrityError: an array is not readable, or they do not fit together.
+        """
+        if not folder.is_dir():
+            return None
+        papers, indptr, indices = (
+            load_array(folder / f"{name}.npy") for name in ("papers", "cited.indptr", "cited.indices")
+        )
+        if len(indptr) != len(papers) + 1 or indptr[-1] != len(indices):
+            raise IntegrityError(
+                f"{len(indptr) - 1} contexts and {len(indices)} citations where {len(papers)} contexts belong",
+                where=str(folder),
+            )
+        return cls(papers, CSR(indptr, indices))
