@@ -33,6 +33,11 @@ from benchmarks._measured_process import disk_mb, machine, measured
 
 RESULTS = Path(__file__).parent / "results" / "scale.jsonl"
 ASKED = ("local", "global")
+ORDER = (
+    "corpus",
+    *(f"{engine} {step}" for engine in ("cocite", "tantivy", "faiss") for step in ("build", "open", *ASKED)),
+)
+"""Of the steps in a table."""
 
 
 class Key(NamedTuple):
@@ -207,7 +212,7 @@ def tables(results: Results) -> str:
     heads = ["papers", "shards", "step", "wall s", "CPU s", "anonymous MB", "mapped MB", "disk MB"]
     heads += ["p50 ms", "p95 ms", "CPU p50 ms"]
     lines = [row(heads), row(["---"] * len(heads))]
-    for key, line in sorted(results.lines.items(), key=lambda item: (item[0].papers, item[0].shards)):
+    for key, line in sorted(results.lines.items(), key=lambda item: place(item[0])):
         papers, shards = f"{key.papers:,}", key.shards or ""
         if "failed" in line:
             lines.append(row([papers, shards, key.step, line["failed"], *[""] * 7]))
@@ -233,11 +238,16 @@ def step_table(results: Results) -> list[str]:
         return []
     names = list(next(iter(asked.values()))["says"]["steps_ms"])
     lines = [row(["papers", "shards", "queries", *names]), row(["---"] * (3 + len(names)))]
-    for key, line in sorted(asked.items(), key=lambda item: item[0]):
+    for key, line in sorted(asked.items(), key=lambda item: place(item[0])):
         spent = line["says"]["steps_ms"]
         cells = [f"{spent[name]['p50']:.1f} / {spent[name]['p95']:.1f}" for name in names]
         lines.append(row([f"{key.papers:,}", key.shards, key.step.removeprefix("cocite "), *cells]))
     return lines
+
+
+def place(key: Key) -> tuple[int, int, int]:
+    """Where a step stands in a table."""
+    return key.papers, key.shards, ORDER.index(key.step)
 
 
 def row(cells: list[Any]) -> str:
