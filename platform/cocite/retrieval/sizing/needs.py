@@ -131,7 +131,7 @@ def vector_memory(count: float, dimension: int) -> Memory:
         case "flat":
             return Memory(0.0, exact, 0.0)
         case "ivf":
-            return Memory((dimension + ID_BYTES) * count, 0.0, exact)
+            return Memory(1.0 * (dimension + ID_BYTES) * count, 0.0, exact)
         case _:
             return Memory((dimension / 4 + ID_BYTES) * count, 0.0, exact)
 
