@@ -20,7 +20,7 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,9 @@ class Library:
 
 
 class Tantivy:
-    """The tantivy search library, with the same words."""
+    """The tantivy search library, with the same words; a folder that holds its index is opened."""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, texts: Iterable[str], folder: Path | None = None) -> None:
         import tantivy
 
         from cocite.text.tokens import STOP_WORDS, WordTokenizer
@@ -114,17 +114,19 @@ class Tantivy:
         builder.add_text_field("text", tokenizer_name="words", index_option="freq")
         builder.add_integer_field("row", fast=True)
         self.schema = builder.build()
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = folder or Path(tempfile.mkdtemp())
         self.index = tantivy.Index(self.schema, path=str(self.folder))
         analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(r"\w\w+"))
         stop = tantivy.Filter.custom_stopword(sorted(STOP_WORDS["english"]))
         self.index.register_tokenizer(
             "words", analyzer.filter(tantivy.Filter.lowercase()).filter(stop).build()
         )
-        self.count = 0
-        self.add(texts)
+        self.searcher = self.index.searcher()
+        self.count = self.searcher.num_docs
+        if not self.count:
+            self.add(texts)
 
-    def add(self, texts: list[str]) -> None:
+    def add(self, texts: Iterable[str]) -> None:
         writer = self.index.writer(heap_size=100_000_000, num_threads=1)
         for text in texts:
             writer.add_document(self.library.Document(text=text, row=self.count))

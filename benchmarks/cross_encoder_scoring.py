@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertForSequenceClassification
 from transformers.utils import logging
 
-from benchmarks.scale import processor
+from benchmarks._measured_process import processor
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic

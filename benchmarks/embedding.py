@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from transformers import AutoConfig
 from transformers.utils import logging
 
+from benchmarks._measured_process import processor
 from benchmarks.cross_encoder_scoring import minilm
-from benchmarks.scale import processor
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic

@@ -1,14 +1,19 @@
-"""The whole way at scale: a synthetic corpus is imported, indexed with vectors, opened, and asked.
+"""The whole way at scale, beside peers on the same papers: corpora are made, indexed, opened, and asked.
 
-    python benchmarks/scale.py [--papers 1000000] [--vectors ivf] [--queries 50] [--keep DIR]
+    python -m benchmarks.scale [--papers 100000,1000000] [--shards 1,4] [--keep DIR] [--results FILE] [--figures FILE]
 
-Each step is a process of its own, whose wall and CPU time, peak resident memory (files that are mapped and were
-touched count) and files on disk are printed as a table and written to benchmarks/results/scale-<papers>.json. The
-vectors are those of an NNSelect of 64 dimensions, trained first on a small synthetic corpus. With --keep, a corpus
-or an index that is there already is used again.
+Each step is a process of its own: `cocite corpus synth`, `cocite index build`, then opening the index, and queries
+asked alone of one thread for 100 candidates without encoders: gaps with title and abstract (local), titles with
+abstracts (global). In the same run tantivy indexes titles and abstracts and gives the 1,000 best papers, and FAISS
+makes inverted lists over a vector of 64 components a paper and gives the 1,000 nearest.
 
-Queries are asked one at a time, as an author would ask: contexts with a gap (local), and titles with abstracts
-(global), of papers in the corpus.
+Measured are wall and CPU seconds, peak resident memory, of which what the process wrote (anonymous) and pages of mapped
+files apart, sampled 50 times a second, files on disk, and queries in total and by step. Each result is appended to
+--results as a line of JSON at once, and a later run with the same file leaves out what it holds, so that a run can be
+stopped at any time. A step that took too much memory is not tried again; one that failed otherwise is.
+
+With --keep, corpora and indexes stay in a folder; --corpus N=DIR and --index N:S=DIR use present ones, whose making is
+then not measured. Without --keep each is deleted once its steps are done.
 """
 
 from __future__ import annotations
@@ -16,200 +21,295 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import subprocess
+import shutil
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
+from benchmarks._measured_process import disk_mb, machine, measured
 
-RESULTS = Path(__file__).parent / "results"
-LIMIT_GIB = 8.0
-"""What no step may exceed on a machine of 24 GiB."""
-TRAINED_ON = 2000
-"""Papers of the small corpus that NNSelect is trained on."""
-
-
-def step(name: str, *command: str, disk: Path | None = None) -> dict[str, Any]:
-    """Run a command in a process of its own and measure it; what it prints as JSON is kept."""
-    print(f"{name} …", file=sys.stderr, flush=True)
-    start = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output)
-        # Unlike the usage of all children together, this is of that one process and those it waited for.
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.perf_counter() - start
-        output.seek(0)
-        printed = output.read()
-    if process.returncode:
-        raise SystemExit(f"{name} ended with {process.returncode}: {' '.join(command)}")
-    result: dict[str, Any] = {
-        "step": name,
-        "wall_s": round(wall, 2),
-        "cpu_s": round(usage.ru_utime + usage.ru_stime, 2),
-        "peak_gib": round(usage.ru_maxrss / 2**20, 3),
-    }
-    if disk is not None:
-        files = [path.stat() for path in disk.rglob("*") if path.is_file()]
-        result["disk_mb"] = round(sum(file.st_size for file in files) / 1e6, 1)
-    says = json.loads(printed) if printed.strip() else {}
-    # Where a step wrote to is of no interest to who reads the results.
-    result["says"] = {key: value for key, value in says.items() if key not in ("to", "index")}
-    return result
+RESULTS = Path(__file__).parent / "results" / "scale.jsonl"
+ASKED = ("local", "global")
+ORDER = (
+    "corpus",
+    *(f"{engine} {step}" for engine in ("cocite", "tantivy", "faiss") for step in ("build", "open", *ASKED)),
+)
+"""Of the steps in a table."""
 
 
-def cocite(*arguments: object) -> list[str]:
-    """The command line of cocite, quiet but for its JSON."""
-    return [sys.executable, "-m", "cocite", *map(str, arguments), "--json"]
+class Key(NamedTuple):
+    """What a line of the results is of; ``shards`` is 0 where there are none."""
+
+    papers: int
+    shards: int
+    step: str
 
 
-def opened(index: Path, model: Path) -> dict[str, Any]:
-    """Open an index and a model, in this process."""
-    from cocite.pipeline.recommender import Recommender
+class Results:
+    """The lines of a file of results; of two of the same step the later counts."""
 
-    start, cpu = time.perf_counter(), time.process_time()
-    recommender = Recommender.load(model, index)
-    return {
-        "papers": len(recommender.index),
-        "contexts": len(recommender.index.contexts),
-        "open_s": round(time.perf_counter() - start, 2),
-        "open_cpu_s": round(time.process_time() - cpu, 2),
-    }
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[Key, dict[str, Any]] = {}
+        text = path.read_text() if path.is_file() else ""
+        # A run that was killed while it wrote leaves a line without its end: that step is done again.
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            path.write_text(whole)
+        for line in whole.splitlines():
+            record = json.loads(line)
+            self.lines[Key(record["papers"], record["shards"], record["step"])] = record
+
+    def done(self, key: Key) -> bool:
+        """Whether a step need not be tried again."""
+        line = self.lines.get(key)
+        return line is not None and ("failed" not in line or line["failed"].startswith("took more"))
+
+    def add(self, key: Key, result: dict[str, Any]) -> None:
+        """Append a line, and wait until it is on disk."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        line = {**key._asdict(), "date": now, **machine(), **result}
+        self.lines[key] = line
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
-def asked(index: Path, model: Path, count: int, kind: str) -> dict[str, Any]:
-    """Open an index and answer queries of one kind one by one, in this process."""
-    from cocite.pipeline.recommender import Recommender
-    from cocite.protocols import Query
+class Runner:
+    """Runs the steps of all sizes that the results lack.
 
-    recommender = Recommender.load(model, index)
-    corpus = recommender.index.corpus
-    rng = np.random.default_rng(0)
-    if kind == "local":
-        positions = np.sort(rng.choice(len(corpus.contexts), count, replace=False))
-        texts = corpus.contexts.take("text", positions)
-        rows, answers = corpus.context_citing[positions], [corpus.context_cited[i] for i in positions]
-    else:
-        rows = np.sort(rng.choice(np.flatnonzero(corpus.cites.degrees), count, replace=False))
-        texts, answers = [""] * count, [corpus.cites[row] for row in rows]
-    queries = [
-        Query(
-            f"q{i}",
-            text,
-            paper.title,
-            paper.abstract,
-            paper.year,
-            tuple(paper.authors),
-            paper.venue,
-            paper=row,
+    Args:
+        options: of the command line.
+        folder: for corpora and indexes.
+    """
+
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        self.options, self.folder = options, folder
+        self.results = Results(options.results)
+        self.limit = options.memory * 2**30
+        self.failed = False
+
+    def run(self) -> None:
+        """Every size, the smallest first."""
+        for papers in sorted(self.options.papers):
+            wanted = [key for key in self.keys(papers) if not self.results.done(key)]
+            if wanted:
+                self.run_size(papers, wanted)
+
+    def keys(self, papers: int) -> Iterator[Key]:
+        """All steps of a size."""
+        if papers not in self.options.corpus:
+            yield Key(papers, 0, "corpus")
+        for shards in self.options.shards:
+            if (papers, shards) not in self.options.index:
+                yield Key(papers, shards, "cocite build")
+            for step in ("open", *ASKED):
+                yield Key(papers, shards, f"cocite {step}")
+        for step in ("build", *ASKED):
+            yield Key(papers, 0, f"tantivy {step}")
+        yield from (Key(papers, 0, f"faiss {step}") for step in ("build", "global"))
+
+    def run_size(self, papers: int, wanted: list[Key]) -> None:
+        """Some steps of a size; what they need is made again where it is gone."""
+        corpus = self.options.corpus.get(papers) or self.made(Key(papers, 0, "corpus"), wanted)
+        if corpus is None:
+            return
+        for shards in self.options.shards:
+            steps = [key for key in wanted if key.shards == shards]
+            if steps:
+                given = self.options.index.get((papers, shards))
+                self.run_engine(given, steps, Key(papers, shards, "cocite build"), corpus)
+        for engine in ("tantivy", "faiss"):
+            steps = [key for key in wanted if key.step.startswith(engine)]
+            if steps:
+                self.run_engine(None, steps, Key(papers, 0, f"{engine} build"), corpus)
+        if not self.options.keep and papers not in self.options.corpus:
+            shutil.rmtree(corpus)
+
+    def run_engine(self, given: Path | None, steps: list[Key], build: Key, corpus: Path) -> None:
+        """Build an index, unless one is given, and take the steps that need it."""
+        index = given or self.made(build, steps, corpus)
+        for key in steps:
+            if index is not None and key != build:
+                asks = ("--queries", self.options.queries)
+                step = (sys.executable, "-m", "benchmarks._scale_steps", key.step, corpus, index, *asks)
+                self.measure(key, step)
+        if index is not None and given is None and not self.options.keep:
+            shutil.rmtree(index)
+
+    def made(self, key: Key, wanted: list[Key], corpus: Path | None = None) -> Path | None:
+        """The folder that a step makes; None where it fails. One that is kept, and measured, is not made again."""
+        folder = self.folder / f"{key.step.replace(' ', '-')}-{key.papers}-{key.shards}"
+        if folder.is_dir() and key not in wanted:
+            return folder
+        if self.results.done(key) and "failed" in self.results.lines[key]:
+            return None
+        part = folder.with_suffix(".part")
+        for present in (part, folder):
+            shutil.rmtree(present, ignore_errors=True)
+        result = self.run_step(key, self.command(key, part, corpus))
+        if "failed" in result:
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            of_corpus = [path for path in part.rglob("corpus") if path.is_dir()]
+            result |= {"disk_mb": disk_mb(part), "corpus_mb": disk_mb(*of_corpus)}
+            part.rename(folder)
+        self.results.add(key, result)
+        return None if "failed" in result else folder
+
+    def command(self, key: Key, to: Path, corpus: Path | None) -> list[object]:
+        """The command line that makes a corpus or an index."""
+        cocite = [sys.executable, "-m", "cocite"]
+        match key.step:
+            case "corpus":
+                return [*cocite, "corpus", "synth", "--papers", key.papers, "--to", to, "--json"]
+            case "cocite build":
+                return [*cocite, "index", "build", corpus, "--to", to, "--shards", key.shards, "--json"]
+            case step:
+                to.mkdir(parents=True)
+                return [sys.executable, "-m", "benchmarks._scale_steps", step, corpus, to]
+
+    def measure(self, key: Key, command: tuple[object, ...]) -> None:
+        """Take a step that makes nothing."""
+        self.results.add(key, self.run_step(key, [*command]))
+
+    def run_step(self, key: Key, command: list[object]) -> dict[str, Any]:
+        """Run and measure a step, and print what it took."""
+        name = f"{key.papers:,} papers, {key.step}" + (f", {key.shards} shards" if key.shards else "")
+        print(f"{name} …", file=sys.stderr, flush=True)
+        result = measured(command, self.limit)
+        self.failed |= "failed" in result
+        print(f"{name}: {summary(result)}", file=sys.stderr, flush=True)
+        # Where a step wrote to is of no interest to who reads the results.
+        said = result.pop("says", {})
+        return result | {
+            "says": {name: value for name, value in said.items() if name not in ("to", "index", "rules")}
+        }
+
+
+def summary(result: dict[str, Any]) -> str:
+    """What a step took, in a line."""
+    if "failed" in result:
+        return str(result["failed"])
+    asked = result.get("says", {}).get("ms")
+    return (
+        f"{result['wall_s']:.1f} s, CPU {result['cpu_s']:.1f} s, {result['anonymous_mb']:,.0f} MB anonymous, "
+        f"{result['mapped_mb']:,.0f} MB mapped"
+        + (f", p50 {asked['p50']} ms, p95 {asked['p95']} ms" if asked else "")
+    )
+
+
+# -- tables -------------------------------------------------------------------------------------------------------
+
+
+def tables(results: Results) -> str:
+    """The results as Markdown: every step, then the queries by step."""
+    heads = ["papers", "shards", "step", "wall s", "CPU s", "anonymous MB", "mapped MB", "disk MB"]
+    heads += ["p50 ms", "p95 ms", "CPU p50 ms"]
+    lines = [row(heads), row(["---"] * len(heads))]
+    for key, line in sorted(results.lines.items(), key=lambda item: place(item[0])):
+        papers, shards = f"{key.papers:,}", key.shards or ""
+        if "failed" in line:
+            lines.append(row([papers, shards, key.step, line["failed"], *[""] * 7]))
+            continue
+        said = line["says"]
+        asked = (
+            [f"{said['ms']['p50']:.1f}", f"{said['ms']['p95']:.1f}", f"{said['cpu_ms']['p50']:.1f}"]
+            if "ms" in said
+            else [""] * 3
         )
-        for i, (row, text, paper) in enumerate(zip(rows.tolist(), texts, corpus.papers_at(rows), strict=True))
-    ]
-    recommender.recommend(queries[0])  # The first answer reads what the operating system has not mapped yet.
-    cpu, seconds, found = time.process_time(), [], []
-    for query, answer in zip(queries, answers, strict=True):
-        start = time.perf_counter()
-        best = recommender.recommend(query)
-        seconds.append(time.perf_counter() - start)
-        found.append(np.isin(answer, [paper.row for paper in best]).mean())
-    cpu = time.process_time() - cpu
-    result = {
-        "queries": count,
-        "median_ms": round(float(np.median(seconds)) * 1e3, 1),
-        "p95_ms": round(float(np.percentile(seconds, 95)) * 1e3, 1),
-        "cpu_ms": round(cpu / count * 1e3, 1),
-        "R@20": round(float(np.mean(found)), 3),
-    }
-    retriever = recommender.first.signals.retrievers.get("nnselect")
-    if retriever is not None:
-        start = time.perf_counter()
-        for query in queries:
-            retriever.search([query], 1000)
-        result["vectors_1000_ms"] = round((time.perf_counter() - start) / count * 1e3, 1)
-    return result
+        disk = f"{line['disk_mb']:,.0f}" if "disk_mb" in line else ""
+        seconds = [f"{line[name]:.1f}" for name in ("wall_s", "cpu_s")]
+        memory = [f"{line[name]:,.0f}" for name in ("anonymous_mb", "mapped_mb")]
+        lines.append(row([papers, shards, key.step, *seconds, *memory, disk, *asked]))
+    lines += ["", *step_table(results)]
+    return "\n".join(lines)
 
 
-def processor() -> str:
-    """The name of the processor, as the system gives it."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
+def step_table(results: Results) -> list[str]:
+    """Milliseconds of cocite's queries by step, p50 / p95."""
+    asked = {key: line for key, line in results.lines.items() if "steps_ms" in line.get("says", {})}
+    if not asked:
+        return []
+    names = list(next(iter(asked.values()))["says"]["steps_ms"])
+    lines = [row(["papers", "shards", "queries", *names]), row(["---"] * (3 + len(names)))]
+    for key, line in sorted(asked.items(), key=lambda item: place(item[0])):
+        spent = line["says"]["steps_ms"]
+        cells = [f"{spent[name]['p50']:.1f} / {spent[name]['p95']:.1f}" for name in names]
+        lines.append(row([f"{key.papers:,}", key.shards, key.step.removeprefix("cocite "), *cells]))
+    return lines
 
 
-def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    """All steps, one after the other."""
-    this = (sys.executable, __file__)
-    small, model = folder / "small", folder / "model"
-    corpus, index = folder / f"corpus-{options.papers}", folder / f"index-{options.papers}-{options.vectors}"
-    steps = []
-    if not (model / "nnselect").is_dir():
-        step("small corpus", *cocite("corpus", "synth", "--papers", TRAINED_ON, "--to", small, "--replace"))
-        settings = ("model.dimension=64", "training.epochs=2")
-        train = ("train", "nnselect", *settings, "--corpus", small, "--to", model, "--no-track")
-        step("train NNSelect", *cocite(*train))
-    if not corpus.is_dir():
-        synth = ("corpus", "synth", "--papers", options.papers, "--context-rate", 1, "--to", corpus)
-        steps.append(step("import", *cocite(*synth), disk=corpus))
-    if not (index / "CURRENT").is_file():
-        build = ("index", "build", corpus, "--to", index, "--model", model, "--vectors", options.vectors)
-        steps.append(step(f"index ({options.vectors})", *cocite(*build), disk=index))
-    ask = ("--index", str(index), "--model", str(model), "--queries", str(options.queries))
-    steps.append(step("open", *this, *ask, "--do", "open"))
-    kinds = ("global", "local")
-    return [
-        *steps,
-        *(step(f"{options.queries} {kind} queries", *this, *ask, "--do", kind) for kind in kinds),
-    ]
+def place(key: Key) -> tuple[int, int, int]:
+    """Where a step stands in a table."""
+    return key.papers, key.shards, ORDER.index(key.step)
+
+
+def row(cells: list[Any]) -> str:
+    """A row of a table."""
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+# -- the command line ---------------------------------------------------------------------------------------------
+
+
+def numbers(text: str) -> list[int]:
+    """Numbers between commas."""
+    return [int(float(part)) for part in text.split(",")]
+
+
+def given(entries: list[str], *, shards: bool) -> dict[Any, Path]:
+    """Present folders by the number of papers, or by that and the number of shards."""
+    found: dict[Any, Path] = {}
+    for entry in entries:
+        size, _, path = entry.partition("=")
+        key: Any = tuple(map(int, size.split(":"))) if shards else int(size)
+        if not Path(path).is_dir():
+            raise SystemExit(f"{entry}: no such folder")
+        found[key] = Path(path)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--papers", type=int, default=1_000_000)
-    parser.add_argument("--vectors", default="ivf", help="kind of vector index")
-    parser.add_argument("--queries", type=int, default=50, help="of each kind")
-    parser.add_argument("--keep", type=Path, help="folder to keep corpus, model and index in")
-    for name in ("--index", "--model", "--do"):
-        parser.add_argument(name, help=argparse.SUPPRESS)
+    parser.add_argument("--papers", type=numbers, default=[100_000], metavar="N,N")
+    parser.add_argument("--shards", type=numbers, default=[1, 4], metavar="S,S")
+    parser.add_argument("--queries", type=int, default=100, help="timed, of each kind")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--keep", type=Path, help="folder for corpora and indexes")
+    parser.add_argument("--corpus", action="append", default=[], metavar="N=DIR", help="a present corpus")
+    parser.add_argument("--index", action="append", default=[], metavar="N:S=DIR", help="a present index")
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    parser.add_argument(
+        "--memory",
+        type=float,
+        default=0.8 * total,
+        metavar="GIB",
+        help="of a step; one that takes more is ended",
+    )
+    parser.add_argument("--figures", type=Path, help="write what `cocite plan` computes from to this file")
+    parser.add_argument("--only-print", action="store_true", help="run nothing")
     options = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = "1"
-    if options.do:
-        place = Path(options.index), Path(options.model)
-        print(
-            json.dumps(opened(*place) if options.do == "open" else asked(*place, options.queries, options.do))
-        )
-        return
+    options.corpus, options.index = given(options.corpus, shards=False), given(options.index, shards=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        load = os.getloadavg()[0]
-        steps = measure(options, folder)
-    print("| step | wall s | CPU s | peak GiB | disk MB |\n| --- | --- | --- | --- | --- |")
-    for done in steps:
-        times = f"{done['wall_s']:.1f} | {done['cpu_s']:.1f} | {done['peak_gib']:.2f}"
-        print(f"| {done['step']} | {times} | {done.get('disk_mb', '')} |")
-    for done in steps[-3:]:
-        print(f"{done['step']}: {json.dumps(done['says'])}")
-    peak = max(done["peak_gib"] for done in steps)
-    print(f"peak {peak:.2f} GiB of the {LIMIT_GIB:.0f} allowed" + (": TOO MUCH" if peak > LIMIT_GIB else ""))
-    report = {
-        "papers": options.papers,
-        "vectors": options.vectors,
-        "date": datetime.now(UTC).date().isoformat(),
-        "cpu": processor(),
-        "cores": os.cpu_count(),
-        "load_at_start": round(load, 1),
-        "steps": steps,
-    }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"scale-{options.papers}.json").write_text(json.dumps(report, indent=1) + "\n")
+        runner = Runner(options, folder)
+        if not options.only_print:
+            runner.run()
+    print(tables(runner.results))
+    if options.figures:
+        from benchmarks._scale_figures import write_figures
+
+        write_figures(list(runner.results.lines.values()), options.figures)
+    sys.exit(int(runner.failed))
 
 
 if __name__ == "__main__":

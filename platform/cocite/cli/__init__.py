@@ -19,6 +19,7 @@ from cocite.errors import CociteError
 COMMANDS: dict[str, tuple[str, str]] = {
     "corpus": ("cocite.cli.corpus:app", "Import, check and describe a corpus."),
     "index": ("cocite.cli.index:app", "Build and update index snapshots."),
+    "plan": ("cocite.cli.plan:app", "Compute what an index of a given size needs: machines, memory, time."),
     "model": ("cocite.cli.model:app", "Check and list the parts of a model folder."),
     "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
     "train": ("cocite_jobs.cli.train:app", "Train a model from a recipe."),
@@ -41,7 +42,7 @@ class LazyGroup(click.Group):
         >>> from cocite.cli import root
         >>> context = click.Context(root)
         >>> root.list_commands(context)[:3]
-        ['corpus', 'index', 'model']
+        ['corpus', 'index', 'plan']
         >>> root.get_command(context, "corpus").name  # imports cocite.cli.corpus
         'corpus'
     """

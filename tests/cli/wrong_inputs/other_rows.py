@@ -1,4 +1,4 @@
-"""Wrong inputs to ``cocite train``, ``job``, ``tune``, ``demo`` and ``serve``."""
+"""Wrong inputs to ``cocite model``, ``plan``, ``train``, ``job``, ``tune``, ``demo`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -275,4 +275,33 @@ MODEL = [
         wrong("a folder without components", f"model {command} {{a_folder}}", "a_folder"),
     )
 ]
-ROWS = [*MODEL, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]
+PLAN = [
+    wrong("no number of papers", "plan", "Missing option '--papers'"),
+    wrong("no papers", "plan --papers 0", "'--papers'"),
+    wrong("a word for a number", "plan --papers many", "'--papers'"),
+    wrong("papers that are no number", "plan --papers nan", "'--papers'"),
+    wrong("infinitely many papers", "plan --papers inf", "'--papers'"),
+    wrong("a negative number of links", "plan --papers 1e6 --links -1", "'--links'"),
+    wrong("contexts that are no number", "plan --papers 1e6 --contexts nan", "'--contexts'"),
+    wrong("a word for a size", "plan --papers 1e6 --ram much", "--ram", "'much'", "64GiB"),
+    wrong("a size of an unknown unit", "plan --papers 1e6 --ram 64XB", "--ram", "'64XB'"),
+    wrong("too little memory for any machine", "plan --papers 1e6 --ram 64", "--ram", "1 GiB"),
+    wrong("too few shards for the memory", "plan --papers 1e8 --ram 16GiB --shards 1", "--ram", "1 shard"),
+    wrong("no cores", "plan --papers 1e6 --cores 0", "'--cores'"),
+    wrong("no replicas", "plan --papers 1e6 --replicas 0", "'--replicas'"),
+    wrong("no shards", "plan --papers 1e6 --shards 0", "'--shards'"),
+    wrong(
+        "an encoder without a dimension", "plan --papers 1e6 --encoders sentence", "--encoders", "'sentence'"
+    ),
+    wrong("an encoder without a name", "plan --papers 1e6 --encoders :64", "--encoders", "':64'"),
+    wrong("no component", "plan --papers 1e6 --encoders sentence:0", "--encoders", "'sentence:0'"),
+    wrong(
+        "an encoder twice",
+        "plan --papers 1e6 --encoders sentence:64 --encoders sentence:32",
+        "--encoders",
+        "'sentence' stands twice",
+    ),
+    wrong("an argument", "plan --papers 1e6 more", "unexpected extra argument"),
+]
+
+ROWS = [*MODEL, *PLAN, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]

@@ -1,0 +1,121 @@
+"""The benchmark of growing corpora: it goes on where it was stopped, and what it measures is what it says."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("benchmarks.scale", reason="run from a checkout")
+
+from benchmarks._measured_process import measured
+from benchmarks._timed_first_stage import StepClock
+from benchmarks.scale import Key, Results, Runner, tables
+
+STEPS = ("corpus", "cocite build", "cocite open", "cocite local", "cocite global")
+PEERS = ("tantivy build", "tantivy local", "tantivy global", "faiss build", "faiss global")
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> argparse.Namespace:
+    return argparse.Namespace(
+        papers=[100],
+        shards=[1, 2],
+        queries=3,
+        results=tmp_path / "r.jsonl",
+        memory=8.0,
+        corpus={},
+        index={},
+        keep=None,
+    )
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[Key]:
+    """The steps that are run, each replaced by an empty folder where it makes one."""
+    keys: list[Key] = []
+
+    def run_step(self: Runner, key: Key, command: list[object]) -> dict[str, Any]:
+        keys.append(key)
+        if "--to" in command or key.step.endswith("build"):
+            Path(str(command[command.index("--to") + 1] if "--to" in command else command[-1])).mkdir(
+                parents=True, exist_ok=True
+            )
+        return {"wall_s": 1.0, "cpu_s": 1.0, "anonymous_mb": 1.0, "mapped_mb": 1.0, "says": {}}
+
+    monkeypatch.setattr(Runner, "run_step", run_step)
+    return keys
+
+
+def test_a_finished_run_is_not_run_again(options: argparse.Namespace, ran: list[Key], tmp_path: Path) -> None:
+    Runner(options, tmp_path / "work").run()
+    assert {key.step for key in ran} == {*STEPS, *PEERS}
+    assert len(ran) == 1 + 2 * 4 + 5 == len(set(ran))
+    ran.clear()
+    Runner(options, tmp_path / "work").run()
+    assert ran == []
+    assert "| 100 | 2 | cocite build | 1.0 |" in tables(Results(options.results))
+
+
+def test_a_stopped_run_takes_the_steps_that_are_missing_and_what_they_need(
+    options: argparse.Namespace, ran: list[Key], tmp_path: Path
+) -> None:
+    Runner(options, tmp_path / "work").run()
+    lines = options.results.read_text().splitlines(keepends=True)
+    missing = next(line for line in lines if '"cocite global"' in line and '"shards": 2' in line)
+    options.results.write_text("".join(line for line in lines if line != missing) + missing[:30])
+    ran.clear()
+    Runner(options, tmp_path / "work").run()
+    assert ran == [Key(100, 0, "corpus"), Key(100, 2, "cocite build"), Key(100, 2, "cocite global")]
+    assert all(json.loads(line) for line in options.results.read_text().splitlines())
+
+
+def test_kept_and_given_folders_are_used_again(
+    options: argparse.Namespace, ran: list[Key], tmp_path: Path
+) -> None:
+    options.keep = tmp_path / "work"
+    Runner(options, options.keep).run()
+    lines = options.results.read_text().splitlines(keepends=True)
+    options.results.write_text("".join(line for line in lines if '"cocite local"' not in line))
+    ran.clear()
+    Runner(options, options.keep).run()
+    assert ran == [Key(100, 1, "cocite local"), Key(100, 2, "cocite local")]
+    options.corpus, options.index, options.shards = {100: tmp_path}, {(100, 3): tmp_path}, [3]
+    ran.clear()
+    Runner(options, options.keep).run()
+    assert ran == [Key(100, 3, f"cocite {step}") for step in ("open", "local", "global")]
+
+
+def test_memory_beyond_the_limit_ends_a_step_for_good(tmp_path: Path) -> None:
+    code = "x = bytearray(300_000_000)\nx[::4096] = b'a' * len(x[::4096])\nimport time; time.sleep(20)"
+    start = time.monotonic()
+    result = measured([sys.executable, "-c", code], 100e6)
+    assert time.monotonic() - start < 15
+    assert result["failed"].startswith("took more than")
+    results = Results(tmp_path / "r.jsonl")
+    results.add(Key(1, 1, "a"), result)
+    results.add(Key(1, 1, "b"), {"failed": "ended with 1"})
+    assert Results(tmp_path / "r.jsonl").done(Key(1, 1, "a"))
+    assert not Results(tmp_path / "r.jsonl").done(Key(1, 1, "b"))
+
+
+def test_a_process_is_measured_with_what_it_prints() -> None:
+    code = "x = b'a' * 200_000_000\nimport json, time; time.sleep(0.3); print(json.dumps({'n': len(x)}))"
+    result = measured([sys.executable, "-c", code], 1e12)
+    assert result["says"] == {"n": 200_000_000}
+    assert 190 < result["anonymous_mb"] < 400
+    assert measured([sys.executable, "-c", "raise SystemExit(3)"], 1e12)["failed"] == "ended with 3"
+
+
+def test_an_inner_step_is_not_counted_for_the_outer_one() -> None:
+    clock = StepClock()
+    with clock.step("outer"), clock.step("inner"):
+        time.sleep(0.05)
+    assert clock.wall["inner"] >= 0.05 > clock.wall["outer"] >= 0
+    clock.reset()
+    assert not clock.wall
