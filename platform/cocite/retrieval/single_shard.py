@@ -90,6 +90,7 @@ class SingleShard:
         if digest != described[number]["digest"]:
             raise IntegrityError(f"{name} belongs to another version", where=str(folder), hint=REBUILD)
         self.shard: IndexShard = open_shard(path, described, number, threads=1)
+        self.shard.warm_up()
 
     def ping(self) -> None:
         """Do nothing; the reply says that the shard answers."""

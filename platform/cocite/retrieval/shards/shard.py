@@ -85,6 +85,11 @@ class IndexShard:
         """(k, d) an encoder's vectors of some of the shard's papers, given by their rows in the whole index."""
         return self.vectors[name].vectors(np.asarray(rows, np.int64) - self.first)
 
+    def warm_up(self) -> None:
+        """Load the compiled loops, which the first search of a process would otherwise wait for."""
+        word = QueryWords(np.zeros(1, np.int64), np.ones((1, 1), np.float32))
+        _search_exactly(self.papers["text"], word, 1, 1, forbidden=np.zeros(0, np.int64))
+
     # -- one signal ------------------------------------------------------------------------------------------
 
     def search(self, request: SearchRequest) -> list[Best]:
