@@ -8,7 +8,7 @@ shard's papers, whose words lie in the contexts of all shards, and the vectors.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from cocite.artifacts import seal
 from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
+from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
@@ -115,31 +116,21 @@ class ShardWriter:
 
     def _count(self, number: int) -> None:
         """Count the words of one shard's texts, and save the counts."""
-        corpus, part = self.collection.corpus, self.ranges[number]
+        part, papers = self.ranges[number], self._papers
+        # The store is mapped anew: the pages of the shards before would stay in this process' resident memory.
+        corpus = Corpus(self.collection.corpus.path, self.collection.corpus.manifest)
         text, title = count_papers(
-            corpus,
-            self._papers.tokenizer,
-            self._papers.words,
-            part.first,
-            part.last,
-            advance=self.advance,
+            corpus, papers.tokenizer, papers.words, part.first, part.last, advance=self.advance
         )
-        self._save_counts(number, PAPERS, self._papers, {"text": text, "title": title})
+        self._save_counts(number, PAPERS, papers, {"text": text, "title": title})
         del text, title
-        contexts = self._count_contexts(part)
-        windows = self._count_windows(part)
+        known = self.collection.history.contexts[part.first_context : part.last_context]
+        contexts = self._count_texts(with_progress(context_texts(corpus, known), self.advance))
+        # Every word of a window stands in its context, so that none is new.
+        windows = self._count_texts(context_texts(corpus, known, around_gap))
         self._save_counts(number, CONTEXTS, self._contexts, {"contexts": contexts, "windows": windows})
 
-    def _count_contexts(self, part: ShardRange) -> sp.csr_matrix:
-        known = self.collection.history.contexts[part.first_context : part.last_context]
-        texts = with_progress(context_texts(self.collection.corpus, known), self.advance)
-        numbers = self._contexts.tokenizer.learn(texts, self._contexts.words)
-        return matrices.counted(*numbers, columns=len(self._contexts.words))
-
-    def _count_windows(self, part: ShardRange) -> sp.csr_matrix:
-        """The words next to the gaps; every one stands in its context, so that none is new."""
-        known = self.collection.history.contexts[part.first_context : part.last_context]
-        texts = context_texts(self.collection.corpus, known, around_gap)
+    def _count_texts(self, texts: Iterator[str]) -> sp.csr_matrix:
         numbers = self._contexts.tokenizer.learn(texts, self._contexts.words)
         return matrices.counted(*numbers, columns=len(self._contexts.words))
 
