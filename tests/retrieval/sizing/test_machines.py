@@ -58,7 +58,7 @@ def test_shards_are_smaller_where_machines_have_little_memory() -> None:
 
 def test_a_coordinator_that_needs_a_larger_machine_is_marked() -> None:
     assert planned(1e6).coordinator_fits
-    assert not planned(1e9).coordinator_fits
+    assert not planned(2e9).coordinator_fits
 
 
 def test_a_shard_that_does_not_fit_is_refused() -> None:

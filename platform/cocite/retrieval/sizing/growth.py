@@ -145,7 +145,7 @@ class Growth:
         self.most_shards = max(one.shards for one in measured)
         self._words = Power.fit([[one.text_bytes] for one in measured], [one.words for one in measured])
         self._memory = [
-            Sum.fit([[amount] for amount in amounts], [max(after - before, 1.0) for before, after in memory])
+            _fit_memory(amounts, memory)
             for amounts, memory in (
                 ([one.words for one in measured], [(one.before, one.with_words) for one in measured]),
                 (
@@ -212,3 +212,23 @@ class Growth:
     def shard_ms(self, kind: str, amounts: Amounts) -> float:
         """CPU milliseconds of both rounds of a query at one shard."""
         return self._shard[kind].at(self._asked(amounts))
+
+
+NOISE = 1e6
+"""Bytes by which the memory of a process changes without a reason that grows."""
+
+
+def _fit_memory(amounts: Sequence[float], memory: Sequence[tuple[float, float]]) -> Sum:
+    """What a step of opening takes for each word, context or paper; differences that may be noise are left out.
+
+    Args:
+        amounts: how much each measured index holds.
+        memory: bytes before and after the step.
+    """
+    known = [
+        (amount, after - before)
+        for amount, (before, after) in zip(amounts, memory, strict=True)
+        if after - before > NOISE
+    ]
+    known = known or [(max(amounts), 1.0)]
+    return Sum.fit([[amount] for amount, _ in known], [difference for _, difference in known])
