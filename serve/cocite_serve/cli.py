@@ -105,6 +105,12 @@ def serve(
         raise
     with endpoint:
         starting = False
+        # An interrupt is lost where it arrives in a function that Python calls around a fork.
+        if ended_by == signal.SIGTERM:
+            err.print("Ended before it was up.")
+            return
+        if ended.is_set():
+            raise KeyboardInterrupt
         if parsed.host not in LOOPBACK:
             err.print(
                 f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login."

@@ -92,6 +92,12 @@ def test_an_option_means_the_same_in_all_commands() -> None:
         "--max-latency-ms",
         "--baselines",
         "--only",
+        # Of a command that does something, and of ``plan``, which computes what it would take.
+        "--papers",
+        "--shards",
+        "--replicas",
+        # Where a model trains, and where shards are searched.
+        "--on",
     }
     texts: dict[str, set[str]] = {}
     for command in commands.values():

@@ -292,6 +292,15 @@ def list_versions(root: str | Path) -> list[dict[str, Any]]:
 
 
 def current_meta(root: str | Path) -> dict[str, Any]:
-    """The description in the current version's manifest, without opening the index."""
+    """The description in the current version's manifest, without opening the index.
+
+    Raises:
+        NotFoundError: there is no index.
+        IntegrityError: ``CURRENT`` is damaged, or names a version that is missing.
+    """
     versions = VersionedFolder(root)
-    return dict(read_manifest(versions.folder(versions.current()), kind=KIND).meta)
+    name, lock = versions.lock()  # which a writer could delete before its manifest is read
+    try:
+        return dict(read_manifest(versions.folder(name), kind=KIND).meta)
+    finally:
+        lock.release()
