@@ -57,6 +57,11 @@ class CSR:
         offset = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
         return owner, self.indices[np.repeat(starts, counts) + offset]
 
+    def part(self, first: int, last: int) -> CSR:
+        """The rows ``first : last``, without copying their entries."""
+        indptr = self.indptr[first : last + 1]
+        return CSR(indptr - indptr[0], self.indices[indptr[0] : indptr[-1]])
+
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """All (row, entry) pairs as two arrays."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.degrees), np.asarray(self.indices)

@@ -121,7 +121,9 @@ class DenseSignals(QuerySignals):
 
     def _retriever(self, name: str) -> VectorRetriever:
         """The retriever that holds the vectors of a signal."""
-        return VectorRetriever(self._whole, self.signals.encoders[name.partition(":")[0]].encoder)
+        retriever = self.signals.encoders[name.partition(":")[0]]
+        assert isinstance(retriever, VectorRetriever)  # as the index is searched whole
+        return retriever
 
     def texts_at(self, rows: NDArray[np.int32]) -> dict[str, Matrix]:
         """(Q, k) each text signal of given papers."""

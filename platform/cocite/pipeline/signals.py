@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cocite.protocols import Encoder
 from cocite.retrieval.index.search_index import SearchIndex
-from cocite.retrieval.query_vectors import QueryVectors
+from cocite.retrieval.sharded_retrievers import vector_retriever
 from cocite.retrieval.signals.author_signals import AuthorSignals
 
 RECENT_YEARS = 2
@@ -51,7 +51,7 @@ class Signals:
 
     def __init__(self, index: SearchIndex, encoders: Sequence[Encoder] = ()) -> None:
         self.index = index
-        self.encoders = {encoder.name: QueryVectors(index, encoder) for encoder in encoders}
+        self.encoders = {encoder.name: vector_retriever(index, encoder) for encoder in encoders}
         self.people = AuthorSignals(index)
         self.year = index.history.year
         self.alive = None if index.alive.all() else index.alive

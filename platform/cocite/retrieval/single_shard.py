@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.errors import InputError, IntegrityError
+from cocite.errors import InputError
 from cocite.manifests import read_manifest
 from cocite.retrieval.engines.inverted_lists import Best
-from cocite.retrieval.index.shard_files import REBUILD, open_shard
-from cocite.retrieval.index.shard_writer import SHARD_KIND, shard_folder
+from cocite.retrieval.index.shard_files import check_shard, open_shard
+from cocite.retrieval.index.shard_writer import SHARD_KIND
 from cocite.retrieval.index.version_writer import KIND
 from cocite.retrieval.index.versions import VersionedFolder
 from cocite.retrieval.shards.messages import (
@@ -83,12 +83,7 @@ class SingleShard:
         self.version, self._lock = VersionedFolder(root).lock(version)
         described = describe_shards(root, self.version)
         path = VersionedFolder(root).folder(self.version)
-        folder, name = shard_folder(path, number), f"shard {number + 1} of {len(described)}"
-        if not folder.is_dir():
-            raise IntegrityError(f"{name} is missing", where=str(folder), hint=REBUILD)
-        digest = open_verified_once(folder, kind=SHARD_KIND).digest
-        if digest != described[number]["digest"]:
-            raise IntegrityError(f"{name} belongs to another version", where=str(folder), hint=REBUILD)
+        open_verified_once(check_shard(path, described, number), kind=SHARD_KIND)
         self.shard: IndexShard = open_shard(path, described, number, threads=1)
         self.shard.warm_up()
 

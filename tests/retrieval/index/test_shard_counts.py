@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from cocite.corpus.csr import CSR
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
+from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
 
 TEXTS = ["chart parsing", "neural parsing of charts", "neural translation", "chart translation parsing"]
 
@@ -35,7 +35,7 @@ def test_anchor_texts_hold_the_words_of_contexts_of_every_shard() -> None:
     cited = CSR.build(*np.nonzero(rng.random((7, 5)) < 0.4), 7)
     documents = [sp.csr_matrix(counts[:3, :3]), sp.csr_matrix(counts[3:])]  # a shard knows fewer words
     counts[:3, 3] = 0
-    owners = [part_of(cited, 0, 3), part_of(cited, 3, 7)]
+    owners = [cited.part(0, 3), cited.part(3, 7)]
     found = [anchor_counts(documents, owners, first, last, 4).toarray() for first, last in ((0, 2), (2, 5))]
     owner, paper = cited.pairs()
     expected = np.zeros((5, 4), np.int32)

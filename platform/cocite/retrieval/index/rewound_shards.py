@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
-from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
+from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
 from cocite.retrieval.shards.group import LocalShards
 from cocite.retrieval.shards.shard import IndexShard
 
@@ -46,7 +46,7 @@ class RewoundShards:
                 self.documents[name].append(documents.counts[part])
                 self.vocabulary.add({name: self.documents[name][-1]})
             first = self.first[-1]
-            self.cited.append(part_of(cited, first, first + len(part)))
+            self.cited.append(cited.part(first, first + len(part)))
             self.first.append(first + len(part))
 
     def group(self) -> LocalShards:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -14,7 +13,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.artifacts import seal
-from cocite.atomic_files import write_atomic
 from cocite.manifests import MANIFEST
 from cocite.retrieval.engines.anchor_texts import AnchorChange, AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
@@ -152,7 +150,6 @@ class ShardRewriter:
         if change.alive is not None or change.joining is not None:
             np.save(self.folder / "alive.npy", self._alive(change, papers))
         meta = {"papers": papers, "contexts": contexts, "encoder_ids": dict(self.encoder_ids)}
-        write_atomic(self.folder / "shard.json", json.dumps(meta, indent=1) + "\n")
         known = {}
         if self.source is not None:
             self._link_the_rest(self.source)

@@ -68,15 +68,7 @@ class SharedVocabulary:
     def without_documents(self, name: str, settings: Bm25Settings = USUAL) -> Bm25Index:
         """The vocabulary and the statistics of a field as an index of no document."""
         empty = self.index(name, sp.csr_matrix((0, len(self.words)), dtype=np.int32), settings)
-        return Bm25Index(
-            self.tokenizer,
-            self.words,
-            empty.counts,
-            empty.idf,
-            empty.mean_length,
-            k1=settings.k1,
-            b=settings.b,
-        )
+        return empty.like(self.words, empty.counts, empty.idf)
 
 
 def anchor_counts(
@@ -100,9 +92,3 @@ def anchor_counts(
         total = total + membership @ matrices.widened(counts, columns)
     total.sort_indices()
     return sp.csr_matrix(total)
-
-
-def part_of(cited: CSR, first: int, last: int) -> CSR:
-    """The rows ``first : last`` of a CSR, without copying its entries."""
-    indptr = cited.indptr[first : last + 1]
-    return CSR(indptr - indptr[0], cited.indices[indptr[0] : indptr[-1]])

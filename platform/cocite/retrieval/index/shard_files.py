@@ -28,17 +28,32 @@ def check_shards(version: Path, described: Sequence[dict[str, Any]]) -> None:
     Raises:
         IntegrityError: a shard is missing, damaged, or belongs to another version.
     """
-    for number, expected in enumerate(described):
-        folder, name = shard_folder(version, number), f"shard {number + 1} of {len(described)}"
-        if not folder.is_dir():
-            raise IntegrityError(f"{name} is missing", where=str(folder), hint=REBUILD)
-        digest = read_manifest(folder, kind=SHARD_KIND).digest
-        if digest != expected["digest"]:
-            raise IntegrityError(
-                f"{name} belongs to another version: its digest is {digest}, not {expected['digest']}",
-                where=str(folder),
-                hint=REBUILD,
-            )
+    for number in range(len(described)):
+        check_shard(version, described, number)
+
+
+def check_shard(version: Path, described: Sequence[dict[str, Any]], number: int) -> Path:
+    """The folder of one shard; refuses one that is not the shard that the version's manifest describes.
+
+    Args:
+        version: the folder.
+        described: what the manifest says of each shard.
+        number: of the shard.
+
+    Raises:
+        IntegrityError: it is missing, damaged, or belongs to another version.
+    """
+    folder, name = shard_folder(version, number), f"shard {number + 1} of {len(described)}"
+    if not folder.is_dir():
+        raise IntegrityError(f"{name} is missing", where=str(folder), hint=REBUILD)
+    digest, expected = read_manifest(folder, kind=SHARD_KIND).digest, described[number]["digest"]
+    if digest != expected:
+        raise IntegrityError(
+            f"{name} belongs to another version: its digest is {digest}, not {expected}",
+            where=str(folder),
+            hint=REBUILD,
+        )
+    return folder
 
 
 def open_shard(

@@ -7,7 +7,6 @@ shard's papers, whose words lie in the contexts of all shards, and the vectors.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from cocite.artifacts import seal
-from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.protocols import Encoder
@@ -35,7 +33,7 @@ from cocite.retrieval.index.documents import (
     with_progress,
 )
 from cocite.retrieval.index.paper_indexes import count_papers
-from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts, part_of
+from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
 from cocite.retrieval.index.shard_ranges import ShardRange
 from cocite.text.gaps import around_gap
 
@@ -176,7 +174,7 @@ class ShardWriter:
                 self._write_weights(number, CONTEXTS, name)
 
     def _cited(self, part: ShardRange) -> CSR:
-        return part_of(self.collection.cited_by_context, part.first_context, part.last_context)
+        return self.collection.cited_by_context.part(part.first_context, part.last_context)
 
     def _write_words(self) -> None:
         """Write the vocabularies, and the statistics that weigh the words that a paper shares with a query."""
@@ -212,5 +210,4 @@ class ShardWriter:
             "contexts": part.contexts,
             "encoder_ids": {encoder.name: encoder.id for encoder in self.encoders},
         }
-        write_atomic(folder / "shard.json", json.dumps(meta, indent=1) + "\n")
         return {**meta, "digest": seal(folder, kind=SHARD_KIND, meta=meta).digest}

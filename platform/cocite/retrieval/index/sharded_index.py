@@ -225,9 +225,7 @@ class ShardedIndex(Collection):
         texts = [f"{title or ''} {abstract or ''}" for title, abstract in zip(titles, abstracts, strict=True)]
         numbers, indptr = words.tokenizer.lookup(texts, words.vocabulary)
         counts = matrices.counted(np.array(numbers), np.array(indptr), columns=len(words.vocabulary))
-        papers = Bm25Index(
-            words.tokenizer, words.vocabulary, counts, words.idf, words.mean_length, k1=words.k1, b=words.b
-        )
+        papers = words.like(words.vocabulary, counts, words.idf)
         return papers.shared_terms(text, range(len(texts)), limit, ignore)
 
     def paper_vectors(self, name: str) -> ShardedVectors:

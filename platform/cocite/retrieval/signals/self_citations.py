@@ -63,7 +63,4 @@ class SelfCitations:
 
     def contexts_cited(self, query: int) -> CSR:
         """For each context of one query's own paper, the papers that it cites."""
-        cited = self.index.cited_by_context
-        first, last = int(self.begin[query]), int(self.end[query])
-        indptr = cited.indptr[first : last + 1]
-        return CSR(indptr - indptr[0], cited.indices[indptr[0] : indptr[-1]])
+        return self.index.cited_by_context.part(int(self.begin[query]), int(self.end[query]))
