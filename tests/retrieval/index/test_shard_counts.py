@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from cocite.corpus.csr import CSR
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.index import shard_counts
 from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
 
 TEXTS = ["chart parsing", "neural parsing of charts", "neural translation", "chart translation parsing"]
@@ -29,7 +31,11 @@ def test_shards_score_as_the_whole() -> None:
     assert len(empty) == 0
 
 
-def test_anchor_texts_hold_the_words_of_contexts_of_every_shard() -> None:
+@pytest.mark.parametrize("block", [1, 2, 100])
+def test_anchor_texts_hold_the_words_of_contexts_of_every_shard(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_counts, "BLOCK", block)
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, (7, 4)).astype(np.int32)
     cited = CSR.build(*np.nonzero(rng.random((7, 5)) < 0.4), 7)

@@ -15,6 +15,10 @@ from cocite.retrieval.engines.bm25_fields import USUAL, Bm25Settings
 from cocite.retrieval.engines.word_statistics import WordStatistics
 from cocite.text.tokens import WordTokenizer
 
+BLOCK = 1 << 18
+"""Papers whose contexts' words are added up at a time: sums and products need some three times the memory of their
+result."""
+
 
 @dataclass
 class SharedVocabulary:
@@ -82,13 +86,20 @@ def anchor_counts(
         first, last: rows.
         columns: V.
     """
-    total = sp.csr_matrix((last - first, columns), dtype=np.int32)
-    for counts, papers in zip(documents, cited, strict=True):
-        context, paper = papers.pairs()
-        here = (paper >= first) & (paper < last)
-        rows, members = paper[here] - first, context[here]
-        shape = (last - first, counts.shape[0])
-        membership = sp.csr_matrix((np.ones(len(rows), np.int32), (rows, members)), shape=shape)
-        total = total + membership @ matrices.widened(counts, columns)
-    total.sort_indices()
-    return sp.csr_matrix(total)
+    citing = [_citing(papers, first, last) for papers in cited]
+    blocks = []
+    for start in range(0, max(last - first, 1), BLOCK):
+        total = sp.csr_matrix((min(BLOCK, last - first - start), columns), dtype=np.int32)
+        for counts, contexts in zip(documents, citing, strict=True):
+            total = total + contexts[start : start + BLOCK] @ matrices.widened(counts, columns)
+        total.sort_indices()
+        blocks.append(total)
+    return sp.csr_matrix(sp.vstack(blocks, format="csr", dtype=np.int32))
+
+
+def _citing(cited: CSR, first: int, last: int) -> sp.csr_matrix:
+    """(n, contexts) 1 where a context cites one of the papers ``first : last``."""
+    context, paper = cited.pairs()
+    here = (paper >= first) & (paper < last)
+    rows, members = paper[here] - first, context[here]
+    return sp.csr_matrix((np.ones(len(rows), np.int32), (rows, members)), shape=(last - first, len(cited)))
