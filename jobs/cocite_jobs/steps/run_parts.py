@@ -1,0 +1,174 @@
+"""Making the parts of a step: in this process one after the other, or as tasks of Ray side by side.
+
+Ray gives a part whose worker died, or whose machine was lost, to another worker. A part counts as made once the worker
+has recorded it (:class:`~cocite_jobs.steps.parts.FinishedParts`): a step whose driver was killed makes those alone that
+are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from cocite.errors import CociteError
+from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.steps.parts import FinishedParts, Part, Result, Work
+
+RETRIES = 3
+"""How often Ray gives a part to another worker after its own died."""
+AHEAD = 2
+"""Parts that wait at Ray for each worker, so that none is idle while the driver looks at results."""
+AGAIN = "run the same command again: parts that are made already are kept"
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who makes the parts of a step.
+
+    Attributes:
+        on: ``process``: this one; ``ray``: tasks of Ray.
+        address: of a running cluster; None: what ``RAY_ADDRESS`` names, else a private Ray on this machine.
+        count: at most so many parts are made at a time; None: as many as the cluster has room for.
+        cpus: cores reserved for each, which are its threads, too.
+        gpus: GPUs reserved for each.
+        verbose: show Ray's own log.
+
+    Example:
+        >>> Workers(on="ray", count=2, gpus=1).options
+        {'num_cpus': 1.0, 'num_gpus': 1}
+    """
+
+    on: str = "process"
+    address: str | None = None
+    count: int | None = None
+    cpus: float = 1.0
+    gpus: float = 0.0
+    verbose: bool = False
+
+    @property
+    def options(self) -> dict[str, float]:
+        """Of a task, by Ray's names."""
+        return {"num_cpus": self.cpus, "num_gpus": self.gpus}
+
+
+def run_parts(
+    work: Work,
+    parts: Sequence[Part],
+    finished: FinishedParts,
+    workers: Workers,
+    *,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[Result]:
+    """Make the parts of a step that are not made yet.
+
+    Args:
+        work: how a part is made.
+        parts: of the step.
+        finished: the record of those that are made.
+        workers: who makes them.
+        advance: receives the size of each part that is made, of those made earlier at once.
+
+    Returns:
+        The results in the parts' order.
+
+    Raises:
+        CociteError: a part could not be made; those that were made stay recorded.
+    """
+    results = finished.read()
+    missing = [part for part in parts if part.name not in results]
+    if done := sum(part.size for part in parts) - sum(part.size for part in missing):
+        advance(done)
+    if missing:
+        with _maker(work, finished, workers) as make:
+            for part, result in make(missing):
+                results[part.name] = result
+                advance(part.size)
+    return [results[part.name] for part in parts]
+
+
+Maker = Callable[[Sequence[Part]], Iterator[tuple[Part, Result]]]
+
+
+@contextmanager
+def _maker(work: Work, finished: FinishedParts, workers: Workers) -> Iterator[Maker]:
+    """What makes parts while the block runs, and gives each as soon as it is made."""
+    if workers.on == "process":
+        yield lambda parts: ((part, make_part(work, part, finished)) for part in parts)
+        return
+    with ray_connection(workers.address, verbose=workers.verbose):
+        yield lambda parts: _on_ray(work, parts, finished, workers)
+
+
+def make_part(work: Work, part: Part, finished: FinishedParts) -> Result:
+    """Make one part, and record it; runs in a worker."""
+    result = _opened(work)(part)
+    finished.add(part, result)
+    return result
+
+
+@lru_cache(maxsize=1)
+def _opened(work: Work) -> Callable[[Part], Result]:
+    """The same for all parts that a process makes."""
+    return work.open()
+
+
+def _on_ray(
+    work: Work, parts: Sequence[Part], finished: FinishedParts, workers: Workers
+) -> Iterator[tuple[Part, Result]]:
+    import ray
+
+    # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
+    options = {"max_retries": RETRIES, "max_calls": 0, "scheduling_strategy": "SPREAD"}
+    task = ray.remote(**options, **workers.options)(make_part)
+    shared = ray.put(work)
+    waiting = list(reversed(parts))
+    running: dict[Any, Part] = {}
+    try:
+        while waiting or running:
+            # Asked anew each time: a cluster grows and shrinks.
+            while waiting and len(running) < _room(workers):
+                part = waiting.pop()
+                running[task.remote(shared, part, finished)] = part
+            done, _ = ray.wait(list(running), timeout=1.0)
+            for call in done:
+                yield running.pop(call), _received(call)
+    finally:
+        for call in running:
+            ray.cancel(call, force=True)
+
+
+def _room(workers: Workers) -> int:
+    """How many parts Ray is given at a time."""
+    import ray
+
+    if workers.count is not None:
+        return workers.count
+    total = ray.cluster_resources()
+    needs = {"CPU": workers.cpus, "GPU": workers.gpus}
+    slots = min((int(total.get(name, 0.0) / need) for name, need in needs.items() if need), default=1)
+    # Where the cluster has no room at all, a waiting task is what makes an autoscaler add a machine.
+    return max(1, AHEAD * slots)
+
+
+def _received(call: Any) -> Result:
+    """The result of a task; its error as a sentence."""
+    import ray
+    from ray.exceptions import RayError, RayTaskError
+
+    try:
+        return dict(ray.get(call))
+    except RayTaskError as error:
+        cause = error.cause
+        if isinstance(cause, CociteError):
+            raise cause from error
+        raise
+    except RayError as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise CociteError(
+            f"a worker died once more, after {RETRIES} retries: {line}",
+            where="--on ray",
+            hint=f"out of memory? see to it, then {AGAIN}",
+        ) from error

@@ -1,0 +1,116 @@
+"""Parts are made once, in order of asking, in this process and on a real Ray; what died or failed is made again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from helpers.squares import Squares, parts
+
+from cocite.errors import CociteError, InputError
+from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.steps.parts import FinishedParts
+from cocite_jobs.steps.run_parts import Workers, run_parts
+from cocite_jobs.storage.location import Location
+
+PROCESS, RAY = Workers(), Workers(on="ray", count=2)
+TESTS = Path(__file__).parents[2]
+SQUARES = [{"square": n**2} for n in range(6)]
+
+
+def finished(folder: Path, key: str = "squares") -> FinishedParts:
+    return FinishedParts(Location.of(folder / "parts"), key)
+
+
+def made(folder: Path) -> list[str]:
+    """The parts that were begun, in alphabetical order."""
+    return sorted((folder / "made.log").read_text().split())
+
+
+def test_parts_are_made_and_progress_is_told(tmp_path: Path) -> None:
+    told: list[int] = []
+    results = run_parts(Squares(tmp_path), parts(6), finished(tmp_path), PROCESS, advance=told.append)
+    assert results == SQUARES
+    assert told == [1] * 6
+    assert [(tmp_path / f"{n:02d}").read_text() for n in range(6)] == [str(n**2) for n in range(6)]
+
+
+def test_what_is_finished_is_not_made_again(tmp_path: Path) -> None:
+    run_parts(Squares(tmp_path), parts(4), finished(tmp_path), PROCESS)
+    told: list[int] = []
+    results = run_parts(Squares(tmp_path), parts(6), finished(tmp_path), PROCESS, advance=told.append)
+    assert results == SQUARES
+    assert told == [4, 1, 1]
+    assert made(tmp_path) == [f"{n:02d}" for n in range(6)]
+
+
+def test_another_key_makes_all_again(tmp_path: Path) -> None:
+    for key in ("corpus 1", "corpus 2"):
+        run_parts(Squares(tmp_path), parts(2), finished(tmp_path, key), PROCESS)
+    assert made(tmp_path) == ["00", "00", "01", "01"]
+
+
+def test_an_error_keeps_what_was_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="03: has no square"):
+        run_parts(Squares(tmp_path, fails_at=3), parts(6), finished(tmp_path), PROCESS)
+    assert run_parts(Squares(tmp_path), parts(6), finished(tmp_path), PROCESS) == SQUARES
+    assert made(tmp_path).count("02") == 1
+
+
+@pytest.mark.integration
+def test_tasks_of_ray_give_the_same_and_a_killed_worker_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))  # the workers read the test's own step
+    with ray_connection("local"):
+        work = Squares(tmp_path, dies_at=2)
+        assert run_parts(work, parts(6), finished(tmp_path), RAY) == SQUARES
+        # The part whose worker died was made again, and each worker opened the work once.
+        assert made(tmp_path).count("02") == 2
+        assert len(list(tmp_path.glob("opened-*"))) <= 3
+        with pytest.raises(InputError, match="03: has no square"):
+            run_parts(Squares(tmp_path, fails_at=3), parts(6), finished(tmp_path, "b"), RAY)
+        assert run_parts(Squares(tmp_path), parts(6), finished(tmp_path, "b"), RAY) == SQUARES
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from helpers.squares import Squares, parts
+from cocite_jobs.steps.parts import FinishedParts
+from cocite_jobs.steps.run_parts import Workers, run_parts
+from cocite_jobs.storage.location import Location
+folder = Path(sys.argv[1])
+finished = FinishedParts(Location.of(folder / "parts"), "squares")
+run_parts(Squares(folder), parts(4000), finished, Workers(on="ray", count=1))
+"""
+
+
+@pytest.mark.integration
+def test_a_killed_driver_loses_at_most_the_parts_in_the_making(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path)], env={**os.environ, "PYTHONPATH": str(TESTS)}
+    )
+    until = time.monotonic() + 120
+    while len(list(tmp_path.glob("parts/*.json"))) < 5 and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = finished(tmp_path).read()
+    assert 5 <= len(kept) < 4000
+    before = len(made(tmp_path))
+    results = run_parts(Squares(tmp_path), parts(len(kept) + 3), finished(tmp_path), PROCESS)
+    assert results == [{"square": n**2} for n in range(len(kept) + 3)]
+    # At most the part that was in the making when the driver was killed is made twice.
+    assert len(made(tmp_path)) - before <= 4
+    assert before - len(kept) <= 2
+
+
+def test_a_cluster_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CociteError, match="no Ray cluster answers at 127.0.0.1:1"):
+        run_parts(Squares(tmp_path), parts(1), finished(tmp_path), Workers(on="ray", address="127.0.0.1:1"))
