@@ -48,6 +48,10 @@ class History:
         """The links and contexts of papers of a known year up to and including ``year``."""
         return cls(corpus, (corpus.years > 0) & (corpus.years <= year))
 
+    def rewound(self, year: int) -> History:
+        """What of this history was known when nothing later than ``year`` had been written."""
+        return History(self.corpus, self.citing & History.until(self.corpus, year).citing)
+
     @classmethod
     def all(cls, corpus: Corpus) -> History:
         """All links and contexts of the corpus: for serving."""

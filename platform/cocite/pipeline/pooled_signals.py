@@ -320,10 +320,8 @@ def _merged(parts: Sequence[Sequence[Best]], queries: int, depth: int) -> Rankin
     rows = np.full((queries, depth), NO_ROW, np.int32)
     scores = np.full((queries, depth), -np.inf, np.float32)
     for i in range(queries):
-        found = np.concatenate([np.zeros(0, np.int32), *(part[i].rows for part in parts)])
-        values = np.concatenate([np.zeros(0, np.float32), *(part[i].scores for part in parts)])
-        best = np.lexsort((found, -values))[:depth]
-        rows[i, : len(best)], scores[i, : len(best)] = found[best], values[best]
+        best = Best.of([part[i] for part in parts], depth)
+        rows[i, : len(best.rows)], scores[i, : len(best.rows)] = best
     return relative(Ranking(rows, scores))
 
 

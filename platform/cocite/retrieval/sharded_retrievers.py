@@ -143,7 +143,6 @@ def _search(index: SearchIndex, queries: Sequence[Query], request: SearchRequest
     rows = np.full((len(queries), width), NO_ROW, np.int32)
     scores = np.full((len(queries), width), -np.inf, np.float32)
     for i in range(len(queries)):
-        best = Best(*(np.concatenate([part[i][field] for part in found]) for field in (0, 1)))
-        order = np.lexsort((best.rows, -best.scores))[:width]
-        rows[i, : len(order)], scores[i, : len(order)] = best.rows[order], best.scores[order]
+        best = Best.of([part[i] for part in found], width)
+        rows[i, : len(best.rows)], scores[i, : len(best.rows)] = best
     return Ranking(rows, scores)

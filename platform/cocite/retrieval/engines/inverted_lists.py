@@ -6,6 +6,7 @@ A query that may read only so many postings reads those that add most to a score
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,6 +72,14 @@ class Best(NamedTuple):
     """(n,) documents, best first."""
     scores: NDArray[np.float32]
     """(n,) what the postings that were read add up to: at most the documents' scores."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Best], count: int) -> Best:
+        """The ``count`` best documents of several parts; equal scores in order of the row."""
+        rows = np.concatenate([np.zeros(0, np.int32), *(part.rows for part in parts)])
+        scores = np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)])
+        order = np.lexsort((rows, -scores))[:count]
+        return cls(rows[order], scores[order])
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,7 @@ class Index(IndexParts):
 
         The contexts' statistics are those of the remaining ones alone, so that no later sentence leaves a trace.
         """
-        known = History(self.corpus, self.history.citing & History.until(self.corpus, year).citing)
-        return self.with_history(known)
+        return self.with_history(self.history.rewound(year))
 
     def with_history(self, history: History) -> Self:
         """The same papers under a history that is a part of the present one.

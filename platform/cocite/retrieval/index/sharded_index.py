@@ -21,7 +21,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import check_sizes
 from cocite.corpus.history import History, known_history
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -36,14 +35,12 @@ from cocite.retrieval.engines.vectors import VectorIndex, check_kind
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
 from cocite.retrieval.index.index import check_encoder
-from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
-from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
 from cocite.retrieval.index.shard_ranges import divide
 from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, SHARDS, WORDS, ShardWriter
+from cocite.retrieval.index.stored_collection import open_collection, open_manifest
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
-from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     KIND,
     NAMES,
@@ -54,7 +51,6 @@ from cocite.retrieval.index.version_writer import (
 from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
 from cocite.retrieval.shards.group import LocalShards, ShardGroup
 from cocite.retrieval.shards.shard import IndexShard
-from cocite.verification import open_verified_once
 
 
 @dataclass(frozen=True)
@@ -121,23 +117,11 @@ class ShardedIndex(Collection):
             check_shards(path, described)
         # Shards in other processes are verified there.
         elsewhere = None if shards is None else SHARDS
-        manifest = (
-            read_manifest(path, kind=KIND)
-            if verified
-            else open_verified_once(path, kind=KIND, without=elsewhere)
-        )
-        if verified:
-            check_sizes(path, manifest)
-        corpus = Corpus.open(path / "corpus", verified=True)
-        citing, alive = (load_mask(path / f"{name}.npy", len(corpus)) for name in ("history", "alive"))
+        manifest = open_manifest(path, verified=verified, without=elsewhere)
         words = load_group(path / WORDS / PAPERS, ("text", "title"))
         words |= load_group(path / WORDS / CONTEXTS, ("contexts",))
         return cls(
-            corpus=corpus,
-            history=History(corpus, citing),
-            alive=alive,
-            names=NameTables.open(path / NAMES, corpus),
-            known=KnownContexts.open(path / FOLDER),
+            **vars(open_collection(path)),
             encoder_ids=manifest.meta.get("encoder_ids", {}),
             words=words,
             shards=shards
@@ -244,9 +228,7 @@ class ShardedIndex(Collection):
 
     def rewind(self, year: int) -> Self:
         """The index as it would be if nothing later than ``year`` had been cited."""
-        return self.with_history(
-            History(self.corpus, self.history.citing & History.until(self.corpus, year).citing)
-        )
+        return self.with_history(self.history.rewound(year))
 
     def with_history(self, history: History) -> Self:
         """The same papers under a history that is a part of the present one; the shards must be in this process.

@@ -25,8 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cocite.artifacts import check_sizes
-from cocite.corpus.history import History, known_history
+from cocite.corpus.history import known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
@@ -38,19 +37,16 @@ from cocite.retrieval.engines.bm25_files import load_group
 from cocite.retrieval.engines.vectors import VectorIndex, check_kind
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
-from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.reusable_vectors import reusable_vectors
 from cocite.retrieval.index.shard_files import check_shards
+from cocite.retrieval.index.stored_collection import open_collection, open_manifest
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.successors import encoders_by_name, find_papers, grown_collection, inherited_meta
-from cocite.retrieval.index.version_masks import load_mask
 from cocite.retrieval.index.version_writer import (
     CONTEXTS,
     KIND,
-    NAMES,
     PAPERS,
     check_index_folder,
     link_folder,
@@ -58,7 +54,7 @@ from cocite.retrieval.index.version_writer import (
     write_parts,
 )
 from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
-from cocite.verification import open_verified_once, verify_now
+from cocite.verification import verify_now
 
 
 @dataclass(frozen=True)
@@ -103,9 +99,7 @@ class IndexSnapshot(Index):
         """
         name, lock = VersionedFolder(root).lock(version)
         path = VersionedFolder(root).folder(name)
-        manifest = read_manifest(path, kind=KIND) if verified else open_verified_once(path, kind=KIND)
-        if verified:
-            check_sizes(path, manifest)
+        manifest = open_manifest(path, verified=verified)
         if shards := manifest.meta.get("shards"):
             raise InputError(
                 f"the index is divided into {len(shards)} shards, and this needs one that is searched whole",
@@ -118,25 +112,16 @@ class IndexSnapshot(Index):
                 where=str(path),
                 hint="build it again with cocite index build",
             )
-        corpus = Corpus.open(path / "corpus", verified=True)  # a part of the artifact
-        citing, alive = (
-            load_mask(path / "history.npy", len(corpus)),
-            load_mask(path / "alive.npy", len(corpus)),
-        )
         groups = load_group(path / CONTEXTS, ("contexts", "windows", "whole", "near"))
         encoder_ids = manifest.meta.get("encoder_ids", {})
         vectors = {name: VectorIndex.load(path / "vectors" / name, threads=threads) for name in encoder_ids}
         return cls(
-            corpus=corpus,
-            history=History(corpus, citing),
-            alive=alive,
+            **vars(open_collection(path)),
             papers=PaperIndexes.load(path / PAPERS),
             contexts=groups.pop("contexts"),
             anchors=AnchorTexts(**groups),
             vectors=vectors,
             encoder_ids=encoder_ids,
-            names=NameTables.open(path / NAMES, corpus),
-            known=KnownContexts.open(path / FOLDER),
             version=name,
             path=path,
             manifest=manifest,
