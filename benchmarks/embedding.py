@@ -82,11 +82,11 @@ def one_core() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def peak_speed(repeats: int = 5) -> float:
-    """FLOP/s of the fastest of some square fp32 products on one core, by this thread's CPU seconds."""
+def peak_speed(repeats: int = 5, dtype: torch.dtype = torch.float32) -> float:
+    """FLOP/s of the fastest of some square products on one core, by this thread's CPU seconds."""
     best = float("inf")
     with one_core(), torch.inference_mode():
-        one, other = torch.rand(PEAK_SIZE, PEAK_SIZE), torch.rand(PEAK_SIZE, PEAK_SIZE)
+        one, other = torch.rand(2, PEAK_SIZE, PEAK_SIZE).to(dtype)
         for _ in range(repeats):
             start = time.thread_time()
             one @ other
