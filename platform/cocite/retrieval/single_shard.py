@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cocite.errors import InputError
 from cocite.manifests import read_manifest
+from cocite.mapped_memory import read_at_random
 from cocite.retrieval.engines.inverted_lists import Best
 from cocite.retrieval.index.shard_files import check_shard, open_shard
 from cocite.retrieval.index.shard_writer import SHARD_KIND
@@ -83,8 +84,10 @@ class SingleShard:
         self.version, self._lock = VersionedFolder(root).lock(version)
         described = describe_shards(root, self.version)
         path = VersionedFolder(root).folder(self.version)
-        open_verified_once(check_shard(path, described, number), kind=SHARD_KIND)
+        folder = check_shard(path, described, number)
+        open_verified_once(folder, kind=SHARD_KIND)
         self.shard: IndexShard = open_shard(path, described, number, threads=1)
+        read_at_random(folder)
         self.shard.warm_up()
 
     def ping(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cocite.manifests import read_manifest
+from cocite.mapped_memory import read_at_random
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.version_writer import KIND
@@ -17,7 +18,7 @@ SavedIndex = IndexSnapshot | ShardedIndex
 def open_index(
     root: str | Path, version: str | None = None, *, threads: int = 1, verified: bool = False
 ) -> SavedIndex:
-    """Open a version of an index; the first time on a machine, every file is compared with its SHA-256.
+    """Open a version of an index to search it; the first time on a machine, every file is compared with its SHA-256.
 
     Args:
         root: the index folder.
@@ -44,6 +45,8 @@ def open_index(
     try:
         sharded = "shards" in read_manifest(VersionedFolder(root).folder(name), kind=KIND).meta
         kind: type[SavedIndex] = ShardedIndex if sharded else IndexSnapshot
-        return kind.open(root, name, threads=threads, verified=verified)
+        index = kind.open(root, name, threads=threads, verified=verified)
+        read_at_random(index.path)
+        return index
     finally:
         lock.release()
