@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 import torch
+from helpers.many_processes import together
 from torch import Tensor, nn
 
 from cocite.training.engine.backends.torch_backend import TorchBackend
@@ -78,14 +83,57 @@ def test_slots_put_back_go_on_as_if_nothing_had_happened() -> None:
         assert torch.equal(value, other.state_dict()[name]), name
 
 
-def test_training_goes_on_compiled_after_an_evaluation() -> None:
-    model = nn.Linear(2, 1)
-    backend = TorchBackend(model, SETTINGS, World())
-    compiled = model._compiled_call_impl = torch.compile(model._call_impl, dynamic=True)
-    with backend.whole() as whole:
-        assert whole._compiled_call_impl is None
+class Counted(nn.Module):
+    """A model whose compiled graphs count how often they run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+        self.runs = 0
+
+    def forward(self, rows: Tensor) -> Tensor:
+        scores: Tensor = self.layer(rows)
+        return scores
+
+    def compile(self, **options: Any) -> None:
+        def counting(graph: torch.fx.GraphModule, _: list[Tensor]) -> Callable[..., Any]:
+            def run(*inputs: Any) -> Any:
+                self.runs += 1
+                return graph(*inputs)
+
+            return run
+
+        super().compile(backend=counting, **options)
+
+
+def compiled_runs(world: World) -> list[int]:
+    """Runs of the compiled graph so far: after a step, an evaluation, another step, and once the backend is closed."""
+    backend = "ddp" if world.size > 1 else "plain"
+    settings = TrainingSettings(compile=True, backend=backend)  # type: ignore[arg-type]
+    model, batch = Counted(), torch.ones(3, 2)
+    engine, seen = TorchBackend(model, settings, world), []
+
+    def step() -> None:
+        engine.backward(lambda running: running(batch).square().sum(), last=True)
+        engine.step(0.1)
+        seen.append(model.runs)
+
+    step()
+    with engine.whole() as whole:
         assert not whole.training
-    assert model._compiled_call_impl is compiled
+        whole(batch)
+    seen.append(model.runs)
+    step()
     assert model.training
-    backend.close()
-    assert model._compiled_call_impl is None
+    engine.close()
+    model(batch)
+    return [*seen, model.runs]
+
+
+def test_the_step_after_an_evaluation_runs_the_compiled_call() -> None:
+    assert compiled_runs(World()) == [1, 1, 2, 2]
+
+
+@pytest.mark.integration
+def test_the_step_after_an_evaluation_runs_the_compiled_call_on_each_rank() -> None:
+    assert together(compiled_runs) == [[1, 1, 2, 2]] * 2
