@@ -41,6 +41,8 @@ class BagRecipe(Settings):
     pause: float = 0.0
     """Seconds that each pass takes longer."""
     mishap: Mishap | None = None
+    visible_gpus: str = ""
+    """A folder in which each rank writes what it is told of GPUs; empty: none does."""
     training: TrainingSettings = TrainingSettings()
     workers: WorkerSettings = WorkerSettings()
 
@@ -53,6 +55,10 @@ class Task(BagTask):
         self.recipe = recipe
         self.rank = int(os.environ.get("RANK", "0"))
         self.step = -1
+        if recipe.visible_gpus:
+            Path(recipe.visible_gpus, str(self.rank)).write_text(
+                os.environ.get("CUDA_VISIBLE_DEVICES", "all")
+            )
 
     def lengths(self, epoch: int) -> Any:
         return self.sizes

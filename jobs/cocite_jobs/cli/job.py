@@ -68,7 +68,9 @@ def submit(
     import os
 
     from cocite_jobs.cluster.job_client import JobClient
+    from cocite_jobs.cluster.resources import check_batch, worker_range
     from cocite_jobs.training.recipes import load_recipe, recipe_path
+    from cocite_jobs.training.registry import KINDS
 
     for option, location in (("--corpus", corpus), ("--to", to)):
         _check_location(option, location)
@@ -83,7 +85,9 @@ def submit(
         kind, file = "sweep", Path(recipe)
         shipped = not file.is_file()
     else:
-        settings = load_recipe(recipe, overrides or [])
+        settings: Any = load_recipe(recipe, overrides or [])
+        if KINDS[settings.kind].uses_engine and settings.workers.count:
+            check_batch(settings, worker_range(settings.workers)[1])
         kind, file = str(getattr(settings, "kind", recipe)), recipe_path(recipe)
         shipped = recipe == file.stem and not Path(recipe).suffix
     name = recipe if shipped else file.name

@@ -1,8 +1,9 @@
-"""The resources that a training's workers need, and whether a cluster has them."""
+"""What a training's workers need, and whether a cluster has the resources and a recipe the examples for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
@@ -38,6 +39,29 @@ def worker_resources(workers: WorkerSettings) -> dict[str, float]:
     return {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
 
 
+def resolve_gpus(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> WorkerSettings:
+    """The workers with a number of GPUs: where none was chosen, one each if any node has GPUs, else none.
+
+    Args:
+        workers: how many, and what each needs.
+        nodes: the resources of each living node, by Ray's names.
+
+    Example:
+        >>> [resolve_gpus(WorkerSettings(), [node]).gpus for node in ({"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0})]
+        [0, 1]
+        >>> resolve_gpus(WorkerSettings(gpus=0), [{"CPU": 4.0, "GPU": 1.0}]).gpus
+        0
+    """
+    if workers.gpus is not None:
+        return workers
+    return workers.model_copy(update={"gpus": int(have_gpus(nodes))})
+
+
+def have_gpus(nodes: list[Mapping[str, float]]) -> bool:
+    """Whether any node has GPUs, by Ray's names of resources."""
+    return any(node.get("GPU", 0.0) > 0 for node in nodes)
+
+
 def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:
     """Refuse a training whose smallest number of workers cannot be placed: Ray would wait for ever.
 
@@ -63,7 +87,9 @@ def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
             raise InputError(
                 f"{least} x {amount:g} {name} are asked for, and the cluster has {total:g}",
                 where="workers",
-                hint="lower workers.count" + (", workers.gpus" if name == "GPU" else ", workers.cpus"),
+                hint="lower workers.count, workers.cpus"
+                if name == "CPU"
+                else "lower workers.count, workers.gpus; 0 GPUs: the workers train on CPUs",
             )
     if (capacity := worker_capacity(workers, nodes)) < least:
         raise InputError(
@@ -85,3 +111,28 @@ def worker_capacity(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
     return sum(
         min(int(node.get(name, 0.0) / amount + 1e-9) for name, amount in needed.items()) for node in nodes
     )
+
+
+def check_batch(recipe: Any, workers: int) -> None:
+    """Refuse more workers than a step has examples: those without an example would only run stand-ins.
+
+    Args:
+        recipe: of a kind that the training engine trains.
+        workers: how many will train; of an elastic range the greatest number.
+
+    Raises:
+        ConfigError: ``training.batch`` is less than the number of workers.
+
+    Example:
+        >>> from cocite_jobs.training.recipes import load_recipe
+        >>> check_batch(load_recipe("scibert-local"), 2)
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: training.batch: a step of 1 example cannot be shared out to 2 workers (set ...)
+    """
+    batch = recipe.training.batch
+    if batch < workers:
+        raise ConfigError(
+            f"a step of {batch} example{'s' * (batch > 1)} cannot be shared out to {workers} workers",
+            where="training.batch",
+            hint=f"set it to {workers} or more, or workers.count to {batch} or less",
+        )

@@ -12,7 +12,7 @@ from typing import Any
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError
 from cocite.training.engine.world import World
-from cocite_jobs.cluster.resources import worker_range
+from cocite_jobs.cluster.resources import check_batch, worker_range
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import check_output_replaceable, training_lock
@@ -39,7 +39,7 @@ def open_engine_session(
         options: how and where.
 
     Raises:
-        ConfigError: the recipe's workers and its backend do not go together.
+        ConfigError: the recipe's workers and its backend or its batch do not go together.
         NotFoundError: the recipe's pretrained encoder is neither a folder nor a model of a hub that answers.
         InputError: an earlier training's model or checkpoints forbid it, there is nothing to resume, the model folder
             lacks what the kind is trained on, or the corpus has no links to train on or no dev queries.
@@ -49,8 +49,12 @@ def open_engine_session(
         alone = recipe.workers.count == 0 or "WORLD_SIZE" in os.environ
         options = dataclasses.replace(options, on="process" if alone else "ray")
     in_process = options.on == "process"
-    world = World.join(timeout=recipe.workers.timeout) if in_process else World()
-    recipe = resolve_backend(recipe, world.size if in_process else worker_range(recipe.workers)[1])
+    world = World()
+    if in_process:
+        world = World.join(timeout=recipe.workers.timeout, use_gpu=recipe.workers.gpus != 0)
+    most = world.size if in_process else worker_range(recipe.workers)[1]
+    check_batch(recipe, most)
+    recipe = resolve_backend(recipe, most)
     location, kind = Location.of(to), str(recipe.kind)
     check_output_replaceable(location / kind)
     run = TrainingRun.of(recipe, location)

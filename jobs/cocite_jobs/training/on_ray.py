@@ -8,6 +8,7 @@ to Ray, for Ray's own callbacks.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,13 @@ from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.cluster.environment import default_environment
-from cocite_jobs.cluster.resources import check_resources, worker_range, worker_resources
+from cocite_jobs.cluster.resources import (
+    check_resources,
+    have_gpus,
+    resolve_gpus,
+    worker_range,
+    worker_resources,
+)
 from cocite_jobs.training.progress import Event
 from cocite_jobs.training.ray_actors import EventBuffer, PlacementGroupReaper
 from cocite_jobs.training.types import TrainingJob
@@ -84,8 +91,10 @@ def train_on_ray(
     with ray_connection(address, verbose=verbose) as scratch, default_environment(_variables(workers)):
         import ray
 
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        workers = resolve_gpus(workers, nodes)
         if not wait:
-            check_resources(workers, [node["Resources"] for node in ray.nodes() if node["Alive"]])
+            check_resources(workers, nodes)
         receive(("stage", "starting workers", 0))
         this_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
@@ -93,7 +102,7 @@ def train_on_ray(
         # No cores: on a small cluster the workers need all of them. On this node: a worker's lost node must not take
         # events with it.
         buffer = ray.remote(num_cpus=0, scheduling_strategy=this_node)(EventBuffer).remote()
-        call = _BackgroundCall(lambda: _trainer(job, workers, buffer, scratch / "train").fit())
+        call = _BackgroundCall(lambda: _trainer(job, workers, buffer, scratch / "train", nodes).fit())
         while True:
             # Waited for before the last drain: events that were sent just before the end would be lost the other way
             # round.
@@ -128,7 +137,9 @@ class _BackgroundCall(threading.Thread):
         return not self.is_alive()
 
 
-def _trainer(job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Path) -> Any:
+def _trainer(
+    job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Path, nodes: list[Mapping[str, float]]
+) -> Any:
     from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
     from ray.train.torch import TorchConfig, TorchTrainer
 
@@ -157,22 +168,40 @@ def _trainer(job: TrainingJob, workers: WorkerSettings, buffer: Any, scratch: Pa
             "buffer": buffer,
             "reaper": _reaper(),
             "cpus": workers.cpus,
+            "use_gpu": bool(workers.gpus),
         },
         torch_config=TorchConfig(timeout_s=int(workers.timeout)),
         scaling_config=ScalingConfig(
             num_workers=most if least == most else (least, most),
-            use_gpu=workers.gpus > 0,
+            use_gpu=bool(workers.gpus),
             resources_per_worker=worker_resources(workers),
         ),
         run_config=RunConfig(
             name="training",
             storage_path=str(scratch),  # for Ray Train's own files, which nothing needs again
             failure_config=FailureConfig(
-                max_failures=workers.retries, controller_failure_limit=max(workers.retries, 0)
+                max_failures=workers.retries, controller_failure_limit=_start_retries(workers)
             ),
             callbacks=[Refusals()],
+            worker_runtime_env=_worker_environment(workers, nodes),
         ),
     )
+
+
+def _start_retries(workers: WorkerSettings) -> int:
+    """How often workers that did not get their resources are placed anew; -1: for ever."""
+    if workers.retries < 0:
+        return -1
+    return max(workers.retries, math.ceil(workers.timeout / workers.start_timeout) - 1)
+
+
+def _worker_environment(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> dict[str, Any]:
+    """Ray's runtime environment of the workers, which hides the GPUs of a cluster from workers without any.
+
+    Ray does not hide GPUs that a worker did not ask for, and torch takes what it sees. A process with variables of its
+    own takes longer to start, so there is none where nothing is to be hidden.
+    """
+    return {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}} if have_gpus(nodes) and not workers.gpus else {}
 
 
 def _reaper() -> Any:
@@ -201,17 +230,16 @@ def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
     def report_checkpoint(step: int, metrics: Mapping[str, float]) -> None:
         ray.train.report({"step": step, **metrics})
 
-    return run_worker(
-        TrainingJob(**config["job"]), World.join(), config["buffer"].add.remote, report_checkpoint
-    )
+    world = World.join(use_gpu=config["use_gpu"])
+    return run_worker(TrainingJob(**config["job"]), world, config["buffer"].add.remote, report_checkpoint)
 
 
 def _variables(workers: WorkerSettings) -> dict[str, str]:
     """Environment variables that configure Ray Train; those that the user has set stay as they are."""
-    seconds = f"{workers.timeout:g}"
     return {
-        "RAY_TRAIN_COLLECTIVE_TIMEOUT_S": seconds,  # else ranks that do not report alike wait for ever
-        "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": seconds,
+        # Without it, ranks that do not report alike would wait for ever.
+        "RAY_TRAIN_COLLECTIVE_TIMEOUT_S": f"{workers.timeout:g}",
+        "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": f"{workers.start_timeout:g}",
         "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",  # a report waits for the next check
         "RAY_CHDIR_TO_TRIAL_DIR": "0",  # a recipe's relative paths mean the same on the workers
     }
@@ -231,7 +259,8 @@ def _result(call: _BackgroundCall, workers: WorkerSettings) -> dict[str, Any]:
             raise cause from None
         if "Timeout" in type(cause).__name__:
             raise CociteError(
-                f"the workers did not get their resources in {workers.timeout:g} s",
+                f"the workers did not get their resources in {workers.start_timeout:g} s, "
+                f"{_start_retries(workers) + 1} times",
                 where="workers",
                 hint="is the cluster busy? lower workers.count, or raise workers.timeout; then pass --resume",
             ) from error

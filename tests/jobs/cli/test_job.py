@@ -22,6 +22,10 @@ PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
             ["nnselect", "space.training.epoch={choice: [1]}", "--sweep", "--corpus", "/c", "--to", "/sweep"],
             "space: unknown key 'training.epoch' (did you mean 'training.epochs'?)",
         ),
+        (
+            ["scibert-local", "workers.count=8", *PLACES],
+            "training.batch: a step of 1 example cannot be shared out to 8 workers",
+        ),
         (["nnselect", "--sweep", *PLACES], "--to: 's3://models/ours' is no folder"),
         (
             ["nnselect", "--sweep", "--register", "ours", "--corpus", "/c", "--to", "/sweep"],

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
-from cocite_jobs.cluster.resources import check_resources, worker_capacity, worker_range, worker_resources
+from cocite_jobs.cluster.resources import (
+    check_batch,
+    check_resources,
+    resolve_gpus,
+    worker_capacity,
+    worker_range,
+    worker_resources,
+)
+from cocite_jobs.training.recipes import load_recipe
 
 NODES = [{"CPU": 8.0, "GPU": 2.0, "memory": 1e9}, {"CPU": 4.0}]
 
@@ -63,6 +71,28 @@ def test_the_number_of_workers_is_at_least_one() -> None:
             WorkerSettings.parse({"count": count})
     assert worker_resources(workers_of(1, 2)) == {"CPU": 2}
     assert worker_resources(workers_of(1, 2, 0.5)) == {"CPU": 2, "GPU": 0.5}
+
+
+def test_a_worker_has_a_gpu_where_there_are_any_unless_told_otherwise() -> None:
+    without = [{"CPU": 8.0}, {"CPU": 8.0, "GPU": 0.0}]
+    with_gpus = [*without, {"CPU": 1.0, "GPU": 1.0}]
+    assert resolve_gpus(WorkerSettings(), without).gpus == 0
+    assert resolve_gpus(WorkerSettings(count=2), with_gpus) == WorkerSettings(count=2, gpus=1)
+    for gpus in (0, 0.5):
+        assert resolve_gpus(WorkerSettings(gpus=gpus), with_gpus).gpus == gpus
+    with pytest.raises(InputError, match=r"workers\.gpus; 0 GPUs: the workers train on CPUs\)$"):
+        check_resources(resolve_gpus(WorkerSettings(count=2), with_gpus), with_gpus)
+
+
+def test_each_worker_needs_an_example_of_a_step() -> None:
+    recipe = load_recipe("scibert-global")
+    check_batch(recipe, 13)
+    sentence = (
+        r"^training\.batch: a step of 13 examples cannot be shared out to 14 workers "
+        r"\(set it to 14 or more, or workers\.count to 13 or less\)$"
+    )
+    with pytest.raises(ConfigError, match=sentence):
+        check_batch(recipe, 14)
 
 
 def test_a_worker_is_placed_on_one_node_as_a_whole() -> None:

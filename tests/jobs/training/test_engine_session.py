@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from helpers.bag_recipe import BagRecipe
 from helpers.bag_runs import TESTS, train_command, weights_of
 
@@ -261,3 +262,27 @@ def test_under_torchrun_all_its_processes_train(
     losses = {entry["step"]: entry["loss"] for entry in answer["steps"] if "loss" in entry}
     assert losses == pytest.approx(reference[0], rel=1e-4)
     np.testing.assert_allclose(weights_of(tmp_path / "model"), reference[1], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", ["9", "[2, 9]"])
+def test_more_workers_than_a_step_has_examples_are_refused_before_anything_starts(
+    count: str, corpus: Corpus, tmp_path: Path
+) -> None:
+    ours = recipe(f"workers.count={count}")
+    with (
+        pytest.raises(ConfigError, match=r"^training\.batch: a step of 8 examples cannot be .* 9 workers"),
+        open_session(ours, corpus, tmp_path / "model", LaunchOptions(on="ray")),
+    ):
+        pass
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(("gpus", "device"), [("0", "cpu"), ("null", "cuda"), ("1", "cuda")])
+def test_without_gpus_a_process_trains_on_its_cpu(
+    gpus: str, device: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+    with open_session(recipe(f"workers.gpus={gpus}"), corpus, tmp_path, LaunchOptions()) as session:
+        assert session.world.device.type == device  # type: ignore[attr-defined]

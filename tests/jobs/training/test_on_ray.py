@@ -26,7 +26,13 @@ from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.training.on_ray import _BackgroundCall, _result
+from cocite_jobs.training.on_ray import (
+    _BackgroundCall,
+    _result,
+    _start_retries,
+    _variables,
+    _worker_environment,
+)
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import open_session
 from cocite_jobs.training.types import LaunchOptions
@@ -167,6 +173,57 @@ def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
     assert names == {"bag/manifest.json", "bag/model.safetensors"}
 
 
+@pytest.mark.integration
+@pytest.mark.usefixtures("ray_here")
+def test_workers_that_find_no_room_are_placed_again_and_again(corpus: Corpus, tmp_path: Path) -> None:
+    import ray
+
+    class Holder:
+        def end(self) -> None:
+            ray.actor.exit_actor()
+
+    cpus = ray.cluster_resources()["CPU"]
+    holder = ray.remote(num_cpus=cpus)(Holder).remote()
+    ray.get(holder.__ray_ready__.remote())
+    short = ["workers.count=1", "workers.start_timeout=0.5"]
+    with pytest.raises(CociteError, match=r"did not get their resources in 0\.5 s, 2 times \(is the cluster"):
+        train_bag(corpus, tmp_path / "given up", *short, "workers.timeout=1", "workers.retries=0")
+    release = threading.Timer(5, holder.end.remote)
+    release.start()
+    try:
+        _, losses = train_bag(
+            corpus, tmp_path / "for ever", *short, "workers.timeout=1", "workers.retries=-1"
+        )
+    finally:
+        release.join()
+    assert sorted(losses) == list(range(1, STEPS + 1))
+
+
+def test_a_start_has_a_timeout_of_its_own() -> None:
+    variables = _variables(WorkerSettings(timeout=600, start_timeout=45))
+    assert variables["RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S"] == "45"
+    assert variables["RAY_TRAIN_COLLECTIVE_TIMEOUT_S"] == "600"
+    assert WorkerSettings().start_timeout <= 60
+
+
+@pytest.mark.parametrize(
+    ("retries", "timeout", "attempts"), [(-1, 600, None), (0, 600, 10), (3, 60, 4), (0, 601, 11), (0, 1, 1)]
+)
+def test_a_start_is_tried_until_the_timeout_or_for_ever(
+    retries: int, timeout: float, attempts: int | None
+) -> None:
+    again = _start_retries(WorkerSettings(retries=retries, timeout=timeout, start_timeout=60))
+    assert again == (-1 if attempts is None else attempts - 1)
+
+
+def test_gpus_are_hidden_from_workers_without_any() -> None:
+    with_gpus, without = [{"CPU": 4.0}, {"CPU": 4.0, "GPU": 2.0}], [{"CPU": 4.0}]
+    hidden = {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}}
+    assert _worker_environment(WorkerSettings(gpus=0), with_gpus) == hidden
+    assert _worker_environment(WorkerSettings(gpus=1), with_gpus) == {}
+    assert _worker_environment(WorkerSettings(gpus=0), without) == {}
+
+
 class Call:
     """A call in the background that has ended."""
 
@@ -192,7 +249,7 @@ def failure(text: str) -> Exception:
         (
             ControllerError(WorkerGroupStartupTimeoutError(2)),
             CociteError,
-            r"^workers: the workers did not get their resources in 60 s \(is the cluster busy",
+            r"^workers: the workers did not get their resources in 20 s, 4 times \(is the cluster busy",
         ),
         (ControllerError(ZeroDivisionError("a defect")), ControllerError, "a defect"),
         (
@@ -221,7 +278,7 @@ def failure(text: str) -> Exception:
 def test_the_error_behind_rays_error_is_raised(
     error: Exception, kind: type[Exception], sentence: str
 ) -> None:
-    workers = WorkerSettings(count=2, timeout=60, retries=3)
+    workers = WorkerSettings(count=2, timeout=60, start_timeout=20, retries=3)
     with pytest.raises(kind, match=sentence):
         _result(Call(error), workers)  # type: ignore[arg-type]
 

@@ -38,9 +38,23 @@ def test_a_training_gets_the_corpus_as_it_was_named_and_the_resources(tmp_path: 
     assert study.shared == tmp_path / "sweep" / "shared"
 
 
+def test_a_trials_gpus_are_those_of_the_cluster_unless_chosen(tmp_path: Path) -> None:
+    cluster, none = [{"CPU": 4.0, "GPU": 1.0}], [{"CPU": 4.0}]
+    neural = {"kind": "training", "recipe": "hatten"}
+    trees = {"study": {"kind": "training", "recipe": "fusion"}, "space": {"seed": {"choice": [1, 2]}}}
+    found = []
+    for changed in ({"study": neural}, {"study": neural, "resources": {"gpus": 0}}, trees):
+        study = plan(tmp_path, **changed).study
+        assert isinstance(study, TrainingStudy)
+        found.append((study.on_cluster(cluster).gpus, study.on_cluster(none).gpus))
+    assert found == [(1, 0), (0, 0), (0, 0)]
+
+
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
+        ({"study": {"kind": "training", "recipe": "hatten", "set": {"training.batch": 2}}, "resources": {"workers": 3}},
+         "training.batch: a step of 2 examples cannot be shared out to 3 workers"),
         ({"space": {"training.optimizer.lerning_rate": {"uniform": [0, 1]}}},
          "space: unknown key 'training.optimizer.lerning_rate' (did you mean 'training.optimizer.learning_rate'?)"),
         ({"space": {"training": {"epochs": {"uniform": [1, 4]}}}}, "space.training.epochs: "),

@@ -20,6 +20,7 @@ from cocite_jobs.cluster.resources import check_resources, worker_capacity
 from cocite_jobs.training.on_ray import reap_placement_groups
 from cocite_tuning.run.trial_runner import TrialRunner
 from cocite_tuning.studies.study import Study
+from cocite_tuning.studies.training import TrainingStudy
 from cocite_tuning.sweep.sweep import MetricSettings, SchedulerSettings, Sweep
 
 VARIABLES = {
@@ -63,10 +64,12 @@ def run_on_ray(
     """
     import ray
 
-    trial_workers = WorkerSettings(
-        count=sweep.resources.workers, cpus=sweep.resources.cpus, gpus=sweep.resources.gpus
-    )
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    gpus = sweep.resources.gpus or 0
+    if isinstance(study, TrainingStudy):
+        study = study.on_cluster(nodes)
+        gpus = study.gpus or 0
+    trial_workers = WorkerSettings(count=sweep.resources.workers, cpus=sweep.resources.cpus, gpus=gpus)
     if not wait:
         check_resources(trial_workers, nodes)
     if not runner.remaining:
@@ -81,9 +84,7 @@ def run_on_ray(
         # The callback below reports how each trial ends.
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 
-        trial_resources = (
-            {"cpu": sweep.resources.cpus, "gpu": sweep.resources.gpus} if single_worker else TRIAL_DRIVER
-        )
+        trial_resources = {"cpu": sweep.resources.cpus, "gpu": gpus} if single_worker else TRIAL_DRIVER
         tune.Tuner(
             tune.with_resources(_trainable(study, sweep.metric, runner.store.trial_folder), trial_resources),
             tune_config=tune.TuneConfig(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
 from cocite.manifests import MANIFEST, read_json
 from cocite.pipeline.components import ENCODERS, component_names
+from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.cluster.resources import check_batch, resolve_gpus
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import prepare_inputs
@@ -65,13 +67,18 @@ class TrainingStudy:
     shared: Path
     workers: int = 1
     cpus: float = 1
-    gpus: float = 0
+    gpus: float | None = None
     in_process: bool = field(default=False, init=False)
 
     @cached_property
     def kind(self) -> str:
         """The kind of the recipe, which is also the name of the artifact that is trained."""
         return str(load_recipe(self.settings.recipe).kind)  # type: ignore[attr-defined]
+
+    @property
+    def uses_engine(self) -> bool:
+        """Whether the training engine trains the recipe: the kinds that use GPUs and several workers."""
+        return KINDS[self.kind].uses_engine
 
     @property
     def parameter_types(self) -> Mapping[str, Any]:
@@ -87,16 +94,18 @@ class TrainingStudy:
         Raises:
             ConfigError: the parameters exclude each other, or the recipe does not train on several workers.
         """
-        if self.workers > 1 and not KINDS[self.kind].uses_engine:
+        if self.workers > 1 and not self.uses_engine:
             raise ConfigError(
                 f"{self.kind} trains on one worker", where="resources.workers", hint="set it to 1"
             )
-        self.recipe(params)
+        recipe = self.recipe(params)
+        if self.uses_engine:
+            check_batch(recipe, self.workers)
 
     def recipe(self, params: Mapping[str, Any], trial: str = "") -> Settings:
         """The recipe of some parameters; each trial has a subfolder of its name for its checkpoints."""
         values = {**self.settings.set, **params}
-        if not KINDS[self.kind].uses_engine:
+        if not self.uses_engine:
             return load_recipe(self.settings.recipe, values=values)
         values |= {"workers.cpus": self.cpus, "workers.gpus": self.gpus}
         recipe: Any = load_recipe(self.settings.recipe, values=values)
@@ -123,6 +132,16 @@ class TrainingStudy:
             commands.append(command_line("cp", "-r", f"{self.shared}/.", f"{MODEL}/"))
         commands.append(train_command(self.settings.recipe, self.recipe(params), corpus, MODEL))
         return UsageCommands(tuple(commands), ("The last command trains the best trial's model again.",))
+
+    def on_cluster(self, nodes: list[Mapping[str, float]]) -> TrainingStudy:
+        """The study with a number of GPUs a worker, where none was chosen: see :func:`.resources.resolve_gpus`.
+
+        Args:
+            nodes: the resources of each living node, by Ray's names.
+        """
+        if not self.uses_engine:
+            return self if self.gpus is not None else replace(self, gpus=0)
+        return replace(self, gpus=resolve_gpus(WorkerSettings(gpus=self.gpus), nodes).gpus)
 
     # -- what all trials share -------------------------------------------------------------------------------
 
@@ -166,7 +185,7 @@ class TrainingStudy:
         return metrics
 
     def _launch_options(self, recipe: Any, folder: Path) -> LaunchOptions:
-        if not KINDS[self.kind].uses_engine:
+        if not self.uses_engine:
             return LaunchOptions()
         interrupted = TrainingRun.of(recipe, Location.of(folder)).read_state() is not None
         return LaunchOptions(

@@ -75,8 +75,9 @@ class WorkerSettings(Settings):
 
     count: SmallCount | tuple[PositiveSmallCount, PositiveSmallCount] = 1
     """Workers under Ray Train; a pair is the range of an elastic run."""
-    gpus: Cores = 0
-    """GPUs of each worker."""
+    gpus: Cores | None = None
+    """GPUs of each worker. 0: it trains on CPUs, also where there are GPUs. None: 1 where the cluster has GPUs, else 0;
+    without Ray, the GPU of the process where there is one."""
     cpus: PositiveCores = 1
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
     storage: Location | None = None
@@ -84,7 +85,10 @@ class WorkerSettings(Settings):
     retries: int = Field(3, ge=-1, le=1_000_000)
     """How often a run is taken up again after a worker died; -1: always."""
     timeout: Seconds = 600
-    """Seconds that workers wait for one another before the run fails."""
+    """Seconds that workers wait for one another, and for their resources, before the run fails."""
+    start_timeout: Seconds = 60
+    """Seconds after which workers that did not get their resources are placed anew: an elastic run that lost a node
+    goes on with fewer. With ``retries: -1`` it is tried for ever, else until ``timeout`` is over."""
 
     @model_validator(mode="after")
     def _ordered(self) -> WorkerSettings:

@@ -52,13 +52,14 @@ class World:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
 
     @classmethod
-    def join(cls, *, timeout: float = 600) -> World:
+    def join(cls, *, timeout: float = 600, use_gpu: bool = True) -> World:
         """The world that the environment describes: torchrun's, Ray Train's (already joined), or this process alone.
 
         Args:
             timeout: seconds to wait for the others before giving up.
+            use_gpu: train on a GPU where there is one.
         """
-        gpu = torch.cuda.is_available()
+        gpu = use_gpu and torch.cuda.is_available()
         local = int(os.environ.get("LOCAL_RANK", "0"))
         device = torch.device("cuda", local % torch.cuda.device_count()) if gpu else torch.device("cpu")
         if gpu:
