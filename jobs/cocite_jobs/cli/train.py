@@ -88,12 +88,15 @@ def train(
     if kind in COUNTING:
         print_warnings(cold_before(store, "dev"))
     launch = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
-    params = {"recipe": recipe, **settings.model_dump(mode="json")}
     tags = {"corpus": store.version, "kind": kind}
     history: list[dict[str, float]] = []
     exit_on_sigterm()
     with ExitStack() as stack:
         training = stack.enter_context(open_session(settings, store, to, launch))
+        # The session's recipe has the backend that trains, which several workers decide.
+        params = {"recipe": recipe, **training.recipe.model_dump(mode="json")}
+        if neural:
+            tags["backend"] = training.recipe.training.backend
         kept = TrackingSettings(enabled=track and training.is_first)
         run = stack.enter_context(
             start_run(
@@ -101,6 +104,8 @@ def train(
             )
         )
         training.set_mlflow_run(run.id)
+        if neural:
+            run.set_tag("backend", tags["backend"])  # a run that is continued may have had another
         bar = stack.enter_context(StagedProgress())
 
         def log(metrics: dict[str, float], step: int) -> None:
@@ -126,7 +131,7 @@ def train(
     if as_json:
         print_json(
             {
-                "folder": str(result.folder),
+                "folder": result.place,
                 "metrics": result.metrics,
                 "notes": notes,
                 "details": result.details,
@@ -134,7 +139,7 @@ def train(
             }
         )
         return
-    print_table(f"{kind} in {result.folder}", ["dev", "value"], [[k, v] for k, v in result.metrics.items()])
+    print_table(f"{kind} in {result.place}", ["dev", "value"], [[k, v] for k, v in result.metrics.items()])
     err.print(
         "  ".join(f"{k}: {v:.1f}" if isinstance(v, float) else f"{k}: {v}" for k, v in result.details.items())
     )

@@ -107,7 +107,7 @@ class RemoteStore:
             )
             file = Path(error.where or name).name
             raise IntegrityError(
-                error.message, where=f"{self.location.uri}/{name}/{file}", hint=advice
+                error.message, where=(self.location / name / file).uri, hint=advice
             ) from error
 
     def _is_whole(self, name: str) -> bool:

@@ -73,7 +73,8 @@ class Location:
                         str(error), where=text, hint="install the fsspec package for this scheme"
                     ) from error
                 files = fs.PyFileSystem(fs.FSSpecHandler(filesystem))
-        return cls(text.rstrip("/"), path.rstrip("/"), files)
+        name, query = _split_query(text, path)
+        return cls(name.rstrip("/") + query, path.rstrip("/"), files)
 
     @property
     def local(self) -> Path | None:
@@ -81,7 +82,8 @@ class Location:
         return Path(self.path) if self.files is None else None
 
     def __truediv__(self, name: str) -> Location:
-        return Location(f"{self.uri}/{name}", f"{self.path}/{name}", self.files)
+        uri, query = _split_query(self.uri, self.path) if self.files is not None else (self.uri, "")
+        return Location(f"{uri}/{name}{query}", f"{self.path}/{name}", self.files)
 
     # -- files ----------------------------------------------------------------------------------------------------
 
@@ -203,6 +205,13 @@ class Location:
         if MANIFEST not in self.names():
             raise NotFoundError(f"holds no {MANIFEST}", where=self.uri)
         return verify(self.download(folder))
+
+
+def _split_query(uri: str, path: str) -> tuple[str, str]:
+    """A URI without its query, and the query with its ``?``: ``endpoint_override`` and the like configure the file
+    system. Where the path has a ``?`` too, it is a character of a name."""
+    name, mark, query = uri.partition("?")
+    return (uri, "") if "?" in path else (name, mark + query)
 
 
 @contextmanager

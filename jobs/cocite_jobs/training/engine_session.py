@@ -165,7 +165,9 @@ class EngineSession:
             "seconds": result["seconds"],
             "tokens": result["tokens"],
         }
-        return TrainedArtifact(fetch_local((location / kind).uri), result["best"], details)
+        artifact = location / kind
+        uri = None if artifact.local is not None else artifact.uri
+        return TrainedArtifact(fetch_local(artifact.uri), result["best"], details, uri)
 
     def _more_meta(self, artifact: Path, progress: ProgressCallback) -> dict[str, Any]:
         """The entries that the kind's ``after`` function adds to the manifest of the trained model."""

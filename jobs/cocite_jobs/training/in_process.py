@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,5 +71,7 @@ class InProcessSession:
         with writing_to(self.folder):
             trained = trainer(self.recipe, self.corpus, self.folder, progress)
         if self.location.local is None:
-            (self.location / trained.folder.name).put(trained.folder)
+            artifact = self.location / trained.folder.name
+            artifact.put(trained.folder)
+            return dataclasses.replace(trained, uri=artifact.uri)
         return trained

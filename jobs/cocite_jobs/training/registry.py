@@ -62,6 +62,7 @@ class RecipeKind:
         after: ``module:function`` that the driver calls when a ``task`` has been trained, before the artifact is
             published: ``(recipe, corpus, model folder, artifact folder, stage)``. It returns the entries to add to
             ``meta`` of the artifact's manifest.
+        metrics: names of its dev metrics; empty where they depend on the recipe.
 
     Raises:
         ValueError: it has both a ``task`` and a ``trainer``, or neither.
@@ -79,6 +80,7 @@ class RecipeKind:
     inputs: PreparedInput | None = None
     trained_on: tuple[str, ...] = ()
     after: str | None = None
+    metrics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.task is None) == (self.trainer is None):
@@ -94,16 +96,20 @@ class RecipeKind:
         return load_object(self.recipe)  # type: ignore[no-any-return]
 
 
+_CITEOMATIC = ("P@20", "R@20", "F1@20", "MRR", "recall")
+_MASKED = ("accuracy", "dev loss")
 KINDS: dict[str, RecipeKind] = {
     "nnselect": RecipeKind(
         "cocite.systems.citeomatic.nnselect.recipe:NNSelectRecipe",
         task="cocite.systems.citeomatic.nnselect.task:build",
+        metrics=_CITEOMATIC,
     ),
     "nnrank": RecipeKind(
         "cocite.systems.citeomatic.nnrank.recipe:NNRankRecipe",
         task="cocite.systems.citeomatic.nnrank.task:build",
         trained_on=("nnselect",),
         after="cocite.pipeline.nnrank_comparison:nnrank_record",
+        metrics=_CITEOMATIC,
     ),
     "sentence": RecipeKind(
         "cocite.systems.sentence_encoder.recipe:SentenceRecipe",
@@ -120,26 +126,31 @@ KINDS: dict[str, RecipeKind] = {
     "hatten": RecipeKind(
         "cocite.systems.hatten.recipe:HattenRecipe",
         task="cocite.systems.hatten.task:build",
+        metrics=("MRR", "R@10", "R@100", "R@1000"),
     ),
     "cross-encoder": RecipeKind(
         "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
         task="cocite.systems.cross_encoder.task:build",
         inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
+        metrics=("F1@20", "MRR", "R@10", "retriever F1@20", "retriever MRR", "retriever R@10"),
     ),
     "masked-lm": RecipeKind(
         "cocite.systems.masked_lm.recipe:MaskedLanguageModelRecipe",
         task="cocite.systems.masked_lm.task:build",
         inputs=PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
+        metrics=_MASKED,
     ),
     "mp-bert4cr-pretraining": RecipeKind(
         "cocite.systems.mp_bert4cr.pretraining.recipe:HierarchicalPretrainingRecipe",
         task="cocite.systems.mp_bert4cr.pretraining.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+        metrics=_MASKED,
     ),
     "mp-bert4cr": RecipeKind(
         "cocite.systems.mp_bert4cr.recipe:MpBert4crRecipe",
         task="cocite.systems.mp_bert4cr.task:build",
         inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+        metrics=("R@10", "MAP@10", "R@10 of several"),
     ),
 }
 """Kind -> how it is trained. A kind's name is also the name of the artifact in the model folder."""

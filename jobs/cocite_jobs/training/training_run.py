@@ -18,11 +18,12 @@ from typing import Any
 from cocite.atomic_files import write_atomic
 from cocite.config import Settings, flat
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError, NotFoundError
+from cocite.errors import InputError, IntegrityError, NotFoundError, WriteError
 from cocite.locks import locked_for_writing
 from cocite.manifests import MANIFEST, manifest_text, read_manifest
 from cocite.training.engine.stores import FolderStore, Store
 from cocite.training.engine.world import World
+from cocite.write_errors import writing_to
 from cocite_jobs.storage.checkpoints import RemoteStore
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.types import Start
@@ -137,7 +138,7 @@ class TrainingRun:
         except (ValueError, TypeError) as error:
             raise IntegrityError(
                 "is not the record of a training",
-                where=f"{self.location.uri}/{STATE}",
+                where=(self.location / STATE).uri,
                 hint="start over: --fresh",
             ) from error
 
@@ -232,8 +233,7 @@ class TrainingRun:
             state: of the training, which is marked as finished where the folder stays.
             more_meta: called with a local copy of the model; returns entries to add to ``meta`` of its manifest.
         """
-        with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
-            copy = Path(temporary, "model")
+        with temporary_model() as copy:
             self.model.get(copy)
             if more_meta is not None and (added := more_meta(copy)):
                 manifest = read_manifest(copy)
@@ -256,6 +256,28 @@ class TrainingRun:
         for name in self.location.names():
             if name.startswith(("step-", ".step-")) or name == "model":
                 (self.location / name).clear()
+
+
+@contextmanager
+def temporary_model() -> Iterator[Path]:
+    """The path of a model on this machine's temporary disk, which is removed with the block.
+
+    Raises:
+        WriteError: that disk is full.
+    """
+    with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
+        try:
+            with writing_to(temporary):
+                yield Path(temporary, "model")
+        except WriteError as error:
+            if not Path(error.where or "/").is_relative_to(temporary):
+                raise
+            # The folder's name means nothing to the user, and it is gone by now.
+            raise WriteError(
+                f"the trained model could not be written: {error.message}",
+                where=tempfile.gettempdir(),
+                hint="make room there, or set TMPDIR to another folder; then pass --resume: its checkpoints are whole",
+            ) from error
 
 
 def _difference(present: TrainingState, wanted: TrainingState) -> str:

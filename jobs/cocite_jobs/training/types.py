@@ -52,6 +52,7 @@ class TrainedArtifact:
         folder: of the artifact that it wrote.
         metrics: dev metrics of the epoch or step whose weights were kept.
         details: anything else worth reporting (epochs, seconds, sizes).
+        uri: where it was published, if that is not on this machine: ``folder`` is a copy then.
 
     Example:
         >>> trained = TrainedArtifact(Path("model/nnselect"), {"MRR": 0.25}, {"epochs": 3})
@@ -62,6 +63,12 @@ class TrainedArtifact:
     folder: Path
     metrics: dict[str, float]
     details: dict[str, Any] = field(default_factory=dict)
+    uri: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the user finds it: its URI, or its folder."""
+        return self.uri or str(self.folder)
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,11 @@ class TrainingSession(Protocol):
         ...         session.is_first, session.mlflow_run  # session.train(progress) would train
         (True, '')
     """
+
+    @property
+    def recipe(self) -> Any:
+        """The recipe that is trained, with the backend that the number of workers asks for."""
+        ...
 
     @property
     def is_first(self) -> bool:

@@ -5,7 +5,6 @@ The same function runs in one process, under torchrun, and on Ray; only the func
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
@@ -25,7 +24,7 @@ from cocite.write_errors import writing_to
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.progress import Event, ProgressSender, ignore_progress
-from cocite_jobs.training.training_run import TrainingRun
+from cocite_jobs.training.training_run import TrainingRun, temporary_model
 from cocite_jobs.training.types import TrainingJob
 
 Saved = Callable[[int, Mapping[str, float]], None]
@@ -114,10 +113,9 @@ def _leave_model(task: Any, recipe: Any, corpus: Corpus, result: TrainResult, ru
         "dev": {name: round(value, 6) for name, value in result.best.items()},
         "notes": [result.kept(task.metric)],
     }
-    with tempfile.TemporaryDirectory(prefix="cocite-model-") as temporary:
-        with writing_to(temporary):
-            task.export(Path(temporary, "model"), meta)
-        run.model.put(Path(temporary, "model"))
+    with temporary_model() as model:
+        task.export(model, meta)
+        run.model.put(model)
 
 
 class LogKeepingStore:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import bag_recipe as bag
@@ -12,9 +14,14 @@ from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
+from cocite.cli import root
 from cocite.corpus.store import Corpus
+from cocite.training.engine.world import World
+from cocite_jobs.training.engine_session import EngineSession
+from cocite_mlflow import runs
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.registry import download_model
+from cocite_mlflow.runs import MlflowRun
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,6 +66,49 @@ def test_a_model_is_tracked_and_registered(
         "ours", "champion", tmp_path / "back", tracking=TrackingSettings(folder=tmp_path)
     )
     assert verify(fetched / "bag").digest == verify(tmp_path / "model" / "bag").digest
+
+
+def test_a_model_elsewhere_is_named_by_its_uri(
+    command: list[str], remote: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in ([], ["--json", "--fresh"]):
+        code, out, err = call(capsys, *command, "--to", f"{remote}/model", "--no-track", *arguments)
+        assert code == 0, err
+        assert f"{remote}/model/bag" in out
+        assert "cache" not in out + err
+    assert json.loads(out)["folder"] == f"{remote}/model/bag"
+
+
+@pytest.mark.parametrize(("world_size", "backend"), [(1, "plain"), (2, "ddp")])
+def test_the_run_has_the_backend_that_trained(
+    command: list[str], world_size: int, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What MLflow gets, without MLflow."""
+    kept: dict[str, Any] = {}
+
+    @contextmanager
+    def start_run(name: str, **options: Any) -> Iterator[Run]:
+        kept.update(options)
+        yield Run()
+
+    class Run(MlflowRun):
+        def set_tag(self, name: str, value: str) -> None:
+            kept["set"] = (name, value)
+
+    class Trained(Exception):
+        """What is looked at has happened."""
+
+    def train(*_: object) -> None:
+        raise Trained
+
+    monkeypatch.setattr(runs, "start_run", start_run)
+    monkeypatch.setattr(EngineSession, "train", train)
+    monkeypatch.setattr(World, "join", lambda **_: World(size=world_size))
+    monkeypatch.setattr(World, "agree", lambda _, value: value)
+    with pytest.raises(Trained, match=r"^$"):
+        root.main(args=command, standalone_mode=False)
+    assert kept["params"]["training"]["backend"] == kept["tags"]["backend"] == backend
+    assert kept["set"] == ("backend", backend)
 
 
 def test_the_steps_are_printed(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

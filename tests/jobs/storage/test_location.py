@@ -107,3 +107,16 @@ def test_errors_of_a_remote_file_system_name_its_uri() -> None:
         raise OSError
     with pytest.raises(FileNotFoundError, match="a"), translate_errors("s3://bucket"):
         raise FileNotFoundError(errno.ENOENT, "none", "a")
+
+
+def test_the_query_of_a_uri_stays_behind_the_path() -> None:
+    """It configures the file system: ``s3://bucket/a?endpoint_override=x/b`` would name another endpoint."""
+    query = "?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1&access_key=a&secret_key=b"
+    for root in (f"s3://bucket/models{query}", f"s3://bucket/models/{query}"):
+        below = Location.of(root) / "ours" / "nnselect"
+        assert below.uri == f"s3://bucket/models/ours/nnselect{query}"
+        assert below.path == "bucket/models/ours/nnselect"
+        assert Location.of(below.uri).path == below.path
+    # Where no file system takes it for a query, it is a part of a name.
+    assert (Location.of("memory://a/b?c") / "d").uri == "memory://a/b?c/d"
+    assert (Location.of("a?b") / "c").uri.endswith("/a?b/c")

@@ -8,13 +8,20 @@ import pytest
 from helpers.artifacts import write_artifact
 from helpers.bag_recipe import BagRecipe
 from helpers.bag_runs import long_recipe
+from helpers.small_disk import run_on_disk
 
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
-from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
+from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError, WriteError
 from cocite.training.engine.settings import TrainingSettings
 from cocite_jobs.storage.location import Location
-from cocite_jobs.training.training_run import CHANGEABLE, TrainingRun, TrainingState, fixed_settings
+from cocite_jobs.training.training_run import (
+    CHANGEABLE,
+    TrainingRun,
+    TrainingState,
+    fixed_settings,
+    temporary_model,
+)
 
 
 @pytest.fixture(params=["local", "remote"])
@@ -154,3 +161,62 @@ def test_the_state_is_stored_as_documented(tmp_path: Path, corpus: Corpus) -> No
     state = json.loads((tmp_path / "run.json").read_text())
     assert state.keys() == {"kind", "recipe", "corpus", "mlflow", "finished"}
     assert "workers" not in state["recipe"]
+
+
+FULL_TEMPORARY = """
+import os, sys, tempfile
+from pathlib import Path
+disk = sys.argv[1]
+tempfile.tempdir = disk
+from cocite.errors import WriteError
+from cocite_jobs.training.training_run import temporary_model
+try:
+    with temporary_model() as model:
+        model.mkdir()
+        (model / "model.safetensors").write_bytes(bytes(2**21))
+except WriteError as error:
+    print(error)
+print(os.listdir(disk))
+"""
+
+
+def test_a_model_for_which_the_temporary_disk_has_no_room_is_one_sentence(tmp_path: Path) -> None:
+    said, left = run_on_disk(tmp_path / "disk", FULL_TEMPORARY).splitlines()
+    assert said == (
+        f"{tmp_path}/disk: the trained model could not be written: no space left on the device (make room there, or "
+        "set TMPDIR to another folder; then pass --resume: its checkpoints are whole)"
+    )
+    assert left == "[]"
+
+
+def test_an_error_about_another_place_than_the_temporary_one_keeps_its_own(tmp_path: Path) -> None:
+    with (
+        pytest.raises(WriteError, match=r"^model: no space left \(free some\)$"),
+        temporary_model(),
+    ):
+        raise WriteError("no space left", where="model", hint="free some")
+
+
+FULL_MODEL_FOLDER = """
+import sys
+from pathlib import Path
+from cocite.artifacts import publish
+from cocite.errors import CociteError
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.training_run import TrainingRun, TrainingState
+disk, storage = sys.argv[1:]
+run = TrainingRun(Location.of(storage), is_kept=True)
+with publish(Path(storage, "model"), kind="bag", meta={}) as folder:
+    (folder / "model.safetensors").write_bytes(bytes(2**21))
+try:
+    run.publish_model(Location.of(disk) / "bag", TrainingState("bag", {}, corpus="a"))
+except CociteError as error:
+    print(error)
+print(sorted(path.name for path in Path(disk).iterdir()), run.model.names())
+"""
+
+
+def test_a_model_folder_without_room_is_named_and_the_trained_model_stays(tmp_path: Path) -> None:
+    said, left = run_on_disk(tmp_path / "disk", FULL_MODEL_FOLDER, tmp_path / "storage").splitlines()
+    assert said.startswith(f"{tmp_path}/disk/bag: no space left on the device (")
+    assert left == "[] ['manifest.json', 'model.safetensors']"

@@ -43,3 +43,10 @@ def test_a_pause_takes_no_time(clock: list[float]) -> None:
     meter.add(1.0, 0.1, 1.0, 30, 0.0)
     clock[0] += 3.0
     assert meter.read()["tokens_per_second"] == pytest.approx(10.0)
+
+
+def test_a_share_of_the_peak_is_left_out_where_the_work_is_not_known(clock: list[float]) -> None:
+    meter = Meter(World(), TrainingSettings())
+    meter.add(1.0, 0.1, 1.0, 30, 0.0)
+    clock[0] += 1.0
+    assert "mfu" not in meter.read()

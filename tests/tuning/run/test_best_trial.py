@@ -12,13 +12,15 @@ import pytest
 from helpers.toy_study import TOY, Toy, ToySettings
 
 from cocite.artifacts import publish
-from cocite.errors import InputError
+from cocite.errors import InputError, NotFoundError
 from cocite.evaluation.significance import Comparison, compare
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.runs import MlflowRun, start_run
 from cocite_tuning.run.best_trial import link_model, make_result, write_sweep_report
 from cocite_tuning.run.plan import SweepPlan
 from cocite_tuning.run.trial_store import TrialStore
+from cocite_tuning.studies.training import TrainingStudy
+from cocite_tuning.studies.training_settings import TrainingStudySettings
 from cocite_tuning.studies.usage import UsageCommands
 from cocite_tuning.sweep.spaces import Space
 from cocite_tuning.sweep.sweep import Sweep
@@ -26,6 +28,7 @@ from cocite_tuning.sweep.trials import Trial, Trials
 
 pytestmark = pytest.mark.usefixtures("mlflow_store")
 
+TOYS = Toy(ToySettings(), Path("corpus"), Path("shared"))
 COMPARISON = compare(np.array([0.3, 0.5, 0.2]), np.array([0.2, 0.4, 0.3]))
 BEST = Trial(number=2, params={"x": 1.0}, metrics={"height": 0.5})
 TRIALS = Trials(sweep="toy", metric="height", trials=(BEST,))
@@ -105,7 +108,7 @@ def test_the_models_components_are_linked_and_nothing_else(empty: Path) -> None:
         component(folder, "nnselect")
         component(folder, "candidates")  # an artifact that is no component of a model
         (folder / "log").write_text("...")
-        model = link_model(BEST, store)
+        model = link_model(BEST, store, TOYS)
         assert model == empty / "best"
         assert [path.name for path in model.iterdir()] == ["nnselect"]
         assert (model / "nnselect" / "weights").stat().st_ino == (
@@ -117,12 +120,25 @@ def test_another_best_trial_replaces_the_earlier_one(empty: Path) -> None:
     with store_of(empty) as store:
         component(store.trial_folder(1), "nnselect")
         component(store.trial_folder(2), "hatten")
-        link_model(BEST.model_copy(update={"number": 1}), store)
-        model = link_model(BEST, store)
+        link_model(BEST.model_copy(update={"number": 1}), store, TOYS)
+        model = link_model(BEST, store, TOYS)
         assert model is not None
         assert [path.name for path in model.iterdir()] == ["hatten"]
-        assert link_model(BEST.model_copy(update={"number": 3}), store) is None
+        assert link_model(BEST.model_copy(update={"number": 3}), store, TOYS) is None
         assert not (empty / "best").exists()
+
+
+def test_a_training_whose_model_is_missing_is_no_success(empty: Path) -> None:
+    study = TrainingStudy(TrainingStudySettings(recipe="nnselect"), "corpus", empty / "shared")
+    with store_of(empty) as store:
+        component(store.trial_folder(2), "hatten")  # what the trial began with, but not what it trained
+        sentence = (
+            r"trials/0002/nnselect: the model of trial 2, the best one, is missing \(do all nodes share"
+        )
+        with pytest.raises(NotFoundError, match=sentence):
+            link_model(BEST, store, study)
+        component(store.trial_folder(2), "nnselect")
+        assert link_model(BEST, store, study) == empty / "best"
 
 
 def test_without_tracking_the_report_is_written_all_the_same(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def test_a_trials_gpus_are_those_of_the_cluster_unless_chosen(tmp_path: Path) ->
     neural = {"kind": "training", "recipe": "hatten"}
     trees = {"study": {"kind": "training", "recipe": "fusion"}, "space": {"seed": {"choice": [1, 2]}}}
     found = []
-    for changed in ({"study": neural}, {"study": neural, "resources": {"gpus": 0}}, trees):
+    hatten: dict[str, Any] = {"study": neural, "metric": {"name": "MRR"}}
+    for changed in (hatten, hatten | {"resources": {"gpus": 0}}, trees):
         study = plan(tmp_path, **changed).study
         assert isinstance(study, TrainingStudy)
         found.append((study.on_cluster(cluster).gpus, study.on_cluster(none).gpus))
@@ -75,6 +76,9 @@ def test_a_trials_gpus_are_those_of_the_cluster_unless_chosen(tmp_path: Path) ->
         ({"study": {"kind": "training", "recipe": "fusion"}, "space": {"trees.leaves": {"choice": [7]}},
           "resources": {"workers": 2}}, "resources.workers: fusion trains on one worker"),
         ({"metrics": {}}, "unknown key 'metrics' (did you mean 'metric'?)"),
+        ({"metric": {"name": "R@21"}},
+         "metric.name: the trials do not measure 'R@21', but P@20, R@20, F1@20, MRR, recall, seconds "
+         "(did you mean 'R@20'?)"),
         ({"search": "grid"}, "search: input should be 'tpe' or 'random'"),
         ({"scheduler": {"kind": "asha", "grace": 9, "longest": 3}}, "longest is 3, below grace, 9"),
         ({"champion": {"register": "ours", "task": "global", "system": "nnselct", "metric": "R@20"}},

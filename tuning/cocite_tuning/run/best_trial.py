@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from cocite.errors import InputError
+from cocite.errors import InputError, NotFoundError
 from cocite.evaluation.significance import Comparison
 from cocite.manifests import MANIFEST
 from cocite.pipeline.components import component_names
@@ -24,13 +24,27 @@ from cocite_tuning.sweep.result import SweepResult
 from cocite_tuning.sweep.trials import Trial, Trials
 
 
-def link_model(best: Trial, store: TrialStore) -> Path | None:
+def link_model(best: Trial, store: TrialStore, study: Study) -> Path | None:
     """Link the components of the best trial's model into the sweep's folder ``best``.
+
+    Args:
+        best: of the trials.
+        store: of the trials.
+        study: that ran them.
 
     Returns:
         The folder; None where the trial trained no model.
+
+    Raises:
+        NotFoundError: the study trains models, and the trial's is not there.
     """
     source, target = store.trial_folder(best.number), store.folder / BEST
+    if isinstance(study, TrainingStudy) and not (source / study.kind / MANIFEST).is_file():
+        raise NotFoundError(
+            f"the model of trial {best.number}, the best one, is missing",
+            where=str(source / study.kind),
+            hint="do all nodes share the sweep's folder? name one that they do: --to, with --fresh",
+        )
     # A resumed sweep with more trials may have another best one than the sweep that ended here before.
     shutil.rmtree(target, ignore_errors=True)
     components = [source / name for name in component_names() if (source / name / MANIFEST).is_file()]

@@ -108,6 +108,7 @@ def run_sweep(
     Raises:
         InputError: the folder already holds a sweep, or none that could be resumed.
         BusyError: another process runs the sweep.
+        NotFoundError: the best trial's model is not in the folder.
         CociteError: no trial finished, or the folder's disk is full or may not be written.
     """
     options, callback = options or SweepOptions(), callback or SweepCallback()
@@ -145,7 +146,7 @@ def run_sweep(
         limits = {LATENCY: options.max_latency_ms} if options.max_latency_ms is not None else None
         best = trials.best(at_most=limits)
         callback.on_stage("what the best one is worth", 0)
-        model = link_model(best, store)
+        model = link_model(best, store, study)
         result = make_result(plan, best, trials)
         result.write(plan.to)
         callback.on_stage("the report", 0)

@@ -18,6 +18,7 @@ from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import check_resources, worker_capacity
 from cocite_jobs.training.on_ray import reap_placement_groups
+from cocite_tuning.run.shared_folder import SharedFolder, check_nodes
 from cocite_tuning.run.trial_runner import TrialRunner
 from cocite_tuning.studies.study import Study
 from cocite_tuning.studies.training import TrainingStudy
@@ -60,7 +61,7 @@ def run_on_ray(
         wait: wait for resources that the cluster does not have yet.
 
     Raises:
-        InputError: the cluster has no room for a trial.
+        InputError: the cluster has no room for a trial, or a node does not see the sweep's folder.
     """
     import ray
 
@@ -74,6 +75,8 @@ def run_on_ray(
         check_resources(trial_workers, nodes)
     if not runner.remaining:
         return
+    shared = SharedFolder.marked(runner.store.folder)
+    check_nodes(shared)
     concurrency = sweep.budget.concurrency or max(
         1, worker_capacity(trial_workers, nodes) // sweep.resources.workers
     )
@@ -86,7 +89,9 @@ def run_on_ray(
 
         trial_resources = {"cpu": sweep.resources.cpus, "gpu": gpus} if single_worker else TRIAL_DRIVER
         tune.Tuner(
-            tune.with_resources(_trainable(study, sweep.metric, runner.store.trial_folder), trial_resources),
+            tune.with_resources(
+                _trainable(study, sweep.metric, runner.store.trial_folder, shared), trial_resources
+            ),
             tune_config=tune.TuneConfig(
                 search_alg=_searcher(runner),
                 scheduler=_scheduler(scheduler, sweep.metric, runner),
@@ -108,7 +113,7 @@ def run_on_ray(
 
 
 def _trainable(
-    study: Study, metric: MetricSettings, folder: Callable[[int], Path]
+    study: Study, metric: MetricSettings, folder: Callable[[int], Path], shared: SharedFolder
 ) -> Callable[[dict[str, Any]], None]:
     """The function that Ray runs for each trial, in a process of its own."""
 
@@ -132,6 +137,7 @@ def _trainable(
             tune.report(result)
 
         try:
+            shared.check("a trial's node")
             final = study.run(config["params"], report, folder(config["number"]))
         except CociteError as error:  # a retry would fail alike
             tune.report({STEP: last, ERROR: str(error), FINAL: True})

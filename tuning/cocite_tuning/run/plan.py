@@ -64,6 +64,23 @@ class ParameterValidator(Protocol):
         ...
 
 
+@runtime_checkable
+class NamesMetrics(Protocol):
+    """A study that knows what its trials measure.
+
+    Example:
+        >>> from cocite_tuning.studies.training_settings import TrainingStudySettings
+        >>> study = TrainingStudy(TrainingStudySettings(recipe="hatten"), "corpus", Path("shared"))
+        >>> isinstance(study, NamesMetrics), study.metric_names[:2]
+        (True, ('MRR', 'R@10'))
+    """
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics that a trial may end with; empty: it depends."""
+        ...
+
+
 def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> SweepPlan:
     """Check all of a sweep before anything starts.
 
@@ -74,7 +91,8 @@ def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Swe
         here: whether the sweep is to run on this machine; otherwise the corpus is not looked for.
 
     Raises:
-        ConfigError: the space names a key that the study does not know, or a value that it does not accept.
+        ConfigError: the space names a key that the study does not know, or a value that it does not accept; or its
+            trials do not measure the sweep's metric.
         InputError: parts of the sweep do not fit one another.
     """
     check_folder_destination(to)
@@ -94,7 +112,20 @@ def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Swe
         )
     if sweep.champion is not None:
         sweep.champion.check()
-    return SweepPlan(sweep, study, check_space(sweep, study), corpus, to)
+    space = check_space(sweep, study)
+    _check_metric(sweep.metric.name, study)
+    return SweepPlan(sweep, study, space, corpus, to)
+
+
+def _check_metric(name: str, study: Study) -> None:
+    """Refuse a metric that no trial of the study measures: it would be missed at the end of the first one."""
+    known = study.metric_names if isinstance(study, NamesMetrics) else ()
+    if known and name not in known:
+        raise ConfigError(
+            f"the trials do not measure {name!r}, but {', '.join(known)}",
+            where="metric.name",
+            hint=nearest(name, known),
+        )
 
 
 def check_space(sweep: Sweep, study: Study) -> Space:

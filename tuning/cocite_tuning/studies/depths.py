@@ -216,6 +216,8 @@ class DepthsStudy(ScoreStudy[DepthsStudySettings]):
         ranking = Ranking(np.asarray(rows), last).rescored(last)
         return Hits.of(ranking, slice_lists(self.cited, queries))
 
+    extra_metric_names = (LATENCY, "R@K")
+
     def _extra_metrics(self, params: Mapping[str, Any]) -> dict[str, float]:
         """The latency, and ``R@K``: the share of cited papers that the first stage passes on."""
         depth, rerank = self._choice(params)

@@ -155,6 +155,8 @@ class NeighboursStudy(ScoreStudy[NeighboursStudySettings]):
         # Excluded papers, such as the query's own, have no score.
         return whole.part(queries).hits(scores, candidate & ~np.isneginf(scores))
 
+    extra_metric_names = (LATENCY,)
+
     def _extra_metrics(self, params: Mapping[str, Any]) -> dict[str, float]:
         return {LATENCY: self._cached_times[_time_key(*self._choice(params))]}
 

@@ -110,11 +110,19 @@ class ScoreStudy(ABC, Generic[S]):
     def export(self, params: Mapping[str, Any], folder: Path) -> None:
         """Write an artifact that uses the parameters into a folder; nothing, where commands suffice."""
 
+    extra_metric_names: ClassVar[tuple[str, ...]] = ()
+    """The names of :meth:`_extra_metrics`."""
+
     def _extra_metrics(self, params: Mapping[str, Any]) -> dict[str, float]:  # noqa: ARG002
         """Metrics beyond those of the ranking, such as the latency."""
         return {}
 
     # -- the study -------------------------------------------------------------------------------------------
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics that a trial ends with."""
+        return (*self.metrics, *self.extra_metric_names)
 
     @property
     def used_components(self) -> list[str]:

@@ -81,6 +81,12 @@ class TrainingStudy:
         return KINDS[self.kind].uses_engine
 
     @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics that a trial may end with; empty where they depend on the parameters."""
+        names = KINDS[self.kind].metrics
+        return (*names, "seconds") if names else ()
+
+    @property
     def parameter_types(self) -> Mapping[str, Any]:
         """All settings of the recipe except the workers, which the sweep's ``resources`` determine."""
         types = leaves(KINDS[self.kind].recipe_class())
@@ -113,7 +119,9 @@ class TrainingStudy:
             # A recipe that trains in the process that asks for it does so in a trial too, and when it is repeated.
             values["workers.count"] = self.workers
         if recipe.workers.storage is not None:
-            values["workers.storage"] = f"{recipe.workers.storage.rstrip('/')}/{trial}"
+            storage: str = recipe.workers.storage
+            name, mark, query = storage.partition("?") if "://" in storage else (storage, "", "")
+            values["workers.storage"] = f"{name.rstrip('/')}/{trial}{mark}{query}"
         return load_recipe(self.settings.recipe, values=values)
 
     def export(self, params: Mapping[str, Any], folder: Path) -> None:

@@ -59,19 +59,21 @@ class Meter:
         self._tokens, self._flops = self._tokens + tokens, self._flops + flops
 
     def read(self) -> dict[str, float]:
-        """Means and rates since the last reading; all ranks call it together."""
+        """Means and rates since the last reading; all ranks call it together. ``mfu`` only where FLOPs are known."""
         seconds = max(time.monotonic() - self._since - self._idle, 1e-9)
         flops = float(
             self.world.sum(torch.tensor(self._flops, dtype=torch.float64, device=self.world.device))
         )
-        peak = peak_flops(self.world.device, self.precision) * self.world.size
         steps = max(self._steps, 1)
         result = {
             "loss": self._loss / steps,
             "learning_rate": self._rate,
             "gradient_norm": self._norm / steps,
             "tokens_per_second": self._tokens / seconds,
-            "mfu": flops / seconds / peak,
         }
+        if flops:  # else the task does not know how many it needs
+            result["mfu"] = (
+                flops / seconds / (peak_flops(self.world.device, self.precision) * self.world.size)
+            )
         self.clear()
         return result
