@@ -12,6 +12,9 @@ from cocite.systems.hatten.base_task import HattenTask
 from cocite.systems.hatten.network import Hatten, HattenModelSettings
 from cocite.systems.hatten.recipe import HattenRecipe
 from cocite.systems.hatten.task import build
+from cocite_jobs.storage.location import Location
+from cocite_jobs.training.inputs import prepare_inputs
+from cocite_jobs.training.progress import ProgressFunctions
 
 TRIPLETS = {"objective": "paper", "contexts": 1, "mined": 4, "random": 1, "depth": 20, "overlap": 0.2}
 """The objective of the paper."""
@@ -45,4 +48,10 @@ def hatten_recipe(**sections: Any) -> HattenRecipe:
 
 def hatten_task(corpus: Corpus, folder: Path, **sections: Any) -> HattenTask:
     """The task of such a recipe."""
-    return build(hatten_recipe(**sections), corpus, folder)
+    return build_hatten(hatten_recipe(**sections), corpus, folder)
+
+
+def build_hatten(recipe: HattenRecipe, corpus: Corpus, folder: Path) -> HattenTask:
+    """The task of a recipe, after its texts and its word vectors were made in the folder."""
+    prepare_inputs(recipe, corpus, Location.of(folder), ProgressFunctions())
+    return build(recipe, corpus, folder)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from helpers.synthetic import SyntheticCorpora
 
-from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.training.gaps import Gaps
@@ -46,19 +45,18 @@ def test_a_sample_is_drawn_evenly_from_some_papers(corpus: Corpus) -> None:
     assert few.positions[0] == whole.positions[0]
 
 
-@pytest.mark.parametrize("size", [1, 3])
-def test_bundles_hold_each_gap_once_and_one_paper_each(corpus: Corpus, size: int) -> None:
-    gaps = Gaps.known(History.all(corpus))
-    first, second = (gaps.bundles(size, seed=1, epoch=epoch) for epoch in (0, 1))
-    for bundles in (first, second):
-        assert sorted(bundles.indices.tolist()) == list(range(len(gaps)))
-        assert 1 <= bundles.degrees.min() <= bundles.degrees.max() <= size
-        for number in range(len(bundles)):
-            assert len(set(gaps.citing[bundles[number]].tolist())) == 1
-    assert len(first) == len(second)
-    assert size == 1 or not np.array_equal(first.indices, second.indices)
+def test_gaps_are_the_same_whatever_the_blocks(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = History.until(corpus, 2012)
+    dev = np.flatnonzero(~history.citing).astype(np.int32)
+    whole = Gaps.known(history), Gaps.sample(corpus, dev, 20)
+    monkeypatch.setattr("cocite.training.gaps.BLOCK", 37)
+    for one, other in zip(whole, (Gaps.known(history), Gaps.sample(corpus, dev, 20)), strict=True):
+        assert np.array_equal(one.positions, other.positions)
+        assert np.array_equal(one.citing, other.citing)
+        assert np.array_equal(one.cited.indptr, other.cited.indptr)
+        assert np.array_equal(one.cited.indices, other.cited.indices)
 
 
-def test_no_gaps_make_no_bundles() -> None:
-    empty = Gaps(np.zeros(0, np.int64), np.zeros(0, np.int32), CSR.build([], [], 0))
-    assert len(empty.bundles(4, seed=0, epoch=0)) == 0
+def test_a_corpus_without_contexts_has_no_gaps(synthetic: SyntheticCorpora) -> None:
+    none = Gaps.known(History.all(synthetic(50, seed=1, context_rate=0.0)))
+    assert len(none) == len(none.cited) == 0

@@ -18,32 +18,41 @@ from cocite_jobs.training.registry import KINDS, load_object
 
 
 def prepare_inputs(recipe: Any, corpus: Corpus, to: Location, progress: ProgressCallback) -> bool:
-    """Make the artifact that a recipe's training needs, unless the model folder has it already.
+    """Make the artifacts that a recipe's training needs, except those that the model folder has already.
 
     The manifest of an artifact names the corpus version and the settings that it was made of; one made of others is
     replaced.
 
     Args:
         recipe: of any kind.
-        corpus: the source of the artifact.
+        corpus: the source of the artifacts.
         to: the model folder.
-        progress: called while it is made.
+        progress: called while they are made.
 
     Returns:
-        Whether an artifact was made.
+        Whether any was made.
     """
-    needed = KINDS[recipe.kind].inputs
-    if needed is None:
-        return False
-    settings, artifact = getattr(recipe, needed.section), to / needed.artifact
-    if _is_made_of(artifact, {"corpus": corpus.version, "settings": determining_settings(settings)}):
-        return False
+    made = False
     with tempfile.TemporaryDirectory(prefix="cocite-prepared-") as temporary:
-        folder = artifact.local or Path(temporary, needed.artifact)
-        load_object(needed.maker)(settings, corpus, folder, stage=progress.stage, advance=progress.advance)
-        if artifact.local is None:
-            artifact.put(folder)
-    return True
+        # Artifacts of a folder elsewhere are made in the temporary one, and uploaded.
+        work = to.local or Path(temporary)
+        for needed in KINDS[recipe.kind].inputs:
+            settings, artifact = getattr(recipe, needed.section), to / needed.artifact
+            if settings is None:
+                continue
+            if _is_made_of(artifact, {"corpus": corpus.version, "settings": determining_settings(settings)}):
+                continue
+            for name in needed.made_of:
+                if not (work / name).is_dir():
+                    (to / name).get(work / name)
+            folder = work / needed.artifact
+            load_object(needed.maker)(
+                settings, corpus, folder, stage=progress.stage, advance=progress.advance
+            )
+            if to.local is None:
+                artifact.put(folder)
+            made = True
+    return made
 
 
 def check_trained_on(kind: str, to: Location) -> None:
@@ -69,14 +78,14 @@ def check_periods(recipe: Any, corpus: Corpus) -> None:
     """Refuse a corpus that has no links to train on, or no dev queries.
 
     Args:
-        recipe: of any kind. Its settings of the periods lie in the section of its inputs, where it has some.
+        recipe: of any kind. Its settings of the periods lie in the section of its first input, where it has one.
         corpus: to train on.
 
     Raises:
         InputError: see :meth:`cocite.training.periods.Periods.of`.
     """
     needed = KINDS[recipe.kind].inputs
-    period = getattr(recipe if needed is None else getattr(recipe, needed.section), "period", None)
+    period = getattr(getattr(recipe, needed[0].section) if needed else recipe, "period", None)
     if period is not None:
         Periods.of(corpus, period)
 

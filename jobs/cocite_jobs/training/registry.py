@@ -32,18 +32,20 @@ class PreparedInput:
     """An artifact that a kind is trained on besides the corpus, made before any worker starts.
 
     Attributes:
-        section: of the recipe, which holds the artifact's settings.
+        section: of the recipe, or property of it, which holds the artifact's settings; None where none is needed.
         artifact: its name in the model folder.
         maker: ``module:function`` that makes it: ``(settings, corpus, folder, *, stage, advance)``.
+        made_of: artifacts that lie beside the folder when it is made: earlier inputs of the kind.
 
     Example:
-        >>> KINDS["cross-encoder"].inputs.artifact
-        'candidates'
+        >>> [needed.artifact for needed in KINDS["hatten"].inputs]
+        ['hatten-texts', 'word-vectors']
     """
 
     section: str
     artifact: str
     maker: str
+    made_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class RecipeKind:
             engine trains it on Ray's workers, or in this process.
         trainer: ``module:function`` that trains in this process, without the engine: an
             :class:`~cocite_jobs.training.types.InProcessTrainer`.
-        inputs: what must be made before workers start.
+        inputs: what must be made before workers start, in this order.
         trained_on: artifacts that must be in the model folder before a training starts.
         after: ``module:function`` that the driver calls when a ``task`` has been trained, before the artifact is
             published: ``(recipe, corpus, model folder, artifact folder, stage)``. It returns the entries to add to
@@ -77,7 +79,7 @@ class RecipeKind:
     recipe: str
     task: str | None = None
     trainer: str | None = None
-    inputs: PreparedInput | None = None
+    inputs: tuple[PreparedInput, ...] = ()
     trained_on: tuple[str, ...] = ()
     after: str | None = None
     metrics: tuple[str, ...] = ()
@@ -126,30 +128,43 @@ KINDS: dict[str, RecipeKind] = {
     "hatten": RecipeKind(
         "cocite.systems.hatten.recipe:HattenRecipe",
         task="cocite.systems.hatten.task:build",
+        inputs=(
+            PreparedInput("texts", "hatten-texts", "cocite.systems.hatten.texts:prepare"),
+            PreparedInput(
+                "word_vectors",
+                "word-vectors",
+                "cocite.systems.hatten.initial_vectors:prepare",
+                made_of=("hatten-texts",),
+            ),
+        ),
         metrics=("MRR", "R@10", "R@100", "R@1000"),
     ),
     "cross-encoder": RecipeKind(
         "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
         task="cocite.systems.cross_encoder.task:build",
-        inputs=PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),
+        inputs=(PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),),
         metrics=("F1@20", "MRR", "R@10", "retriever F1@20", "retriever MRR", "retriever R@10"),
     ),
     "masked-lm": RecipeKind(
         "cocite.systems.masked_lm.recipe:MaskedLanguageModelRecipe",
         task="cocite.systems.masked_lm.task:build",
-        inputs=PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),
+        inputs=(PreparedInput("texts", "pretraining-texts", "cocite.systems.masked_lm.texts:prepare"),),
         metrics=_MASKED,
     ),
     "mp-bert4cr-pretraining": RecipeKind(
         "cocite.systems.mp_bert4cr.pretraining.recipe:HierarchicalPretrainingRecipe",
         task="cocite.systems.mp_bert4cr.pretraining.task:build",
-        inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+        inputs=(
+            PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+        ),
         metrics=_MASKED,
     ),
     "mp-bert4cr": RecipeKind(
         "cocite.systems.mp_bert4cr.recipe:MpBert4crRecipe",
         task="cocite.systems.mp_bert4cr.task:build",
-        inputs=PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+        inputs=(
+            PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+        ),
         metrics=("R@10", "MAP@10", "R@10 of several"),
     ),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,19 +80,14 @@ class CSR:
         rows, values = np.broadcast_arrays(np.asarray(rows, np.int64), np.asarray(values, np.int64))
         if not len(self.indices):
             return np.zeros(rows.shape, bool)
-        width, keys = self._keys
-        # A value beyond the width would have the key of another row's pair.
-        wanted = np.where((values >= 0) & (values < width), rows * width + values, -1)
-        at = np.searchsorted(keys, wanted)
-        is_entry: NDArray[np.bool_] = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == wanted)
-        return is_entry
-
-    @cached_property
-    def _keys(self) -> tuple[int, NDArray[np.int64]]:
-        """All pairs as ``row * width + entry``, ascending: made once, for every :meth:`contains`."""
-        width = int(self.indices.max()) + 1
-        owners, entries = self.pairs()
-        return width, owners.astype(np.int64) * width + entries
+        low, end = self.indptr[rows], self.indptr[rows + 1]
+        high, last = end, len(self.indices) - 1
+        # A binary search in all rows at once: a table of all pairs would take 8 bytes a pair.
+        for _ in range(int((end - low).max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            before = (middle < high) & (self.indices[np.minimum(middle, last)] < values)
+            low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
+        return np.asarray((low < end) & (self.indices[np.minimum(low, last)] == values))
 
     @staticmethod
     def build(rows: ArrayLike, entries: ArrayLike, count: int) -> CSR:

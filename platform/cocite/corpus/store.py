@@ -102,9 +102,10 @@ class ArrowFile:
         for chunk in self.table.column(name).chunks:
             yield chunk.to_pylist()
 
-    def lists(self, name: str) -> CSR:
-        """A list<int32> column as compressed sparse rows."""
-        column = self.table.column(name).combine_chunks()
+    def lists(self, name: str, first: int = 0, last: int | None = None) -> CSR:
+        """A list<int32> column, or its rows ``first : last``, as compressed sparse rows."""
+        rows = (len(self) if last is None else last) - first
+        column = self.table.column(name).slice(first, rows).combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
         flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -15,13 +13,11 @@ from pydantic import model_validator
 from cocite.bounds import Location
 from cocite.corpus.history import History
 from cocite.nn.pretrained_vectors import read_vectors
-from cocite.nn.word2vec import Word2VecSettings, cached_vectors, train_word2vec
+from cocite.nn.word2vec import Word2VecSettings, train_word2vec
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import CONTEXT, SPECIAL
 from cocite.text.word_counts import body_sentences
 
-KIND = "word-vectors"
-"""Kind of the artifact that keeps trained vectors, and its name in a model folder."""
 LINES = 20_000
 """Sentences read at a time."""
 
@@ -52,12 +48,35 @@ class WordVectorSettings(Word2VecSettings):
         return self
 
 
-def initial_vectors(
-    settings: WordVectorSettings,
-    history: History,
+def known_vectors(
+    settings: WordVectorSettings, history: History, reader: ParagraphReader, dimension: int, *, seed: int = 0
+) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """The vectors that a file or the corpus gives a vocabulary's words.
+
+    Args:
+        settings: the source: ``file`` or ``corpus``.
+        history: whose papers are read.
+        reader: numbers the words.
+        dimension: d.
+        seed: of trained vectors.
+
+    Returns:
+        (V,) whether a word has a vector; (V, d) the vectors, zero where it has none.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InputError: the corpus has no body sentences, gensim is not installed, or the file has no vectors of the words.
+    """
+    if settings.source == "file":
+        return read_vectors(str(settings.path), reader.vocabulary, dimension)
+    vectors = train_word_vectors(settings, history, reader, dimension, seed=seed)
+    return np.asarray(vectors.any(axis=1)), vectors
+
+
+def mixed_vectors(
     reader: ParagraphReader,
     dimension: int,
-    folder: Path,
+    known: tuple[NDArray[np.bool_], NDArray[np.float32]] | None,
     *,
     seed: int = 0,
 ) -> NDArray[np.float32]:
@@ -66,61 +85,25 @@ def initial_vectors(
     Words without a vector, and the marks, get vectors from a normal distribution.
 
     Args:
-        settings: the source.
-        history: whose papers are read.
         reader: numbers the words.
         dimension: d.
-        folder: a model folder, which keeps vectors trained on the corpus.
-        seed: of random and trained vectors.
-
-    Raises:
-        InputError: the corpus has no body sentences, gensim is not installed, or the file has no vectors of the words.
+        known: from :func:`known_vectors`; None: no word has a vector.
+        seed: of the random vectors.
 
     Example:
-        >>> from cocite.corpus.starter import starter_corpus
         >>> from cocite.text.paragraph_reader import ParagraphSettings
-        >>> history = History.all(starter_corpus())
-        >>> reader = ParagraphReader.build(history, ParagraphSettings(), bodies=False)
-        >>> settings = WordVectorSettings(source="random")
-        >>> vectors = initial_vectors(settings, history, reader, 50, Path("model"))
-        >>> vectors.shape == (reader.size, 50), round(float(vectors.std()), 2)
-        (True, 1.0)
+        >>> from cocite.text.vocabulary import Vocabulary
+        >>> reader = ParagraphReader(ParagraphSettings(), Vocabulary(["tree", "graph"], np.array([9, 4])))
+        >>> known = np.array([True, False]), np.array([[3.0, -3.0], [0.0, 0.0]], np.float32)
+        >>> mixed_vectors(reader, 2, known)[SPECIAL].tolist()
+        [1.0, -1.0]
     """
     drawn = np.random.default_rng(seed).normal(size=(reader.size, dimension)).astype(np.float32)
-    if settings.source == "random":
-        return drawn
-    if settings.source == "file":
-        has_vector, vectors = read_vectors(str(settings.path), reader.vocabulary, dimension)
-    else:
-        vectors = _trained(settings, history, reader, dimension, folder, seed)
-        has_vector = np.asarray(vectors.any(axis=1))
-    numbers = SPECIAL + np.flatnonzero(has_vector)
-    drawn[numbers] = vectors[has_vector] / vectors[has_vector].std()
+    if known is not None:
+        has_vector, vectors = known
+        chosen = vectors[has_vector]
+        drawn[SPECIAL + np.flatnonzero(has_vector)] = chosen / chosen.std()
     return drawn
-
-
-def _trained(
-    settings: WordVectorSettings,
-    history: History,
-    reader: ParagraphReader,
-    dimension: int,
-    folder: Path,
-    seed: int,
-) -> NDArray[np.float32]:
-    """(V, d) vectors of the vocabulary, zero for a word without one: those that the folder keeps, else trained now."""
-    corpus = history.corpus
-    inputs = {
-        "corpus": corpus.version,
-        "papers": hashlib.sha256(np.packbits(history.citing).tobytes()).hexdigest(),
-        "words": hashlib.sha256("\n".join(reader.vocabulary.types).encode()).hexdigest(),
-        "reader": reader.settings.model_dump(mode="json"),
-        "settings": settings.model_dump(mode="json"),
-        "dimension": dimension,
-        "seed": seed,
-    }
-    return cached_vectors(
-        folder, KIND, inputs, lambda: train_word_vectors(settings, history, reader, dimension, seed=seed)
-    )
 
 
 def train_word_vectors(

@@ -7,7 +7,7 @@ context is a word of its own.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +111,23 @@ class ParagraphReader:
         self._number = number
 
     @classmethod
-    def build(cls, history: History, settings: ParagraphSettings, *, bodies: bool) -> ParagraphReader:
-        """Make a reader whose vocabulary is that of a history's papers, never of later ones."""
-        counts = count_words(history, bodies=bodies)
+    def build(
+        cls,
+        history: History,
+        settings: ParagraphSettings,
+        *,
+        bodies: bool,
+        advance: Callable[[int], object] = lambda _: None,
+    ) -> ParagraphReader:
+        """Make a reader whose vocabulary is that of a history's papers, never of later ones.
+
+        Args:
+            history: whose papers are read.
+            settings: limits.
+            bodies: whether words of bodies are counted.
+            advance: see :func:`~cocite.text.word_counts.count_words`.
+        """
+        counts = count_words(history, bodies=bodies, advance=advance)
         return cls(settings, counts.vocabulary(size=settings.vocabulary_size, least=settings.least))
 
     @property

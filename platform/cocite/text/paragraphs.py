@@ -25,6 +25,8 @@ UNKNOWN, GAP, OTHER, SPECIAL = range(4)
 class Paragraphs:
     """P paragraphs: the words of paragraph i are ``tokens[indptr[i] : indptr[i + 1]]``, in order.
 
+    Both arrays may be memory-mapped, and ``tokens`` of two bytes each; what is taken out has four.
+
     Example:
         >>> paragraphs = Paragraphs(np.array([0, 2, 5]), np.array([3, 4, 5, 1, 6], np.int32))
         >>> len(paragraphs), paragraphs.lengths.tolist()
@@ -44,16 +46,22 @@ class Paragraphs:
         """(P,) words of each paragraph."""
         return np.diff(self.indptr)
 
+    def lengths_at(self, rows: NDArray[Any]) -> NDArray[np.int64]:
+        """Words of the paragraphs at some positions, an array of any shape; 0 where the position is negative."""
+        rows = np.asarray(rows, np.int64)
+        lengths = self.indptr[np.maximum(rows, -1) + 1] - self.indptr[np.maximum(rows, 0)]
+        return np.asarray(lengths * (rows >= 0))
+
     def take(self, rows: NDArray[Any]) -> Paragraphs:
         """The paragraphs at some positions, in their order."""
-        lengths = self.lengths[rows]
+        lengths = self.lengths_at(rows)
         ends = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], lengths)
-        return Paragraphs(ends, self.tokens[at])
+        return Paragraphs(ends, self.tokens[at].astype(np.int32, copy=False))
 
     def rectangle(self, rows: NDArray[Any]) -> NDArray[np.int32]:
         """(n, longest) the words of some paragraphs, one paragraph a row, padded with ``UNKNOWN``."""
-        lengths = self.lengths[rows]
+        lengths = self.lengths_at(rows)
         columns = np.arange(lengths.max(initial=0))
         inside = columns < lengths[:, None]
         at = np.minimum(self.indptr[rows][:, None] + columns, max(len(self.tokens) - 1, 0))

@@ -26,6 +26,8 @@ ACCENTS = r"[\x{0300}-\x{036F}]+"
 """Accents of decomposed Latin, Greek and Cyrillic letters (RE2)."""
 MARKS = r"TARGETCIT|OTHERCIT|\[CIT\]|\[\[CIT:[0-9]+\]\]"
 """Citation marks of contexts and bodies (RE2), which are not words."""
+MERGED_AT = 2_000_000
+"""Types of batches that were counted and not yet added up, at most; 2,000,000 take about 60 MB."""
 SMALL = 4096
 """Number of tokens up to which a Python dictionary is faster than the hash table that Arrow builds for each call."""
 
@@ -91,6 +93,7 @@ class DocumentCounts:
 
     def __init__(self) -> None:
         self._parts: list[pa.Table] = []
+        self._waiting = 0  # types in all parts but the first, which holds what was added up
 
     def add(self, lists: pa.ListArray, limit: int | None = None) -> None:
         """Count the first ``limit`` entries of each document of a batch."""
@@ -100,16 +103,23 @@ class DocumentCounts:
         pairs = np.unique(codes * max(len(lists), 1) + owner)
         counts = np.bincount(pairs // max(len(lists), 1), minlength=len(coded.dictionary))
         self._parts.append(pa.table({"type": coded.dictionary.cast(pa.string()), "count": counts}))
+        self._waiting += len(counts)
+        if self._waiting > MERGED_AT:
+            self._parts, self._waiting = [self._sums()], 0
+
+    def _sums(self) -> pa.Table:
+        """The counts of all batches so far, one row a type."""
+        sums = pa.concat_tables(self._parts).group_by("type").aggregate([("count", "sum")])
+        return sums.rename_columns({"count_sum": "count"})
 
     def vocabulary(self, *, size: int | None = None, least: int = 1) -> Vocabulary:
         """The ``size`` types in the most documents, and in no fewer than ``least``; ties go by spelling."""
         if not self._parts:
             return Vocabulary((), np.zeros(0, np.int64))
-        merged = pa.concat_tables(self._parts).group_by("type").aggregate([("count", "sum")])
-        merged = merged.filter((pc.field("count_sum") >= least) & (pc.field("type") != ""))
-        merged = merged.sort_by([("count_sum", "descending"), ("type", "ascending")])
+        merged = self._sums().filter((pc.field("count") >= least) & (pc.field("type") != ""))
+        merged = merged.sort_by([("count", "descending"), ("type", "ascending")])
         merged = merged.slice(0, size) if size is not None else merged
-        return Vocabulary(merged["type"].to_pylist(), merged["count_sum"].to_numpy())
+        return Vocabulary(merged["type"].to_pylist(), merged["count"].to_numpy())
 
 
 class Vocabulary:

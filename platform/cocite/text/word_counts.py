@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +12,17 @@ from cocite.corpus.history import History
 from cocite.text.vocabulary import DocumentCounts, words
 
 
-def count_words(history: History, *, bodies: bool) -> DocumentCounts:
+def count_words(
+    history: History, *, bodies: bool, advance: Callable[[int], object] = lambda _: None
+) -> DocumentCounts:
     """Count in how many texts of a history's papers each word occurs.
 
     A text is a title with its abstract, a context, or with ``bodies`` a sentence of a body.
+
+    Args:
+        history: whose papers are read.
+        bodies: whether their bodies are.
+        advance: is called with the number of texts that were just counted, or left out as not of the history.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -35,13 +42,16 @@ def count_words(history: History, *, bodies: bool) -> DocumentCounts:
                 )
             )
         )
+        advance(len(batch))
     start = 0
     for chunk in corpus.contexts.table.column("text").chunks:
         owner = np.asarray(corpus.context_citing[start : start + len(chunk)])
         start += len(chunk)
         counts.add(words(chunk.filter(pa.array(history.citing[owner]))))
+        advance(len(chunk))
     for chunk in body_sentences(history) if bodies else ():
         counts.add(words(chunk))
+        advance(len(chunk))
     return counts
 
 

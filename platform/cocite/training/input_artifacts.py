@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,38 @@ def determining_settings(settings: Settings) -> dict[str, Any]:
         True
     """
     return settings.model_dump(mode="json", exclude={"index"})
+
+
+def check_same_inputs(
+    manifest: Manifest,
+    corpus: Corpus,
+    settings: Settings,
+    folder: Path,
+    *,
+    what: str,
+    besides: Collection[str] = (),
+) -> None:
+    """Refuse an input that was made of another corpus, or with other settings, than those of the training.
+
+    Args:
+        manifest: of the input, verified.
+        corpus: that is trained on.
+        settings: of the training's input.
+        folder: of the input.
+        what: it holds, in the plural: ``texts``.
+        besides: names of settings that are not compared.
+
+    Raises:
+        InputError: it was made of others.
+    """
+    check_same_corpus(manifest, corpus, folder, what=what)
+    theirs, ours = dict(manifest.meta.get("settings", {})), determining_settings(settings)
+    if any(theirs.get(name) != value for name, value in ours.items() if name not in besides):
+        raise InputError(
+            f"the {what} were made with other settings",
+            where=str(folder),
+            hint="train with `cocite train`, which makes them anew",
+        )
 
 
 def check_same_corpus(manifest: Manifest, corpus: Corpus, folder: Path, *, what: str) -> None:

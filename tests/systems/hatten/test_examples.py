@@ -13,6 +13,7 @@ from cocite.corpus.store import Corpus
 from cocite.systems.hatten.examples import NO_CONTEXT, CorpusParagraphs
 from cocite.systems.hatten.network import HattenModelSettings
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
+from cocite.text.paragraphs import Paragraphs
 
 CONTEXTS = np.array([3, 0, 11])
 
@@ -24,7 +25,8 @@ def reader(history: History) -> ParagraphReader:
 
 @pytest.fixture(scope="module")
 def texts(corpus: Corpus, reader: ParagraphReader) -> CorpusParagraphs:
-    return CorpusParagraphs(corpus, CONTEXTS, reader, HattenModelSettings())
+    paragraphs = Paragraphs.joined([*reader.papers(corpus), reader.contexts(corpus, CONTEXTS)])
+    return CorpusParagraphs(paragraphs, len(corpus), HattenModelSettings())
 
 
 def words_of(texts: CorpusParagraphs, part: int) -> list[int]:

@@ -23,7 +23,7 @@ from cocite_jobs.storage.location import Location
 from cocite_jobs.training.inputs import prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
-from cocite_jobs.training.registry import KINDS, load_object
+from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.train import open_session, train
 from cocite_jobs.training.training_run import TrainingRun
 from cocite_jobs.training.types import LaunchOptions
@@ -163,11 +163,7 @@ class TrainingStudy:
             earlier = load_recipe(name)
             if not (self.shared / str(earlier.kind) / MANIFEST).is_file():  # type: ignore[attr-defined]
                 train(earlier, corpus, self.shared)
-        recipe: Any = self.recipe({})
-        prepare_inputs(recipe, corpus, Location.of(self.shared), ProgressFunctions())
-        if getattr(getattr(recipe, "words", None), "source", None) == "corpus":
-            # Word vectors are trained as a task is built, and kept in its folder.
-            load_object(KINDS[self.kind].task or "")(recipe, corpus, self.shared)
+        prepare_inputs(self.recipe({}), corpus, Location.of(self.shared), ProgressFunctions())
 
     # -- one trial -------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cocite.corpus.csr import CSR
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
 from cocite.sampling.neighbours import nearest
@@ -20,14 +22,17 @@ from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, 
 from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, mine
 from cocite.systems.hatten.network import Documents, Hatten
 from cocite.systems.hatten.recipe import HattenRecipe
+from cocite.systems.hatten.texts import HattenTexts
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import SPECIAL
+from cocite.training.bundles import Bundles
 from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
-from cocite.training.gaps import Gaps
 from cocite.training.measure import ranking_metrics
-from cocite.training.periods import Periods
+
+BLOCK = 1 << 18
+"""Examples whose lengths are added up at a time."""
 
 
 class HattenTask:
@@ -35,18 +40,20 @@ class HattenTask:
 
     Args:
         recipe: settings.
-        periods: the known history, and the dev papers.
-        reader: numbers the words.
+        corpus: the papers.
+        texts: of the corpus, with its training and dev contexts.
         vectors: (W, d) initial word vectors.
 
     Example:
         >>> import tempfile
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.hatten.texts import prepare
         >>> from cocite.systems.hatten.task import build
         >>> recipe = HattenRecipe.parse({"words": {"source": "random"}, "period": {"train_until": 2010}})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "hatten-texts"))
         ...     task = build(recipe, corpus, Path(folder))
         >>> sample = task.sample(np.array([0]), epoch=0)
         >>> np.unique(task.gaps.citing[sample.contexts]).size  # all contexts of an example are of one paper
@@ -56,30 +63,33 @@ class HattenTask:
     metric = "R@100"
 
     def __init__(
-        self, recipe: HattenRecipe, periods: Periods, reader: ParagraphReader, vectors: NDArray[np.float32]
+        self, recipe: HattenRecipe, corpus: Corpus, texts: HattenTexts, vectors: NDArray[np.float32]
     ) -> None:
         torch.manual_seed(recipe.training.seed)
-        self.recipe, self.reader = recipe, reader
-        corpus = periods.history.corpus
-        self.gaps = Gaps.known(periods.history)
-        self.dev = Gaps.sample(corpus, periods.dev, recipe.dev_contexts)
-        positions = np.concatenate([self.gaps.positions, self.dev.positions])
-        self.texts = CorpusParagraphs(corpus, positions, reader, recipe.model)
-        self.forbidden = ForbiddenNegatives(periods.history)
+        self.recipe, self.reader = recipe, texts.reader
+        reader, self.gaps, self.dev = texts.reader, texts.gaps, texts.dev
+        self.texts = CorpusParagraphs(texts.paragraphs, texts.papers, recipe.model)
+        self._words = texts.words
+        # Only papers of the training period are asked about, all links of which are known. So the store's mapped links
+        # serve, and no copy of the known ones is made.
+        self.forbidden = ForbiddenNegatives(History.all(corpus))
         self.mined: MinedPapers | None = None
         self.model = Hatten(reader.size, recipe.model)
         self.model.set_words(torch.from_numpy(vectors), word_weights(reader))
         self.model.words.weight.requires_grad_(recipe.words.trained)
-        self._bundles: tuple[int, CSR] = (-1, CSR.build([], [], 0))
+        self._bundles: tuple[int, Bundles] | None = None
+        self._lock = Lock()
 
     # -- examples ---------------------------------------------------------------------------------------------
 
-    def bundles(self, epoch: int) -> CSR:
-        """The numbers of the contexts of each example of an epoch."""
-        if self._bundles[0] != epoch:
-            size = self.recipe.objective.contexts
-            self._bundles = (epoch, self.gaps.bundles(size, seed=self.recipe.training.seed, epoch=epoch))
-        return self._bundles[1]
+    def bundles(self, epoch: int) -> Bundles:
+        """The contexts of each example of an epoch; kept for the epoch, as threads of the loader ask for them."""
+        with self._lock:
+            if self._bundles is None or self._bundles[0] != epoch:
+                self._bundles = None  # the tables of two epochs are not in memory at once
+                size, seed = self.recipe.objective.contexts, self.recipe.training.seed
+                self._bundles = (epoch, Bundles(self.gaps.citing, size, seed=seed, epoch=epoch))
+            return self._bundles[1]
 
     def lengths(self, epoch: int) -> NDArray[np.int64]:
         """(n,) words of each example: its contexts, citing paper, cited papers, and as many more as are drawn.
@@ -87,21 +97,19 @@ class HattenTask:
         The drawn papers are counted with the mean length of a paper.
         """
         bundles, texts, settings = self.bundles(epoch), self.texts, self.recipe.objective
-        papers = texts.lengths(texts.parts_of_papers(np.arange(texts.papers)))
-        citing = self.gaps.citing
-        queries = texts.lengths(texts.parts_of_queries(citing, np.arange(len(citing)))) - papers[citing]
-        owner, cited = self.gaps.cited.pairs()
-        queries = queries + np.bincount(owner, papers[cited], minlength=len(queries)).astype(np.int64)
-        queries += int((settings.mined + settings.random) * papers.mean())
-        example, contexts = bundles.pairs()
-        total = np.bincount(example, queries[contexts], minlength=len(bundles))
-        return total.astype(np.int64) + papers[citing[bundles.indices[bundles.indptr[:-1]]]]
+        mean = texts.paragraphs.indptr[2 * texts.papers] / max(texts.papers, 1)
+        drawn = int((settings.mined + settings.random) * mean)
+        result = bundles.sums(self._words)
+        for start in range(0, len(bundles), BLOCK):
+            examples = np.arange(start, min(start + BLOCK, len(bundles)))
+            citing = texts.lengths(texts.parts_of_papers(bundles.citing(examples)))
+            result[examples] += citing + drawn * bundles.degrees(examples)
+        return result
 
     def sample(self, examples: Examples, epoch: int) -> Sample:
         """Queries and papers of some examples: a function of seed, epoch, their numbers, and what was last mined."""
         settings = self.recipe.objective
-        owner, bundled = self.bundles(epoch).gather(examples)
-        contexts = bundled.astype(np.int64)
+        owner, contexts = self.bundles(epoch).gather(examples)
         numbers = uniform(self.recipe.training.seed, epoch, contexts, 1 + settings.mined + settings.random)
         pair, cited = self.gaps.cited.gather(contexts)
         mined = np.full((len(contexts), settings.mined), NO_ROW, np.int32)

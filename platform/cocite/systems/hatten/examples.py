@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
-from cocite.corpus.store import Corpus
 from cocite.systems.hatten.network import Documents, HattenModelSettings, pack
-from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import ABSTRACT, CONTEXT, TITLE, Paragraphs
 
 NO_CONTEXT = -1
@@ -19,38 +17,23 @@ NO_CONTEXT = -1
 
 
 class CorpusParagraphs:
-    """All papers' titles and abstracts, and some contexts, as numbered paragraphs.
-
-    Paragraph i is the title of paper i, paragraph N + i its abstract, 2N + j the j-th of the contexts.
+    """All papers' titles and abstracts, and some contexts, as documents of numbered paragraphs.
 
     Args:
-        corpus: the papers.
-        positions: (C,) the contexts, by their position in the corpus.
-        reader: numbers the words.
+        paragraphs: 2N + C of them: i is the title of paper i, N + i its abstract, 2N + j the j-th of the contexts.
+        papers: N.
         settings: of the model; they say how word positions are counted.
 
     Example:
-        >>> from cocite.corpus.history import History
-        >>> from cocite.corpus.starter import starter_corpus
-        >>> from cocite.text.paragraph_reader import ParagraphSettings
-        >>> corpus = starter_corpus()
-        >>> reader = ParagraphReader.build(History.all(corpus), ParagraphSettings(), bodies=False)
-        >>> texts = CorpusParagraphs(corpus, np.empty(0, np.int64), reader, HattenModelSettings())
+        >>> paragraphs = Paragraphs(np.arange(7), np.array([5, 6, 7, 8, 9, 4], np.int32))  # one word each
+        >>> texts = CorpusParagraphs(paragraphs, 3, HattenModelSettings())
         >>> texts.parts_of_papers(np.array([0, 2]))  # title, abstract, no context
-        array([[  0, 423,  -1],
-               [  2, 425,  -1]])
+        array([[ 0,  3, -1],
+               [ 2,  5, -1]])
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        positions: NDArray[np.int64],
-        reader: ParagraphReader,
-        settings: HattenModelSettings,
-    ) -> None:
-        self.settings, self.papers = settings, len(corpus)
-        titles, abstracts = reader.papers(corpus)
-        self.paragraphs = Paragraphs.joined([titles, abstracts, reader.contexts(corpus, positions)])
+    def __init__(self, paragraphs: Paragraphs, papers: int, settings: HattenModelSettings) -> None:
+        self.paragraphs, self.papers, self.settings = paragraphs, papers, settings
 
     def parts_of_papers(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """(n, 3) the paragraphs of papers: title, abstract and -1, for a paper has no context."""
@@ -74,8 +57,7 @@ class CorpusParagraphs:
 
     def lengths(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
         """(n,) number of words of each document, given its (n, 3) parts."""
-        lengths = np.append(self.paragraphs.lengths, 0)  # index -1 finds this last entry
-        return np.asarray(lengths[parts].sum(1))
+        return np.asarray(self.paragraphs.lengths_at(parts).sum(1))
 
     def documents(self, queries: NDArray[np.int64], papers: NDArray[np.int64]) -> Documents:
         """Queries and then papers as documents, given the (q, 3) and (c, 3) parts of each."""
@@ -142,11 +124,13 @@ class Batch:
         >>> from pathlib import Path
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.hatten.texts import prepare
         >>> from cocite.systems.hatten.task import build
         >>> from cocite.systems.hatten.recipe import HattenRecipe
         >>> recipe = HattenRecipe.parse({"words": {"source": "random"}, "period": {"train_until": 2010}})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "hatten-texts"))
         ...     batch = build(recipe, corpus, Path(folder)).collate(np.arange(3), epoch=0)
         >>> len(batch.documents.parts) == len(batch.sample.contexts) + len(batch.sample.papers)
         True

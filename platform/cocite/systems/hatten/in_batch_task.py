@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from cocite.corpus.store import Corpus
 from cocite.systems.hatten.base_task import HattenTask, to_device
 from cocite.systems.hatten.examples import Batch, Sample
 from cocite.systems.hatten.recipe import HattenRecipe
-from cocite.text.paragraph_reader import ParagraphReader
+from cocite.systems.hatten.texts import HattenTexts
 from cocite.training.engine.task import Examples
-from cocite.training.periods import Periods
 
 
 class InBatchTask(HattenTask):
@@ -23,8 +23,8 @@ class InBatchTask(HattenTask):
 
     Args:
         recipe: settings.
-        periods: the known history, and the dev papers.
-        reader: numbers the words.
+        corpus: the papers.
+        texts: of the corpus, with its training and dev contexts.
         vectors: (W, d) initial word vectors.
 
     Example:
@@ -32,21 +32,27 @@ class InBatchTask(HattenTask):
         >>> from pathlib import Path
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.hatten.texts import prepare
         >>> from cocite.systems.hatten.task import build
         >>> recipe = HattenRecipe.parse({"words": {"source": "random"}, "period": {"train_until": 2010}})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     task = build(recipe, build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "c")), folder)
+        ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "hatten-texts"))
+        ...     task = build(recipe, corpus, Path(folder))
         >>> task.loss(task.model, task.collate(np.arange(3), 0)).shape  # one loss an example
         torch.Size([3])
     """
 
     def __init__(
-        self, recipe: HattenRecipe, periods: Periods, reader: ParagraphReader, vectors: NDArray[np.float32]
+        self, recipe: HattenRecipe, corpus: Corpus, texts: HattenTexts, vectors: NDArray[np.float32]
     ) -> None:
-        super().__init__(recipe, periods, reader, vectors)
-        counts = np.bincount(self.gaps.cited.indices, minlength=self.texts.papers)
-        share = np.maximum(counts, 0.5) / max(int(counts.sum()), 1)
-        self._log_share = torch.from_numpy(np.log(share).astype(np.float32))
+        super().__init__(recipe, corpus, texts, vectors)
+        self._citations = texts.citations
+
+    def _log_share(self, rows: NDArray[np.int32]) -> Tensor:
+        """(n,) the log of each paper's share of the citations that are trained on."""
+        share = np.maximum(self._citations[rows], 0.5) / max(len(self.gaps.cited.indices), 1)
+        return torch.from_numpy(np.log(share).astype(np.float32))
 
     def embed(self, model: nn.Module, batch: Batch) -> Tensor:
         """(q + c, d) vectors of a piece's queries and papers."""
@@ -84,7 +90,7 @@ class InBatchTask(HattenTask):
         )
         logits = self.recipe.objective.scale * similar  # (Q, C)
         if self.recipe.objective.correction:
-            logits = logits - self.recipe.objective.correction * self._log_share[rows].to(device)
+            logits = logits - self.recipe.objective.correction * self._log_share(rows).to(device)
         # Of several papers that a context cites, each is compared with the negatives, not with the other cited ones.
         left_out = self.forbidden.table(citing, rows)[pair]
         left_out[np.arange(len(pair)), target] = False

@@ -122,24 +122,26 @@ def pack(
         settings: of the model.
         bucket: cells of a rectangle, unless one paragraph needs more.
     """
-    used = np.unique(parts[parts >= 0])
+    # All that follows is of the size of these documents: ``paragraphs`` may be those of a large corpus.
+    found = np.unique(parts[parts >= 0])
+    lengths = paragraphs.lengths_at(found)
     # Attention over no words is NaN: an empty paragraph counts as absent.
-    used = used[paragraphs.lengths[used] > 0]
-    used = used[np.argsort(-paragraphs.lengths[used], kind="stable")]
+    found, lengths = found[lengths > 0], lengths[lengths > 0]
+    order = np.argsort(-lengths, kind="stable")
+    used = found[order]
     packed = paragraphs.take(used)
     owner = np.repeat(np.arange(len(used)), packed.lengths)
     positions = np.arange(len(owner)) - packed.indptr[owner]
-    is_context = np.zeros(len(paragraphs) + 1, bool)
-    # Documents without a context have -1 there, and mark the spare last entry.
-    is_context[parts[:, CONTEXT]] = True
-    is_context = is_context[used]
+    is_context = np.isin(used, parts[:, CONTEXT])
     if settings.gap_positions:
         middle = np.where(is_context, settings.positions // 2, 0)
         gaps = np.flatnonzero(packed.tokens == GAP)[::-1]  # of several, the first counts
         middle[owner[gaps]] -= positions[gaps] * is_context[owner[gaps]]
         positions = positions + middle[owner]
-    number = np.zeros(len(paragraphs) + 1, np.int64)  # index -1 finds the last entry: no paragraph
-    number[used] = np.arange(1, len(used) + 1)
+    number = np.zeros(len(found) + 1, np.int64)  # the last entry: no paragraph
+    number[order] = np.arange(1, len(used) + 1)
+    at = np.searchsorted(found, parts)
+    at[~np.isin(parts, found)] = len(found)
     shapes, cells = _rectangles(packed, bucket)
     return Documents(
         torch.from_numpy(packed.tokens),
@@ -148,7 +150,7 @@ def pack(
         torch.from_numpy(is_context[owner]),
         shapes,
         torch.from_numpy(cells),
-        torch.from_numpy(number[parts]),
+        torch.from_numpy(number[at]),
         torch.from_numpy(is_query),
     )
 

@@ -18,7 +18,9 @@ from cocite.bounds import (
 )
 from cocite.config import Settings
 from cocite.nn.word_vectors import WordVectorSettings
+from cocite.systems.hatten.initial_vectors import InitialVectorSettings
 from cocite.systems.hatten.network import HattenModelSettings
+from cocite.systems.hatten.texts import HattenTextSettings
 from cocite.text.paragraph_reader import ParagraphSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 from cocite.training.periods import PeriodSettings
@@ -86,3 +88,18 @@ class HattenRecipe(Settings):
     objective: HattenObjectiveSettings = HattenObjectiveSettings()
     training: TrainingSettings = TrainingSettings()
     workers: WorkerSettings = WorkerSettings()
+
+    @property
+    def texts(self) -> HattenTextSettings:
+        """What determines the numbered words that are trained on."""
+        return HattenTextSettings(
+            period=self.period,
+            dev_contexts=self.dev_contexts,
+            paragraphs=self.paragraphs,
+            bodies=self.words.source == "corpus",
+        )
+
+    @property
+    def word_vectors(self) -> InitialVectorSettings | None:
+        """What determines the words' initial vectors; None where all are random."""
+        return InitialVectorSettings.of(self.texts, self.words, self.model.dimension, self.training.seed)

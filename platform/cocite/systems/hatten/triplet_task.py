@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.protocols import NO_ROW
 from cocite.systems.hatten.base_task import HattenTask, to_device
 from cocite.systems.hatten.examples import Batch, Sample
 from cocite.systems.hatten.losses import triplet_losses
 from cocite.systems.hatten.mining import most_overlapping
+
+BLOCK = 4096
+"""Queries whose mined papers are compared with them at a time."""
 
 
 class TripletTask(HattenTask):
@@ -19,8 +23,8 @@ class TripletTask(HattenTask):
 
     Args:
         recipe: settings.
-        periods: the known history, and the dev papers.
-        reader: numbers the words.
+        corpus: the papers.
+        texts: of the corpus, with its training and dev contexts.
         vectors: (W, d) initial word vectors.
 
     Example:
@@ -28,12 +32,15 @@ class TripletTask(HattenTask):
         >>> from pathlib import Path
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
+        >>> from cocite.systems.hatten.texts import prepare
         >>> from cocite.systems.hatten.task import build
         >>> from cocite.systems.hatten.recipe import HattenRecipe
         >>> recipe = HattenRecipe.parse({"words": {"source": "random"}, "period": {"train_until": 2010},
         ...                              "objective": {"objective": "paper", "contexts": 1, "random": 2}})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     task = build(recipe, build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "c")), folder)
+        ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
+        ...     _ = prepare(recipe.texts, corpus, Path(folder, "hatten-texts"))
+        ...     task = build(recipe, corpus, Path(folder))
         >>> losses = task.loss(task.model.eval(), task.collate(np.arange(3), 0))
         >>> bool((losses >= 0).all())
         True
@@ -41,11 +48,20 @@ class TripletTask(HattenTask):
 
     def relevant(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(E, K) the mined papers whose words overlap most with the query's, context included."""
-        texts = self.texts
-        numbers = np.arange(len(self.gaps))
-        queries = texts.words(texts.parts_of_queries(self.gaps.citing, numbers))
-        papers = texts.words(texts.parts_of_papers(np.arange(texts.papers)))
-        return most_overlapping(rows, queries, papers, self.reader.size, self.recipe.objective.overlap)
+        texts, share = self.texts, self.recipe.objective.overlap
+        result = np.zeros(rows.shape, bool)
+        for start in range(0, len(rows), BLOCK):
+            block = rows[start : start + BLOCK]
+            numbers = np.arange(start, start + len(block))
+            queries = texts.words(texts.parts_of_queries(self.gaps.citing[numbers], numbers))
+            # Only the papers that this block names: the words of all papers would take a hundred times the room.
+            named = np.unique(block[block != NO_ROW])
+            papers = texts.words(texts.parts_of_papers(named))
+            local = np.where(block == NO_ROW, NO_ROW, np.searchsorted(named, block)).astype(np.int32)
+            result[start : start + len(block)] = most_overlapping(
+                local, queries, papers, self.reader.size, share
+            )
+        return result
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """(b,) the mean loss of each example's triplets."""

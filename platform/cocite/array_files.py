@@ -1,0 +1,111 @@
+"""NumPy files that are written a block at a time, for arrays that need not fit into memory."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+_LONGEST = 2**63 - 1
+
+
+def _header(dtype: np.dtype[Any], length: int) -> bytes:
+    """The header of a file of some values; NumPy pads it, so that it has the same size for every length."""
+    text = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        text, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
+    )
+    return text.getvalue()
+
+
+class ArrayWriter:
+    """Writes a one-dimensional array of unknown length to a ``.npy`` file.
+
+    The file can be read once the block that writes it has ended. It is not renamed into place: write into the
+    temporary folder of :func:`cocite.artifacts.publish`.
+
+    Args:
+        path: of the file.
+        dtype: of its values; what is added is cast to it.
+
+    Attributes:
+        length: values written so far.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with ArrayWriter(Path(folder, "counts.npy"), np.int32) as writer:
+        ...         writer.add([3, 4])
+        ...         writer.add(np.array([5]))
+        ...     np.load(Path(folder, "counts.npy"), allow_pickle=False)
+        array([3, 4, 5], dtype=int32)
+    """
+
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
+        self.dtype = np.dtype(dtype)
+        self.length = 0
+        self._file = Path(path).open("wb")
+        self._file.write(_header(self.dtype, _LONGEST))
+
+    def __enter__(self) -> ArrayWriter:
+        return self
+
+    def add(self, values: ArrayLike) -> None:
+        """Append values, (n,)."""
+        block = np.ascontiguousarray(values, self.dtype)
+        self._file.write(block.data)
+        self.length += len(block)
+
+    def __exit__(self, *_: object) -> None:
+        with self._file:
+            self._file.seek(0)
+            self._file.write(_header(self.dtype, self.length))
+
+
+class RunWriter:
+    """Writes runs of values one behind the other: ``NAME.npy``, and where each run begins in ``NAME.indptr.npy``.
+
+    Args:
+        folder: of the files.
+        name: of the files.
+        dtype: of the values.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with RunWriter(Path(folder), "tokens", np.uint16) as writer:
+        ...         writer.add(np.array([7, 8, 9]), np.array([2, 1]))
+        ...         writer.add(np.array([5]), np.array([1]))
+        ...     np.load(Path(folder, "tokens.indptr.npy"), allow_pickle=False)
+        array([0, 2, 3, 4])
+    """
+
+    def __init__(self, folder: Path, name: str, dtype: DTypeLike) -> None:
+        self.values = ArrayWriter(Path(folder, f"{name}.npy"), dtype)
+        self.indptr = ArrayWriter(Path(folder, f"{name}.indptr.npy"), np.int64)
+        self.indptr.add([0])
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def add(self, values: ArrayLike, lengths: ArrayLike) -> None:
+        """Append runs: all their values, and (n,) the length of each."""
+        self.indptr.add(self.values.length + np.cumsum(np.asarray(lengths, np.int64)))
+        self.values.add(values)
+
+    def __exit__(self, *_: object) -> None:
+        self.values.__exit__()
+        self.indptr.__exit__()
+
+
+def token_dtype(tokens: int) -> np.dtype[Any]:
+    """The type of token numbers below ``tokens``: two bytes hold any usual vocabulary, four any other.
+
+    Example:
+        >>> token_dtype(60_000), token_dtype(400_000)
+        (dtype('uint16'), dtype('int32'))
+    """
+    return np.dtype(np.uint16 if tokens <= 1 << 16 else np.int32)
