@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from helpers.synthetic import SyntheticCorpora
 
-from cocite.artifacts import verify
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.nn import word_vectors
-from cocite.nn.word_vectors import WordVectorSettings, initial_vectors
+from cocite.nn.word_vectors import WordVectorSettings, known_vectors, mixed_vectors
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.text.paragraphs import SPECIAL
 
@@ -35,8 +33,9 @@ def reader(history: History) -> ParagraphReader:
     return ParagraphReader.build(history, ParagraphSettings(vocabulary_size=300), bodies=True)
 
 
-def start(reader: ParagraphReader, history: History, folder: Path, **settings: Any) -> np.ndarray:
-    return initial_vectors(WordVectorSettings.parse(settings), history, reader, D, folder)
+def start(reader: ParagraphReader, history: History, **settings: Any) -> np.ndarray:
+    known = known_vectors(WordVectorSettings.parse(settings), history, reader, D)
+    return mixed_vectors(reader, D, known)
 
 
 def test_vectors_of_a_file_are_those_of_its_words(
@@ -49,7 +48,7 @@ def test_vectors_of_a_file_are_those_of_its_words(
     path.write_text(
         "\n".join([f"4 {D}", *lines, f"never-seen {' '.join(['1'] * D)}"]) + "\n", encoding="utf-8"
     )
-    found = start(reader, history, tmp_path, source="file", path=str(path))
+    found = start(reader, history, source="file", path=str(path))
     assert found.shape == (reader.size, D)
     assert found[[SPECIAL + 5, SPECIAL, SPECIAL + 17]] == pytest.approx(numbers / numbers.std(), rel=1e-5)
     rest = np.delete(found, [SPECIAL + 5, SPECIAL, SPECIAL + 17], axis=0)
@@ -57,27 +56,18 @@ def test_vectors_of_a_file_are_those_of_its_words(
     assert len(np.unique(rest[:, 0])) == len(rest)
 
 
-def test_vectors_trained_on_the_corpus_are_kept_in_the_model_folder(
-    reader: ParagraphReader, history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_vectors_trained_on_the_corpus_are_those_of_its_words(
+    reader: ParagraphReader, history: History
 ) -> None:
     pytest.importorskip("gensim")
-    found = start(reader, history, tmp_path, epochs=1)
-    assert found.shape == (reader.size, D)
-    assert np.isfinite(found).all()
-    assert found[SPECIAL:].std() == pytest.approx(1, abs=0.1)
-    verify(tmp_path / "word-vectors")
-    made = []
-    monkeypatch.setattr(
-        word_vectors,
-        "train_word_vectors",
-        lambda *a, **k: made.append(a) or np.eye(len(reader.vocabulary), D),
-    )
-    assert np.array_equal(start(reader, history, tmp_path, epochs=1), found)
-    assert not made
-    start(reader, history, tmp_path, epochs=2)
-    assert len(made) == 1
-    start(reader, History.until(history.corpus, 2005), tmp_path, epochs=2)
-    assert len(made) == 2
+    has_vector, vectors = known_vectors(WordVectorSettings(epochs=1), history, reader, D)
+    assert vectors.shape == (len(reader.vocabulary), D)
+    assert has_vector.mean() > 0.5
+    assert not vectors[~has_vector].any()
+    mixed = mixed_vectors(reader, D, (has_vector, vectors))
+    assert np.isfinite(mixed).all()
+    assert mixed[SPECIAL:].std() == pytest.approx(1, abs=0.1)
+    assert np.array_equal(mixed[:SPECIAL], mixed_vectors(reader, D, None)[:SPECIAL])
 
 
 def test_only_papers_of_the_training_period_are_read(bodies: Corpus) -> None:
@@ -89,13 +79,13 @@ def test_only_papers_of_the_training_period_are_read(bodies: Corpus) -> None:
     assert early.vocabulary.counts.sum() < late.vocabulary.counts.sum()
 
 
-def test_a_corpus_without_bodies_is_refused(synthetic: SyntheticCorpora, tmp_path: Path) -> None:
+def test_a_corpus_without_bodies_is_refused(synthetic: SyntheticCorpora) -> None:
     pytest.importorskip("gensim")
     corpus = synthetic(60, seed=2)
     history = History.all(corpus)
     reader = ParagraphReader.build(history, ParagraphSettings(), bodies=True)
     with pytest.raises(InputError, match="body sentences"):
-        start(reader, history, tmp_path)
+        start(reader, history)
 
 
 def test_settings_that_do_not_go_together_are_refused() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers.small_hatten import hatten_recipe
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
@@ -25,7 +26,9 @@ def corpus(synthetic: SyntheticCorpora) -> Corpus:
     return synthetic(300, seed=6)
 
 
-NEEDS = {kind: row.inputs for kind, row in KINDS.items() if row.inputs is not None}
+NEEDS = {kind: row.inputs for kind, row in KINDS.items() if row.inputs}
+WORDS = Path(__file__).parent / "word_vectors.txt"
+"""Vectors of 16 dimensions for some words of the synthetic corpora."""
 SENTENCES = {"vocabulary": 400, "body": 4, "period": {"train_until": 2015}}
 RECIPES = {
     "cross-encoder": CrossEncoderRecipe.parse(
@@ -40,6 +43,7 @@ RECIPES = {
     "mp-bert4cr-pretraining": HierarchicalPretrainingRecipe.parse(
         {"kind": "mp-bert4cr-pretraining", "texts": SENTENCES}
     ),
+    "hatten": hatten_recipe(words={"source": "file", "path": str(WORDS)}),
     "mp-bert4cr": MpBert4crRecipe.parse({"kind": "mp-bert4cr", "texts": SENTENCES}),
 }
 
@@ -56,12 +60,13 @@ def test_an_input_is_made_once_and_again_when_it_was_made_of_others(
     progress = ProgressFunctions(stage=lambda name, _: stages.append(name))
     assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
     assert stages
-    folder = tmp_path / NEEDS[kind].artifact
-    digest = verify(folder).digest
+    folders = [tmp_path / needed.artifact for needed in NEEDS[kind]]
+    digests = [verify(folder).digest for folder in folders]
     assert not prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
-    (folder / MANIFEST).write_text(f'{{"format": 1, "kind": "{kind}", "meta": {{}}, "files": {{}}}}')
-    assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
-    assert read_manifest(folder).digest == digest
+    for folder, digest in zip(folders, digests, strict=True):
+        (folder / MANIFEST).write_text(f'{{"format": 1, "kind": "{kind}", "meta": {{}}, "files": {{}}}}')
+        assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
+        assert read_manifest(folder).digest == digest
 
 
 def test_an_input_is_put_into_a_remote_model_folder(corpus: Corpus, tmp_path: Path) -> None:
@@ -75,6 +80,27 @@ def test_an_input_is_put_into_a_remote_model_folder(corpus: Corpus, tmp_path: Pa
     assert not prepare_inputs(RECIPES["cross-encoder"], corpus, location, ProgressFunctions())
 
 
+def test_an_input_that_is_made_of_another_finds_it_in_a_remote_model_folder(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    from pyarrow import fs
+
+    remote = tmp_path / "remote"
+    location = Location("mock://model", str(remote), fs.SubTreeFileSystem("/", fs.LocalFileSystem()))
+    recipe = RECIPES["hatten"]
+    assert prepare_inputs(recipe, corpus, location, ProgressFunctions())
+    digests = [verify(remote / name).digest for name in ("hatten-texts", "word-vectors")]
+    (remote / "word-vectors" / MANIFEST).unlink()
+    assert prepare_inputs(recipe, corpus, location, ProgressFunctions())
+    assert [verify(remote / name).digest for name in ("hatten-texts", "word-vectors")] == digests
+
+
+def test_random_word_vectors_are_no_input(corpus: Corpus, tmp_path: Path) -> None:
+    recipe = hatten_recipe(words={"source": "random"})
+    assert prepare_inputs(recipe, corpus, Location.of(tmp_path), ProgressFunctions())
+    assert [path.name for path in tmp_path.iterdir()] == ["hatten-texts"]
+
+
 def test_other_kinds_need_nothing(corpus: Corpus, tmp_path: Path) -> None:
     assert not prepare_inputs(load_recipe("fusion"), corpus, Location.of(tmp_path), ProgressFunctions())
     assert not list(tmp_path.iterdir())
@@ -86,7 +112,9 @@ ENGINE_KINDS = [kind for kind, row in KINDS.items() if row.uses_engine]
 @pytest.mark.parametrize("kind", ENGINE_KINDS)
 def test_every_kind_of_the_engine_is_refused_where_no_paper_is_trained_on(corpus: Corpus, kind: str) -> None:
     name = next(name for name in shipped_recipes() if load_recipe(name).kind == kind)  # type: ignore[attr-defined]
-    section = "" if (row := KINDS[kind].inputs) is None else f"{row.section}."
+    section = (
+        "" if "period" in KINDS[kind].recipe_class().model_fields else f"{KINDS[kind].inputs[0].section}."
+    )
     check_periods(load_recipe(name), corpus)
     with pytest.raises(
         InputError, match=r"no paper of the training period .*choose period\.train_until=YEAR"

@@ -22,9 +22,10 @@ def test_every_kind_names_classes_and_functions_that_exist(kind: str) -> None:
     if row.trainer is not None:
         parameters = inspect.signature(load_object(row.trainer)).parameters
         assert list(parameters) == ["recipe", "corpus", "to", "progress"]
-    if row.inputs is not None:
-        assert row.inputs.section in cls.model_fields
-        assert {"stage", "advance"} <= inspect.signature(load_object(row.inputs.maker)).parameters.keys()
+    for number, needed in enumerate(row.inputs):
+        assert needed.section in cls.model_fields or isinstance(getattr(cls, needed.section), property)
+        assert {"stage", "advance"} <= inspect.signature(load_object(needed.maker)).parameters.keys()
+        assert set(needed.made_of) <= {earlier.artifact for earlier in row.inputs[:number]}
     if row.after is not None:
         assert len(inspect.signature(load_object(row.after)).parameters) == 5
         assert row.uses_engine
