@@ -12,6 +12,7 @@ Read the modules in this order:
 | ``encoder`` | the trained network as an :class:`~cocite.protocols.Encoder`; saves and loads it |
 | ``losses`` | the triplet loss (Eq. 3) |
 | ``recipe`` | all settings of a training |
+| ``texts``, ``initial_vectors`` | artifacts made before workers start: numbered words, word vectors |
 | ``examples`` | contexts and papers as numbered paragraphs; what is drawn for an example, and its batch |
 | ``mining`` | negatives and further positives that the current weights find (section 4.3) |
 | ``base_task`` | what both objectives share: examples, mining, dev metrics, export |

@@ -126,7 +126,8 @@ def prepare(
     periods = Periods.of(corpus, settings.period, all_dev=True)
     papers, contexts = len(corpus), len(corpus.contexts)
     with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
-        stage("texts: vocabulary", papers + contexts)
+        sentences = len(corpus.sentences) if settings.bodies else 0
+        stage("texts: vocabulary", papers + contexts + sentences)
         reader = ParagraphReader.build(
             periods.history, settings.paragraphs, bodies=settings.bodies, advance=advance
         )

@@ -57,7 +57,7 @@ class MaskedLanguageModelTask:
 
     def lengths(self, epoch: int) -> NDArray[np.int64]:  # noqa: ARG002  (the same in every epoch)
         """(n,) tokens of each piece, special ones included."""
-        return self.texts.train.counts + 2
+        return self.texts.train.counts + np.int64(2)
 
     def collate(self, examples: Examples, epoch: int) -> MaskedBatch:
         """Some pieces with tokens hidden."""

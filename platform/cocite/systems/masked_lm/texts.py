@@ -7,7 +7,7 @@ once and read by every worker.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from transformers import AutoTokenizer
 
+from cocite.array_files import ArrayWriter, token_dtype
 from cocite.artifacts import load_array, publish
 from cocite.bounds import TextLength, TextLengthOrNone, Total
 from cocite.config import Settings
@@ -192,28 +193,41 @@ def prepare(
         tokenizer.save_pretrained(temporary)
         for name, papers in rows.items():
             stage(f"texts: {name} papers", len(papers))
-            pieces = cut_pieces(_tokens(tokenizer, corpus, papers, settings.body, advance), settings)
-            if name == "dev" and len(pieces) > settings.dev_pieces:
-                pieces = pieces.take(np.linspace(0, len(pieces) - 1, settings.dev_pieces).astype(np.int64))
-            if not len(pieces):
+            blocks = _pieces(tokenizer, corpus, papers, settings, advance)
+            if name == "dev":
+                pieces = TokenLists.stacked(list(blocks))
+                if len(pieces) > settings.dev_pieces:
+                    evenly = np.linspace(0, len(pieces) - 1, settings.dev_pieces)
+                    pieces = pieces.take(evenly.astype(np.int64))
+                blocks = iter([pieces])
+            if not _write(temporary, name, blocks, token_dtype(len(tokenizer))):
                 raise InputError(f"no paper of the {name} period has text enough", where=str(corpus.path))
-            # Pieces point into the tokens of all texts: only those that are kept are written.
-            kept = TokenLists.joined([pieces])
-            np.save(temporary / f"{name}.ids.npy", kept.ids, allow_pickle=False)
-            np.save(temporary / f"{name}.counts.npy", kept.counts, allow_pickle=False)
     return True
 
 
-def _tokens(
-    tokenizer: Any, corpus: Corpus, rows: NDArray[np.integer[Any]], body: int, advance: Advance
-) -> TokenLists:
-    """One list of tokens a paper."""
-    blocks = []
-    for texts in paper_texts(corpus, rows, body):
+def _pieces(
+    tokenizer: Any, corpus: Corpus, rows: NDArray[np.integer[Any]], settings: TextSettings, advance: Advance
+) -> Iterator[TokenLists]:
+    """The pieces of some papers, a block of papers at a time."""
+    for texts in paper_texts(corpus, rows, settings.body):
         encodings = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        blocks.append(TokenLists.of([encoding.ids for encoding in encodings]))
+        yield cut_pieces(TokenLists.of([encoding.ids for encoding in encodings]), settings)
         advance(len(texts))
-    return TokenLists.stacked(blocks)
+
+
+def _write(folder: Path, name: str, blocks: Iterable[TokenLists], dtype: np.dtype[Any]) -> int:
+    """Write pieces to ``NAME.*.npy``, a block at a time; returns how many there are."""
+    with (
+        ArrayWriter(folder / f"{name}.ids.npy", dtype) as ids,
+        ArrayWriter(folder / f"{name}.starts.npy", np.int64) as starts,
+        ArrayWriter(folder / f"{name}.counts.npy", np.int32) as counts,
+    ):
+        for block in blocks:
+            kept = TokenLists.joined([block])  # without the tokens that belong to no piece
+            starts.add(ids.length + kept.starts)
+            ids.add(kept.ids)
+            counts.add(kept.counts)
+        return counts.length
 
 
 def load_from_model_folder(model_folder: Path, corpus: Corpus) -> PretrainingTexts:
@@ -226,7 +240,7 @@ def load_from_model_folder(model_folder: Path, corpus: Corpus) -> PretrainingTex
 
 
 def load(folder: Path, corpus: Corpus) -> PretrainingTexts:
-    """Read an artifact of :func:`prepare`.
+    """Read an artifact of :func:`prepare`; the arrays are memory-mapped.
 
     Raises:
         InputError: it was made of another corpus.
@@ -235,8 +249,11 @@ def load(folder: Path, corpus: Corpus) -> PretrainingTexts:
     check_same_corpus(open_verified_once(folder, kind=KIND), corpus, folder, what="texts")
     parts = {}
     for name in ("train", "dev"):
-        ids, counts = load_array(folder / f"{name}.ids.npy"), load_array(folder / f"{name}.counts.npy")
-        if len(ids) != counts.sum():
+        ids, starts, counts = (
+            load_array(folder / f"{name}.{part}.npy") for part in ("ids", "starts", "counts")
+        )
+        last = int(starts[-1]) + int(counts[-1]) if len(starts) and len(counts) else 0
+        if len(starts) != len(counts) or last != len(ids):
             raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
-        parts[name] = TokenLists(ids, np.cumsum(counts) - counts, np.asarray(counts))
+        parts[name] = TokenLists(ids, starts, counts)
     return PretrainingTexts(AutoTokenizer.from_pretrained(str(folder)), parts["train"], parts["dev"])
