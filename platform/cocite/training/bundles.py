@@ -36,7 +36,7 @@ class Bundles:
     def __init__(self, citing: NDArray[np.integer[Any]], size: int, *, seed: int, epoch: int) -> None:
         self._citing, self.size = citing, size
         count = len(citing)
-        small = np.int32 if count < 1 << 31 else np.int64
+        small: np.dtype[Any] = np.dtype(np.int32 if count < 1 << 31 else np.int64)
         begins = np.flatnonzero(citing[1:] != citing[:-1]) + 1
         # Where each paper's contexts and its examples begin.
         self._first = np.concatenate([[0], begins, [count]]).astype(small) if count else np.zeros(1, small)
