@@ -36,7 +36,6 @@ KIND = "hatten-texts"
 """Kind of the artifact, and its name in a model folder."""
 BLOCK = 16_384
 """Contexts whose texts are in memory at a time."""
-PARTS = ("known", "dev")
 
 Advance = Callable[[int], object]
 Stage = Callable[[str, int], object]
@@ -222,18 +221,18 @@ def load(model_folder: Path, corpus: Corpus, settings: HattenTextSettings) -> Ha
     """
     folder = find_input(model_folder, KIND, lacking="texts to train on")
     check_same_inputs(open_verified_once(folder, kind=KIND), corpus, settings, folder, what="texts")
-    gaps, words = zip(*(_gaps(folder, name) for name in PARTS), strict=True)
+    (gaps, words), (dev, _) = _gaps(folder, "known"), _gaps(folder, "dev")
     paragraphs = Paragraphs(load_array(folder / "tokens.indptr.npy"), load_array(folder / "tokens.npy"))
     citations = load_array(folder / "citations.npy")
     fits = (
         len(citations) == len(corpus)
-        and len(paragraphs) == 2 * len(corpus) + sum(map(len, gaps))
+        and len(paragraphs) == 2 * len(corpus) + len(gaps) + len(dev)
         and paragraphs.indptr[-1] == len(paragraphs.tokens)
     )
     if not fits:
         raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
     reader = ParagraphReader.load(folder, settings.paragraphs)
-    return HattenTexts(reader, paragraphs, *gaps, words[0], citations)
+    return HattenTexts(reader, paragraphs, gaps, dev, words, citations)
 
 
 def _gaps(folder: Path, name: str) -> tuple[Gaps, NDArray[np.int32]]:
