@@ -47,7 +47,7 @@ class ArrayWriter:
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.length = 0
-        self._file = Path(path).open("wb")  # noqa: SIM115  (closed by __exit__)
+        self._file = Path(path).open("wb")  # noqa: SIM115 closed at the end of the block  # noqa: SIM115  (closed by __exit__)
         self._file.write(_header(self.dtype, _LONGEST))
 
     def __enter__(self) -> ArrayWriter:
