@@ -123,6 +123,17 @@ class BusyError(CociteError):
     exit_code = 4
 
 
+class StoppedError(CociteError):
+    """A signal asked work to stop, and it did, with what it had made kept.
+
+    Example:
+        >>> print(StoppedError("stopped after step 40", where="training", hint="pass --resume to go on from there"))
+        training: stopped after step 40 (pass --resume to go on from there)
+    """
+
+    exit_code = 143  # as shells give it for SIGTERM
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint that names the known key closest to a misspelt one; with none close, all of them (at most 20).
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, ConfigError
+from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 from cocite_jobs.cluster.resources import check_batch, worker_range
 from cocite_jobs.storage.cache import fetch_local
@@ -151,7 +152,9 @@ class EngineSession:
                 verbose=self.options.verbose,
             )
         else:
-            result = run_worker(self.job, self.world, receiver.receive)
+            wishes = Wishes()
+            with wishes.on_sigterm():
+                result = run_worker(self.job, self.world, receiver.receive, wishes=wishes)
         if self.is_first:
             progress.stage("fetching the model", 0)
             self.run.publish_model(

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
+from cocite.training.engine.wishes import Wishes
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import (
@@ -29,6 +30,7 @@ from cocite_jobs.cluster.resources import (
 )
 from cocite_jobs.training.progress import Event
 from cocite_jobs.training.ray_actors import EventBuffer, PlacementGroupReaper
+from cocite_jobs.training.ray_wishes import RayWishes, stop_with_driver
 from cocite_jobs.training.types import TrainingJob
 from cocite_jobs.training.worker import run_worker
 
@@ -103,14 +105,19 @@ def train_on_ray(
         # events with it.
         buffer = ray.remote(num_cpus=0, scheduling_strategy=this_node)(EventBuffer).remote()
         call = _BackgroundCall(lambda: _trainer(job, workers, buffer, scratch / "train", nodes).fit())
-        while True:
-            # Waited for before the last drain: events that were sent just before the end would be lost the other way
-            # round.
-            has_ended = call.wait(DRAIN_INTERVAL_S)
-            for event in ray.get(buffer.drain.remote()):
-                receive(event)
-            if has_ended:
-                return _result(call, workers)
+        wishes, told = Wishes(), False
+        with wishes.on_sigterm():
+            while True:
+                # Waited for before the last drain: events that were sent just before the end would be lost the other
+                # way round.
+                has_ended = call.wait(DRAIN_INTERVAL_S)
+                if wishes.stopping and not told:
+                    buffer.stop.remote()
+                    told = True
+                for event in ray.get(buffer.drain.remote()):
+                    receive(event)
+                if has_ended:
+                    return _result(call, workers)
 
 
 class _BackgroundCall(threading.Thread):
@@ -230,8 +237,11 @@ def _on_a_worker(config: dict[str, Any]) -> dict[str, Any]:
     def report_checkpoint(step: int, metrics: Mapping[str, float]) -> None:
         ray.train.report({"step": step, **metrics})
 
-    world = World.join(use_gpu=config["use_gpu"])
-    return run_worker(TrainingJob(**config["job"]), world, config["buffer"].add.remote, report_checkpoint)
+    world, wishes, buffer = World.join(use_gpu=config["use_gpu"]), RayWishes(), config["buffer"]
+    with stop_with_driver(wishes, buffer) if world.first else nullcontext():
+        return run_worker(
+            TrainingJob(**config["job"]), world, buffer.add.remote, report_checkpoint, wishes=wishes
+        )
 
 
 def _variables(workers: WorkerSettings) -> dict[str, str]:

@@ -23,10 +23,19 @@ class EventBuffer:
 
     def __init__(self) -> None:
         self._events: list[Any] = []
+        self._stopping = False
 
     def add(self, event: Any) -> None:
         """Hold an event."""
         self._events.append(event)
+
+    def stop(self) -> None:
+        """Note that the driver was asked to end."""
+        self._stopping = True
+
+    def is_stopping(self) -> bool:
+        """Whether the driver was asked to end: rank 0 asks now and then."""
+        return self._stopping
 
     def drain(self) -> list[Any]:
         """Remove and return the events added since the last call."""

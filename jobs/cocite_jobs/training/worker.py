@@ -19,6 +19,7 @@ from cocite.training.engine import loop
 from cocite.training.engine.memory import keep_freed_memory, return_freed_memory
 from cocite.training.engine.result import TrainResult
 from cocite.training.engine.stores import Store, Write
+from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 from cocite.write_errors import writing_to
 from cocite_jobs.storage.cache import fetch_local
@@ -32,7 +33,12 @@ Saved = Callable[[int, Mapping[str, float]], None]
 
 
 def run_worker(
-    job: TrainingJob, world: World, send: Callable[[Event], None], saved: Saved | None = None
+    job: TrainingJob,
+    world: World,
+    send: Callable[[Event], None],
+    saved: Saved | None = None,
+    *,
+    wishes: Wishes | None = None,
 ) -> dict[str, Any]:
     """Train; every rank calls it.
 
@@ -40,7 +46,8 @@ def run_worker(
         job: what to train.
         world: this rank among the others.
         send: takes the progress events of rank 0.
-        saved: called after each checkpoint.
+        saved: called after each checkpoint, in the thread that wrote it.
+        wishes: ask for a checkpoint or the end while it trains.
 
     Returns:
         The result of :func:`cocite.training.engine.loop.train` as a dictionary. The model is at
@@ -51,7 +58,7 @@ def run_worker(
     """
     try:
         with writing_to(job.to):
-            return _run(job, world, send if world.first else ignore_progress, saved)
+            return _run(job, world, send if world.first else ignore_progress, saved, wishes)
     except torch.OutOfMemoryError as error:
         raise CociteError(
             f"rank {world.rank} is out of GPU memory",
@@ -64,7 +71,11 @@ def run_worker(
 
 
 def _run(
-    job: TrainingJob, world: World, send: Callable[[Event], None], saved: Saved | None
+    job: TrainingJob,
+    world: World,
+    send: Callable[[Event], None],
+    saved: Saved | None,
+    wishes: Wishes | None,
 ) -> dict[str, Any]:
     if world.device.type == "cpu":
         keep_freed_memory()
@@ -87,16 +98,18 @@ def _run(
             hint="the corpus was replaced meanwhile: train again, with --fresh for the new one",
         )
     task = job.build_task(recipe, corpus, fetch_local(job.to))
-    store = run.store(world, metric=task.metric, keep=recipe.training.keep)
+    apart = world.apart()  # checkpoints are written beside further steps
+    store = run.store(apart, metric=task.metric, keep=recipe.training.keep)
     result = loop.train(
         task,
         recipe.training,
         world=world,
-        store=LogKeepingStore(store, world, run, sender, saved),
+        store=LogKeepingStore(store, apart, run, sender, saved),
         fingerprint=job.fingerprint,
         log=sender.log,
         advance=sender.advance,
         stage=sender.stage,
+        wishes=wishes,
     )
     if world.first:
         _leave_model(task, recipe, corpus, result, run)
@@ -166,7 +179,8 @@ class LogKeepingStore:
         failure: CociteError | None = None
         if self.world.first:
             try:
-                self.run.write_log(self.sender.entries)
+                # A copy: the training may log on while this is written.
+                self.run.write_log(list(self.sender.entries))
             except OSError as error:
                 failure = CociteError(
                     f"the checkpoint of step {step} could not be written: {error.strerror}",

@@ -224,6 +224,27 @@ def test_gpus_are_hidden_from_workers_without_any() -> None:
     assert _worker_environment(WorkerSettings(gpus=0), without) == {}
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("on", ["process", "ray"])
+def test_sigterm_keeps_a_checkpoint_of_the_very_step(corpus: Corpus, tmp_path: Path, on: str) -> None:
+    command = train_command(corpus, tmp_path, "pause=0.3", "--on", on, "--no-track")
+    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    log, folder = tmp_path / "log.txt", tmp_path / "model/.bag.training"
+    with log.open("w") as file:
+        driver = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=file, stderr=file)
+        deadline = time.monotonic() + 600
+        while not (folder / "step-00000003").is_dir():
+            assert driver.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        driver.send_signal(signal.SIGTERM)
+        assert driver.wait(timeout=300) == 143, log.read_text()
+    newest = sorted(path.name for path in folder.glob("step-*"))[-1]
+    said = f"training: stopped after step {int(newest[5:])}; its checkpoint is kept (pass --resume"
+    assert said in log.read_text()
+    verify(folder / newest, kind="training-checkpoint")
+
+
 class Call:
     """A call in the background that has ended."""
 

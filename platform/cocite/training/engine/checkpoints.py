@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -89,6 +89,33 @@ def own_slots(
         for name, slots in backend.slots(moments=moments)
         if owner[name] == rank
     }
+
+
+def snapshot(
+    backend: Backend,
+    owner: Mapping[str, int],
+    world: World,
+    *,
+    best: Mapping[str, Tensor],
+    state: Mapping[str, Tensor],
+    progress: Progress,
+    meta: Mapping[str, Any],
+) -> Callable[[Path], None]:
+    """Copy all that a checkpoint holds; returns what writes it into a folder, while the training may go on.
+
+    Args:
+        backend: has the weights. All ranks call it together.
+        owner: the rank that writes each parameter.
+        world: of the ranks when they write.
+        best, state, progress, meta: see :func:`write`; ``best`` is not changed in place by its owner.
+    """
+    slots = own_slots(backend, owner, world.rank, moments=True)
+    kept = {name: value.to("cpu", copy=True) for name, value in state.items()}
+    kept |= {f"buffer:{name}": buffer.to("cpu", copy=True) for name, buffer in backend.buffers()}
+    best, progress = dict(best), replace(progress)
+    return lambda folder: write(
+        folder, world, slots=slots, best=best, state=kept, progress=progress, meta=meta
+    )
 
 
 def write(

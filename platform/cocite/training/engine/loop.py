@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cocite.errors import CociteError
+from cocite.errors import CociteError, StoppedError
 from cocite.training.engine import checkpoints
 from cocite.training.engine.backends import Backend, make_backend
 from cocite.training.engine.backends.base import Work
@@ -29,10 +29,12 @@ from cocite.training.engine.contrastive import contrastive_step, wide
 from cocite.training.engine.loader import pinned, prepared, to_device
 from cocite.training.engine.meter import Meter
 from cocite.training.engine.result import TrainResult
+from cocite.training.engine.saver import Saver
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store
 from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, PreparedTask, TrainTask
+from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 
 Log = Callable[[dict[str, float], int], None]
@@ -55,6 +57,7 @@ def train(
     log: Log = ignore_progress,
     advance: Advance = ignore_progress,
     stage: Callable[[str], None] = ignore_progress,
+    wishes: Wishes | None = None,
 ) -> TrainResult:
     """Train a model; every rank calls it, with the same task and settings.
 
@@ -73,12 +76,14 @@ def train(
             ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch`` (with fraction).
         advance: called after each step.
         stage: receives, on rank 0, a description of what a :class:`~.task.PreparedTask` prepares.
+        wishes: ask for a checkpoint or the end, on any rank, and are granted after a step.
 
     Raises:
         ConfigError: the settings ask for what the model, the backend or this world cannot do.
         InputError: there are no examples, or the checkpoint is of another training.
         IntegrityError: the checkpoint is damaged.
         CociteError: loss, gradient or dev metric is no longer a number, or a checkpoint cannot be written.
+        StoppedError: the end was wished for.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -93,7 +98,7 @@ def train(
     """
     if isinstance(task, PreparedTask):
         task.prepare(world, stage if world.first else ignore_progress)
-    return _Training(task, settings, world, store, fingerprint, log, advance).run()
+    return _Training(task, settings, world, store, fingerprint, log, advance, wishes or Wishes()).run()
 
 
 class _Training:
@@ -103,6 +108,7 @@ class _Training:
     began: float
     plan: EpochPlan
     owner: dict[str, int]
+    late: bool
 
     def __init__(
         self,
@@ -113,24 +119,29 @@ class _Training:
         fingerprint: str,
         log: Log,
         advance: Advance,
+        wishes: Wishes,
     ) -> None:
         self.task, self.settings, self.world = task, settings, world
         self.store, self.fingerprint = store, fingerprint
         self.log, self.advance = (log, advance) if world.first else (ignore_progress, ignore_progress)
         self.progress = Progress()
         self.best: dict[str, Tensor] = {}  # this rank's part of the best weights
-        self.saved_step = 0
+        self.saved_step, self.saved_at = 0, 0.0
+        self.wishes = wishes
+        self.saver = Saver(store.world if store is not None else world)
         self.meter = Meter(world, settings)
 
     def run(self) -> TrainResult:
         """Train from the latest checkpoint, or from the beginning, to the end."""
         self._begin()
         self.began = time.monotonic() - self.progress.seconds
+        self.saved_at, self.late = self.progress.seconds, False
         try:
             # Step 0 is measured too: a training that only makes the given weights worse keeps them.
             if self.progress.evaluated < 0:
                 self._evaluate()
             self.meter.clear()
+            self._look_around()
             while self._why_over() is None:
                 self._epoch()
             reason = self._why_over() or "done"
@@ -138,7 +149,9 @@ class _Training:
                 self._evaluate()
             if self.saved_step != self.progress.step:
                 self._save()
+            self.saver.finish()
         finally:
+            self.saver.leave()
             self.backend.close()
         self._leave_best()
         # A rank that ends its process while another still talks to it brings that one down.
@@ -185,10 +198,7 @@ class _Training:
             return "done"
         if s.patience and p.stale >= s.patience:
             return "patience"
-        # Clocks differ between ranks, and all must take the same number of steps: rank 0's decides.
-        if s.minutes is not None and self.world.agree(self._clock() >= 60 * s.minutes):
-            return "minutes"
-        return None
+        return "minutes" if self.late else None
 
     def _refresh_due(self, step: int, position: int) -> bool:
         every = self.settings.refresh_every
@@ -236,6 +246,20 @@ class _Training:
                 if self._why_over() is not None:
                     return False
         return True
+
+    def _look_around(self) -> tuple[bool, bool]:
+        """Whether a checkpoint is due whatever the step, and whether the end is wished for; sees to the clock, too."""
+        p, s, world = self.progress, self.settings, self.world
+        # Clocks differ between ranks, and all must take the same number of steps: rank 0's decides. Any rank's wish
+        # counts.
+        clock = self._clock() if world.first else 0.0
+        late = s.minutes is not None and clock >= 60 * s.minutes
+        due = s.checkpoint_minutes is not None and clock >= self.saved_at + 60 * s.checkpoint_minutes
+        asked = [late, due or self.wishes.take_save(), self.wishes.stopping]
+        if world.size > 1:
+            asked = (world.sum(torch.tensor(asked, dtype=torch.int32, device=world.device)) > 0).tolist()
+        self.late = asked[0]
+        return asked[1] and self.saved_step != p.step, asked[2]
 
     def _step(self, batches: list[Any], shares: list[list[Piece]]) -> None:
         """One optimizer step, and what is due after it.
@@ -312,8 +336,17 @@ class _Training:
         evaluated = p.step % s.evaluate_every == 0 if s.evaluate_every else p.position == 0
         if evaluated:
             self._evaluate()
-        if p.step % s.checkpoint_every == 0 if s.checkpoint_every else evaluated:
+        due, stopping = self._look_around()
+        if due or stopping or (p.step % s.checkpoint_every == 0 if s.checkpoint_every else evaluated):
             self._save()
+        if stopping:
+            self.saver.finish()
+            kept = "its checkpoint is kept" if self.store is not None else "nothing was kept"
+            raise StoppedError(
+                f"stopped after step {p.step}; {kept}",
+                where="training",
+                hint="pass --resume to go on from there",
+            )
 
     def _evaluate(self) -> None:
         """Measure the dev metric, and keep the weights if they are the best so far."""
@@ -342,29 +375,29 @@ class _Training:
         self.log(metrics, p.step)
 
     def _save(self) -> None:
-        """Make a checkpoint of the present step."""
-        if self.store is None:
+        """Make a checkpoint of the present step, beside further steps where the store can."""
+        store, p = self.store, self.progress
+        if store is None:
             return
-        p = self.progress
         with self.meter.paused():
             p.seconds = self._clock()
-            slots = checkpoints.own_slots(self.backend, self.owner, self.world.rank, moments=True)
             state = {f"task:{key}": value for key, value in self.task.state().items()}
             if p.position:
                 state["epoch:lengths"] = torch.from_numpy(self.plan.lengths)
-            state |= {f"buffer:{name}": buffer for name, buffer in self.backend.buffers()}
             metrics = p.last if p.evaluated == p.step else {}
-            # Weights of this very step are in the checkpoint already: see ``Saved.best``.
-            best = self.best if p.best_step != p.step else {}
-
-            def write(folder: Path) -> None:
-                meta = {"fingerprint": self.fingerprint, "step": p.step, "metrics": metrics}
-                checkpoints.write(
-                    folder, self.world, slots=slots, best=best, state=state, progress=p, meta=meta
-                )
-
-            self.store.save(p.step, write, metrics)
-            self.saved_step = p.step
+            write = checkpoints.snapshot(
+                self.backend,
+                self.owner,
+                store.world,
+                # Weights of this very step are in the checkpoint already: see ``Saved.best``.
+                best=self.best if p.best_step != p.step else {},
+                state=state,
+                progress=p,
+                meta={"fingerprint": self.fingerprint, "step": p.step, "metrics": metrics},
+            )
+            step = p.step
+            self.saver.start(lambda: store.save(step, write, metrics))
+            self.saved_step, self.saved_at = step, p.seconds
 
     def _leave_best(self) -> None:
         """Put the best weights into the model, on every rank."""

@@ -134,6 +134,8 @@ class TrainingSettings(Settings):
     """Steps between two looks at the dev metric; 0: at the end of each epoch."""
     checkpoint_every: Interval = 0
     """Steps between two checkpoints; 0: after each evaluation."""
+    checkpoint_minutes: Minutes | None = None
+    """Minutes after a checkpoint at which another is made, whatever the step; None: steps alone decide."""
     refresh_every: Interval = 0
     """Steps after which the task mines anew with the present weights (N_iter); 0: at the start of each epoch."""
     keep: PositiveSmallCount = 2

@@ -38,6 +38,12 @@ class Store(Protocol):
         ['step-00000004']
     """
 
+    @property
+    def world(self) -> World:
+        """The ranks that keep checkpoints together. Where it is apart from that of the training, saving goes on beside
+        further steps, in another thread."""
+        ...
+
     def latest(self) -> AbstractContextManager[Path | None]:
         """The folder of the newest checkpoint, readable by this rank while the block lasts; None: there is none.
 

@@ -6,7 +6,7 @@ import atexit
 import gc
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -38,6 +38,8 @@ class World:
         rank: its number.
         size: how many there are.
         device: where its tensors live.
+        group: torch's process group, over which it exchanges with the others; None: the usual one.
+        is_apart: whether its exchanges may run beside those of another world, in another thread.
 
     Example:
         >>> world = World.join()  # alone, unless torchrun or Ray started this process
@@ -50,6 +52,8 @@ class World:
     rank: int = 0
     size: int = 1
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    group: Any = field(default=None, repr=False, compare=False)
+    is_apart: bool = False
 
     @classmethod
     def join(cls, *, timeout: float = 600, use_gpu: bool = True) -> World:
@@ -72,6 +76,14 @@ class World:
             start_group(device, timeout=timedelta(seconds=timeout))
         return cls(dist.get_rank(), dist.get_world_size(), device)
 
+    def apart(self) -> World:
+        """The same processes with exchanges of their own, which may run beside this world's in another thread.
+
+        All ranks call it together. Its tensors are on the CPU.
+        """
+        group = dist.new_group(backend="gloo") if self.size > 1 else None
+        return replace(self, device=torch.device("cpu"), group=group, is_apart=True)
+
     @property
     def first(self) -> bool:
         """Whether this process is rank 0, which logs and writes for all."""
@@ -80,7 +92,7 @@ class World:
     def barrier(self) -> None:
         """Wait for the others."""
         if self.size > 1:
-            dist.barrier()
+            dist.barrier(group=self.group)
 
     def share(self, count: int) -> slice:
         """This rank's contiguous part of ``count`` things; parts differ in size by at most one."""
@@ -91,7 +103,7 @@ class World:
         if self.size > 1:
             # all_reduce writes into its argument, which is the caller's.
             value = value.clone()
-            dist.all_reduce(value)
+            dist.all_reduce(value, group=self.group)
         return value
 
     def concatenate(self, rows: Tensor) -> Tensor:
@@ -106,7 +118,7 @@ class World:
         padded = rows.new_zeros((most, *rows.shape[1:]))
         padded[: len(rows)] = rows
         parts = [torch.empty_like(padded) for _ in sizes]
-        dist.all_gather(parts, padded.contiguous())
+        dist.all_gather(parts, padded.contiguous(), group=self.group)
         return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
 
     def agree(self, value: Any) -> Any:
@@ -114,7 +126,7 @@ class World:
         if self.size == 1:
             return value
         box = [value]
-        dist.broadcast_object_list(box, src=0)
+        dist.broadcast_object_list(box, src=0, group=self.group)
         return box[0]
 
     def collect(self, value: Any) -> list[Any]:
@@ -122,11 +134,11 @@ class World:
         if self.size == 1:
             return [value]
         box: list[Any] = [None] * self.size
-        dist.all_gather_object(box, value)
+        dist.all_gather_object(box, value, group=self.group)
         return box
 
     def spread(self, value: Tensor, source: int) -> Tensor:
         """A tensor of rank ``source`` on every rank; the others give one of the same shape and type to fill."""
         if self.size > 1:
-            dist.broadcast(value, src=source)
+            dist.broadcast(value, src=source, group=self.group)
         return value
