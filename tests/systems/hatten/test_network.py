@@ -88,6 +88,24 @@ def test_the_model_has_the_gradients_of_finite_differences() -> None:
     assert torch.autograd.gradcheck(run, values)
 
 
+def test_gradients_computed_again_are_the_same_and_keep_less() -> None:
+    def gradients(recompute: bool) -> tuple[list[Tensor], int]:
+        torch.manual_seed(0)
+        model = small_hatten(bag=False, dropout=0.2).train()
+        if recompute:
+            model.gradient_checkpointing_enable()
+        torch.manual_seed(1)
+        kept: list[Tensor] = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+            vectors = model(documents(model, texts([30, 20, 9]), [[0, 1, -1], [2, -1, -1]], [False, True]))
+        vectors.sum(dim=0)[0].backward()
+        return [p.grad for p in model.parameters() if p.grad is not None], sum(t.nbytes for t in kept)
+
+    (plain, much), (again, little) = gradients(False), gradients(True)
+    assert all(torch.equal(one, other) for one, other in zip(plain, again, strict=True))
+    assert little < much / 2
+
+
 def test_attention_comes_in_through_its_gate() -> None:
     model, paragraphs = small_hatten(), texts(LENGTHS)
     packed = documents(model, paragraphs, PARTS, QUERIES)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from cocite.bounds import Dimension, Heads, ProperShare
 from cocite.config import Settings
@@ -186,9 +187,18 @@ class Level(nn.Module):
             settings.dimension, settings.heads, settings.feed_forward, settings.dropout
         )
         self.pooling = MultiHeadPooling(settings.dimension, settings.heads)
+        self.recompute = False
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """(B, d) from (B, L, d) and (B, L)."""
+        pooled: Tensor
+        if self.recompute and torch.is_grad_enabled():
+            pooled = checkpoint(self._pooled, x, mask, use_reentrant=False)
+        else:
+            pooled = self._pooled(x, mask)
+        return pooled
+
+    def _pooled(self, x: Tensor, mask: Tensor) -> Tensor:
         pooled: Tensor = self.pooling(self.layer(x, mask), mask)
         return pooled
 
@@ -229,6 +239,11 @@ class Hatten(nn.Module):
             self.type_weight = nn.Parameter(torch.full((2 * len(KINDS),), start))
         if settings.bag and settings.attention:
             self.gate = nn.Parameter(torch.zeros(1))  # training opens it as attention proves useful
+
+    def gradient_checkpointing_enable(self) -> None:
+        """Keep the inputs of both levels alone, and compute what is inside again for the gradients."""
+        if self.settings.attention:
+            self.paragraph.recompute = self.document.recompute = True
 
     @torch.no_grad()
     def set_words(self, vectors: Tensor, weights: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import nn
 
 from cocite.errors import ConfigError
@@ -36,6 +37,8 @@ def make_backend(
             where="training.backend",
             hint="set it to ddp or deepspeed",
         )
+    if world.device.type == "cuda":  # torch keeps it for the whole process
+        torch.set_float32_matmul_precision("high" if settings.tf32 else "highest")
     if settings.backend == "deepspeed":
         if groups:
             raise ConfigError(
