@@ -1,6 +1,6 @@
 """What feeds a training, by the number of papers: CPU to make it, memory of a rank, time from start to first step.
 
-    python benchmarks/training_inputs.py --papers 100000 1000000 --work /tmp/inputs
+    python -m benchmarks.training_inputs --papers 100000 1000000 --work /tmp/inputs
 
 For each size it makes a synthetic corpus and the recipe's inputs, once, in processes of their own. Then a process
 starts as a rank of a restarted training does: it opens corpus and task, plans an epoch and takes one step. Of that
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from _measured_process import disk_mb, machine, measured, resident
+from benchmarks._measured_process import disk_mb, machine, measured, resident
 
 BEGIN = time.perf_counter()
 LIMIT = 16 * 2**30
