@@ -97,7 +97,15 @@ def main() -> None:
         if not corpus.is_dir():
             command = ["corpus", "synth", "--papers", str(papers), "--to", str(corpus)]
             subprocess.run([sys.executable, "-m", "cocite", *command], check=True, stdout=subprocess.DEVNULL)
-        self = [sys.executable, __file__, "--work", given.work, "--recipe", given.recipe]
+        self = [
+            sys.executable,
+            "-m",
+            "benchmarks.training_inputs",
+            "--work",
+            given.work,
+            "--recipe",
+            given.recipe,
+        ]
         made = measured([*self, "--step", "make", corpus, folder], LIMIT)
         # The first start compares the artifact with its SHA-256, as the first rank of a machine does; then as a
         # restart.
