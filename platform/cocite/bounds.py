@@ -34,6 +34,8 @@ Heads = Annotated[int, Field(ge=1, le=1_024)]
 """Attention heads."""
 Total = Annotated[int, Field(ge=1, le=1_000_000_000)]
 """How many of something are taken at most from all that there are: papers, queries, words, steps."""
+FileState = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""The size of a file in bytes, or a time of change in nanoseconds."""
 TextLength = Annotated[int, Field(ge=1, le=1_000_000)]
 """Words, tokens or sentences of one text that are read at most."""
 TextLengthOrNone = Annotated[int, Field(ge=0, le=1_000_000)]

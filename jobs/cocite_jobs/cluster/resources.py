@@ -50,7 +50,7 @@ def resolve_gpus(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> W
         >>> [resolve_gpus(WorkerSettings(), [node]).gpus for node in ({"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0})]
         [0, 1]
         >>> resolve_gpus(WorkerSettings(gpus=0), [{"CPU": 4.0, "GPU": 1.0}]).gpus
-        0
+        0.0
     """
     if workers.gpus is not None:
         return workers

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from cocite.artifacts import load_array, publish
-from cocite.bounds import Dimension, Seed
+from cocite.bounds import Dimension, FileState, Seed
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
@@ -46,7 +45,7 @@ class InitialVectorSettings(Settings):
     """d."""
     seed: Seed = 0
     """Of vectors that are trained."""
-    file: tuple[int, int] | None = Field(None)
+    file: tuple[FileState, FileState] | None = None
     """Bytes and time of change (ns) of the text file, where the vectors come from one."""
 
     @classmethod
