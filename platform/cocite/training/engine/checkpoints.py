@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -89,6 +90,26 @@ def own_slots(
         for name, slots in backend.slots(moments=moments)
         if owner[name] == rank
     }
+
+
+def leave_whole(
+    model: nn.Module, own: Mapping[str, Tensor], owner: Mapping[str, int], world: World
+) -> None:
+    """Put weights that the ranks hold in parts into the model, on every rank. All ranks call it together.
+
+    Args:
+        model: not wrapped by anything.
+        own: the weights that this rank owns.
+        owner: the rank that owns each parameter.
+        world: of the ranks.
+    """
+    for name, parameter in model.named_parameters():
+        source = (
+            own[name].to(parameter.device, parameter.dtype)
+            if owner[name] == world.rank
+            else torch.empty_like(parameter.data)
+        )
+        parameter.data.copy_(world.spread(source.contiguous(), owner[name]))
 
 
 def snapshot(

@@ -153,7 +153,7 @@ class _Training:
         finally:
             self.saver.leave()
             self.backend.close()
-        self._leave_best()
+        checkpoints.leave_whole(self.task.model.eval(), self.best, self.owner, self.world)
         # A rank that ends its process while another still talks to it brings that one down.
         self.world.barrier()
         p = self.progress
@@ -398,15 +398,3 @@ class _Training:
             step = p.step
             self.saver.start(lambda: store.save(step, write, metrics))
             self.saved_step, self.saved_at = step, p.seconds
-
-    def _leave_best(self) -> None:
-        """Put the best weights into the model, on every rank."""
-        for name, parameter in self.task.model.named_parameters():
-            mine = self.owner[name] == self.world.rank
-            source = (
-                self.best[name].to(parameter.device, parameter.dtype)
-                if mine
-                else torch.empty_like(parameter.data)
-            )
-            parameter.data.copy_(self.world.spread(source.contiguous(), self.owner[name]))
-        self.task.model.eval()
