@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig
 
-from benchmarks.embedding import count_flops, peak_speed
+from benchmarks.embedding import count_flops
 from cocite.protocols import Encoder, Query
 from cocite.systems.sentence_encoder.encoder import SentenceEncoder
+from cocite_jobs.steps.embedding.peak import core_peak
 
 METHODS = ("encode_queries", "encode_manuscripts")
 
@@ -68,5 +69,5 @@ def sentence_limit(encoder: SentenceEncoder, folder: str, queries: Sequence[Quer
     return {
         "tokens": float(words),
         "gflop": float(flops) / 1e9,
-        "peak ms": 1e3 * float(flops) / peak_speed(dtype=encoder.dtype),
+        "peak ms": 1e3 * float(flops) / core_peak(encoder.dtype),
     }

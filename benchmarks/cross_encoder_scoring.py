@@ -37,6 +37,7 @@ from benchmarks._measured_process import processor
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
+from cocite.nn.layer_flops import layer_flops
 from cocite.protocols import Query
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.index.documents import paper_texts
@@ -46,7 +47,6 @@ from cocite.text.gaps import split_at_gap, strip_marks
 from cocite.text.pair_tokenizer import PairSettings
 from cocite.text.paper_text import paper_text
 from cocite.text.queries import context_queries
-from cocite.training.engine.flops import layer_flops
 
 PAIRS = PairSettings(query_tokens=256, candidate_tokens=256, share=False)
 SAME, BEST = 2.0, 4.0

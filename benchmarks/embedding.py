@@ -22,8 +22,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,15 +38,14 @@ from benchmarks.cross_encoder_scoring import minilm
 from cocite.corpus.builder import build
 from cocite.corpus.store import Corpus
 from cocite.corpus.synth import Synthetic
+from cocite.nn.layer_flops import layer_flops
 from cocite.systems.sentence_encoder.encoder import SentenceEncoder, load_sentence_encoder
 from cocite.systems.sentence_encoder.forward import PaddedForward
 from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
-from cocite.training.engine.flops import layer_flops
+from cocite_jobs.steps.embedding.peak import core_peak
 
 NEAR = 1e-5
 """Largest difference of a component from the peer's."""
-PEAK_SIZE = 1024
-"""Rows and columns of the matrices whose product is the measure."""
 QUERY = "neural models for the recommendation of citations"
 
 System = Callable[[list[str]], NDArray[np.float32]]
@@ -69,29 +67,6 @@ def count_flops(config: Any, lengths: NDArray[np.int64]) -> float:
     size = {"hidden": config.hidden_size, "inner": config.intermediate_size}
     squares = float((lengths.astype(float) ** 2).sum())
     return float(config.num_hidden_layers * layer_flops(float(lengths.sum()), squares, **size))
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Within it, torch uses one core in this thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def peak_speed(repeats: int = 5, dtype: torch.dtype = torch.float32) -> float:
-    """FLOP/s of the fastest of some square products on one core, by this thread's CPU seconds."""
-    best = float("inf")
-    with one_core(), torch.inference_mode():
-        one, other = torch.rand(2, PEAK_SIZE, PEAK_SIZE).to(dtype)
-        for _ in range(repeats):
-            start = time.thread_time()
-            one @ other
-            best = min(best, time.thread_time() - start)
-    return 2 * PEAK_SIZE**3 / best
 
 
 def systems_of(model: Path, artifact: Path) -> tuple[SentenceEncoder, dict[str, System]]:
@@ -126,14 +101,14 @@ def measure(options: argparse.Namespace, corpus: Corpus, scratch: Path) -> dict[
     found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in systems}
     for system in systems.values():
         system(texts[:8])
-    peak = peak_speed()
+    peak = core_peak()
     for start in range(0, len(texts), options.block):
         for name, system in systems.items():
             before, before_cpu = time.perf_counter(), time.process_time()
             found[name].append(system(texts[start : start + options.block]))
             wall[name] += time.perf_counter() - before
             cpu[name] += time.process_time() - before_cpu
-        peak = max(peak, peak_speed())
+        peak = max(peak, core_peak())
     for _ in range(options.queries):
         for name, system in systems.items():
             before = time.perf_counter()

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
+from cocite.nn.layer_flops import layer_flops
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
 from cocite.systems.mp_bert4cr.encoder_inputs import EncoderInputs
 from cocite.systems.mp_bert4cr.hierarchical_transformer import (
@@ -36,7 +37,7 @@ from cocite.text.paper_text import paper_text
 from cocite.text.sentence_texts import SentenceReader
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
-from cocite.training.engine.flops import layer_flops, measured_peak
+from cocite.training.engine.flops import measured_peak
 from cocite.training.engine.memory import keep_freed_memory
 
 RESULTS = Path(__file__).parent / "results" / "mp_bert4cr_training.json"

@@ -20,8 +20,8 @@ from transformers import BertConfig, BertModel
 
 from benchmarks.gpu import bench
 from cocite.nn import packed_bert
+from cocite.nn.layer_flops import layer_flops
 from cocite.text.pair_batch import PairBatch
-from cocite.training.engine.flops import layer_flops
 
 AIM_MS = 40.0
 """What 200 pairs of 512 tokens should take on an H200."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,6 +272,44 @@ class Encoder(Protocol):
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of queries."""
+        ...
+
+
+class Embedding(NamedTuple):
+    """Vectors of papers, and what computing them took.
+
+    Example:
+        >>> Embedding(np.ones((1, 2), np.float32), tokens=7, flops=2.0 * 7 * 2).flops
+        28.0
+    """
+
+    vectors: NDArray[np.float32]
+    """(n, d) unit vectors."""
+    tokens: int = 0
+    """Tokens that were read, without padding; 0: the encoder does not count them."""
+    flops: float = 0.0
+    """Floating-point operations of the layers, without padding; 0: the encoder does not count them."""
+
+
+@runtime_checkable
+class CountingEncoder(Encoder, Protocol):
+    """An encoder that counts the tokens of papers, and the operations of their vectors.
+
+    Example:
+        >>> class Ones:
+        ...     name, id, dimension = "ones", "1f2e", 1
+        ...     def embed_papers(self, corpus, rows):
+        ...         return Embedding(np.ones((len(rows), 1), np.float32), tokens=len(rows))
+        ...     def encode_papers(self, corpus, rows):
+        ...         return self.embed_papers(corpus, rows).vectors
+        ...     def encode_queries(self, queries):
+        ...         return np.ones((len(queries), 1), np.float32)
+        >>> isinstance(Ones(), CountingEncoder)
+        True
+    """
+
+    def embed_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> Embedding:
+        """What ``encode_papers`` returns, with the counts."""
         ...
 
 

@@ -67,6 +67,7 @@ def commands(toys: Path, at: Path, run: int = 0) -> dict[str, list[object]]:
         "rank": ["rank", "--queries", papers, "--index", index, "--pipeline", "bm25", "--to", at / "run"],
         "train": ["train", "nnselect", "training.epochs=2", "model.dimension=8", "--corpus", corpus,
                   "--to", at / "model", "--no-track", "--fresh"],
+        "embed": ["embed", corpus, "--model", at / "model", "--encoder", "nnselect", "--to", at / f"vectors-{run}"],
         "tune": ["tune", "run", "bm25", "budget.trials=3", "study.queries=20", "--corpus", corpus, "--to",
                  at / "sweep", "--no-track", "--fresh"],
         "evaluate": ["evaluate", "pipeline", "--corpus", corpus, "--no-track", "--stages", "bm25", "--k", 50,

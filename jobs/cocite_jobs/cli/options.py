@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from cocite.errors import InputError
+
+if TYPE_CHECKING:
+    from cocite_jobs.steps.run_parts import Workers
 
 ALIAS = "candidate"
 """Alias of a registered model where ``--register`` names none."""
@@ -38,3 +43,56 @@ TrackingOption = Annotated[
     Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
 ]
 TrackOption = Annotated[bool, typer.Option(help="Log the result to MLflow.")]
+
+# -- data steps -----------------------------------------------------------------------------------------------
+
+WorkersOnOption = Annotated[
+    Literal["process", "ray"],
+    typer.Option(
+        "--on",
+        help="Where the parts are made: one after the other in this process, or side by side as tasks of Ray, where "
+        "every machine of the cluster sees what is read and written under the same path or URI.",
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=100_000,
+        help="Parts that are made at a time [default: all that the cluster fits].",
+    ),
+]
+CpusOption = Annotated[
+    float, typer.Option("--cpus", min=0.01, max=1024, help="Cores of each worker, which are its threads.")
+]
+GpusOption = Annotated[
+    float,
+    typer.Option("--gpus", min=0, max=64, help="GPUs of each worker; a share, as .25, divides one."),
+]
+
+
+def workers_of(
+    on: Literal["process", "ray"],
+    address: str | None,
+    count: int | None,
+    cpus: float = 1.0,
+    gpus: float = 0.0,
+) -> Workers:
+    """Who makes the parts of a step, as options name them.
+
+    Raises:
+        InputError: an option of Ray's is given, and Ray is not.
+
+    Example:
+        >>> workers_of("ray", None, 4).count
+        4
+    """
+    from cocite_jobs.steps.run_parts import Workers
+
+    if on == "process":
+        given = {"--address": address is not None, "--workers": count is not None, "--cpus": cpus != 1.0}
+        for option, is_given in (given | {"--gpus": gpus != 0.0}).items():
+            if is_given:
+                raise InputError("goes with --on ray", where=option)
+    return Workers(on=on, address=address, count=count, cpus=cpus, gpus=gpus)

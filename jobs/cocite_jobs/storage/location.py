@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import publish, verify
-from cocite.atomic_files import write_atomic
+from cocite.atomic_files import replace_file
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
@@ -109,17 +109,19 @@ class Location:
             except FileNotFoundError:
                 return None
 
-    def write(self, name: str, text: str) -> None:
-        """Replace a small file. A reader sees the old content or the new, never a part."""
+    def write(self, name: str, content: str | bytes) -> None:
+        """Replace a file whose content is in memory. A reader sees the old content or the new, never a part."""
+        data = content.encode() if isinstance(content, str) else content
         if self.files is None:
             with writing_to(self.uri):
                 Path(self.path).mkdir(parents=True, exist_ok=True)
-                write_atomic(Path(self.path, name), text)
+                with replace_file(Path(self.path, name)) as file:
+                    file.write(data)
             return
         with translate_errors(self.uri):
             self.files.create_dir(self.path)
             with self.files.open_output_stream(f"{self.path}/{name}") as file:
-                file.write(text.encode())
+                file.write(data)
 
     def clear(self) -> None:
         """Remove the folder and its content, the manifest first, so that no reader takes the rest for an artifact."""

@@ -52,7 +52,23 @@ def training_lock(location: Location, kind: str) -> Iterator[None]:
         BusyError: another process trains it there.
         CociteError: the folder cannot be written.
     """
+    with output_lock(location, f"{kind}.training"):
+        yield
+
+
+@contextmanager
+def output_lock(location: Location, name: str) -> Iterator[None]:
+    """Keep other processes of this machine from writing one thing of a folder while the block runs.
+
+    Args:
+        location: the folder.
+        name: of what is written there.
+
+    Raises:
+        BusyError: another process writes it there.
+        CociteError: the folder cannot be written.
+    """
     folder = location.local or cache_folder()
-    name = f".{kind}.training.lock" if location.local else f"{cache_key(location)}.{kind}.lock"
-    with locked_for_writing(folder / name, folder, protects=location.uri):
+    file = f".{name}.lock" if location.local else f"{cache_key(location)}.{name}.lock"
+    with locked_for_writing(folder / file, folder, protects=location.uri):
         yield

@@ -19,6 +19,10 @@ from cocite.errors import CociteError
 COMMANDS: dict[str, tuple[str, str]] = {
     "corpus": ("cocite.cli.corpus:app", "Import, check and describe a corpus."),
     "index": ("cocite.cli.index:app", "Build and update index snapshots."),
+    "embed": (
+        "cocite_jobs.cli.embed:app",
+        "Compute the papers' vectors, on one machine or on a Ray cluster.",
+    ),
     "plan": ("cocite.cli.plan:app", "Compute what an index of a given size needs: machines, memory, time."),
     "model": ("cocite.cli.model:app", "Check and list the parts of a model folder."),
     "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
@@ -32,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command -> (module:Typer app, one-line help)."""
 INDEX_ON_RAY = "cocite_jobs.retrieval.ray_shards:open_on_ray"
 """What opens an index with its shards on Ray, for commands of the library, which imports no Ray itself."""
+FETCH_LOCAL = "cocite_jobs.storage.cache:fetch_local"
+"""What copies a folder that a URI names to this machine, likewise."""
 
 
 class LazyGroup(click.Group):
@@ -42,7 +48,7 @@ class LazyGroup(click.Group):
         >>> from cocite.cli import root
         >>> context = click.Context(root)
         >>> root.list_commands(context)[:3]
-        ['corpus', 'index', 'plan']
+        ['corpus', 'index', 'embed']
         >>> root.get_command(context, "corpus").name  # imports cocite.cli.corpus
         'corpus'
     """

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cocite.cli import FETCH_LOCAL
 from cocite.cli.console import out, print_json, print_note, print_table, print_warnings, progress_bar
 from cocite.cli.options import EncodersOption, IndexArgument, JsonOption, KeepOption, NoVerifyOption
 from cocite.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from cocite.corpus.store import Corpus
     from cocite.protocols import Encoder
     from cocite.retrieval.index.opening import SavedIndex
 
@@ -41,6 +43,13 @@ def build(
         ),
     ] = None,
     vectors: Annotated[str, typer.Option(help="auto, flat, ivf, ivfpq or hnsw.")] = "auto",
+    vectors_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VECTORS",
+            help="Vectors that `cocite embed` made of this corpus, by their folder or URI: they are not made again.",
+        ),
+    ] = None,
     bm25: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,6 +83,8 @@ def build(
 
     parameters = Bm25Fields.from_options(bm25 or [], option="--bm25")
     store, encoders = Corpus.open(corpus), _encoders(model)
+    if vectors_from is not None:
+        encoders = _with_stored_vectors(encoders, vectors_from, store)
     before = _current_bm25(to)
     known = known_history(store, known_until=known_until, before_split=before_split)
     print_warnings(cold_history(known, "whose links this index may know", "give a later year or split"))
@@ -263,6 +274,15 @@ def _encoders(model: Path | None) -> list[Encoder]:
             hint="leave out --model",
         )
     return encoders
+
+
+def _with_stored_vectors(encoders: list[Encoder], source: str, corpus: Corpus) -> list[Encoder]:
+    """The encoders, those of which there are stored vectors replaced by these."""
+    from cocite.pipeline.components import import_object
+    from cocite.retrieval.stored_vectors import open_stored_vectors, with_stored_vectors
+
+    folder = import_object(FETCH_LOCAL)(source) if "://" in source else Path(source)
+    return with_stored_vectors(encoders, open_stored_vectors(folder), corpus)
 
 
 def _known_before(facts: dict[str, Any]) -> str:

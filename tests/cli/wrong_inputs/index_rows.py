@@ -49,6 +49,21 @@ ROWS = [
     wrong("a file is there", "index build {corpus} --to {thesis_txt}", "thesis.txt"),
     wrong("a corpus is there", "index build {corpus} --to {unsplit}", "unsplit"),
     wrong("a destination inside the corpus", "index build {corpus} --to {corpus}/i", "manifest.json"),
+    wrong(
+        "missing vectors",
+        "index build {corpus} --to {tmp}/i --vectors-from {missing}",
+        "missing: no such folder",
+    ),
+    wrong(
+        "a folder without vectors",
+        "index build {corpus} --to {tmp}/i --vectors-from {home}",
+        "home: holds no vectors",
+    ),
+    wrong(
+        "a corpus for vectors",
+        "index build {corpus} --to {tmp}/i --vectors-from {corpus}",
+        "is a corpus, not a paper-vectors",
+    ),
     # -- add
     wrong("no source", "index add {index}", "Missing argument 'source'"),
     wrong("a missing index", "index add {missing} {papers_jsonl}", "missing: holds no index"),

@@ -1,4 +1,4 @@
-"""Wrong inputs to ``cocite model``, ``plan``, ``train``, ``job``, ``tune``, ``demo`` and ``serve``."""
+"""Wrong inputs to ``cocite model``, ``plan``, ``embed``, ``train``, ``job``, ``tune``, ``demo`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,53 @@ def _check(what: str, sweep: str, *words: str, code: int = 2) -> Wrong:
 def _serve(what: str, options: str, *words: str, code: int = 2) -> Wrong:
     return wrong(what, f"serve --index {{index}} {options}", *words, code=code)
 
+
+def _embed(what: str, options: str, *words: str, code: int = 2) -> Wrong:
+    return wrong(what, f"embed {options}", *words, code=code)
+
+
+EMBED = [
+    _embed("no destination", "{corpus} --model {model}", "Missing option '--to'"),
+    _embed("no model", "{corpus} --to {tmp}/v", "Missing option '--model'"),
+    _embed("a missing corpus", "{missing} --model {model} --to {tmp}/v", "missing: no such folder"),
+    _embed("a model for a corpus", "{model}/nnselect --model {model} --to {tmp}/v", "is a nnselect"),
+    _embed("a file cut short", "{cut_corpus} --model {model} --to {tmp}/v", "papers.arrow", code=3),
+    _embed("a missing model", "{corpus} --model {missing} --to {tmp}/v", "missing: no such model folder"),
+    _embed(
+        "a folder without a model", "{corpus} --model {home} --to {tmp}/v", "home: holds none of nnselect"
+    ),
+    _embed("an empty model", "{corpus} --model {empty_model} --to {tmp}/v", "nnselect", "manifest.json"),
+    _embed(
+        "an unknown encoder",
+        "{corpus} --model {model} --encoder nnselct --to {tmp}/v",
+        "'nnselct'",
+        "'nnselect'",
+    ),
+    _embed(
+        "an encoder that is not there",
+        "{corpus} --model {model} --encoder hatten --to {tmp}/v",
+        "holds no hatten",
+    ),
+    _embed("an unknown form", "{corpus} --model {model} --to {tmp}/v --dtype float8", "'float8'"),
+    _embed("no worker", "{corpus} --model {model} --to {tmp}/v --on ray --workers 0", "'--workers'"),
+    _embed(
+        "workers without Ray", "{corpus} --model {model} --to {tmp}/v --workers 2", "--workers: goes with"
+    ),
+    _embed(
+        "GPUs without Ray", "{corpus} --model {model} --to {tmp}/v --gpus 1", "--gpus: goes with --on ray"
+    ),
+    _embed(
+        "an address without Ray", "{corpus} --model {model} --to {tmp}/v --address a:1", "--address: goes"
+    ),
+    _embed(
+        "an address of jobs",
+        "{corpus} --model {model} --to {tmp}/v --on ray --address ray://nowhere:1",
+        "reached by jobs only",
+    ),
+    _embed("a file is there", "{corpus} --model {model} --to {thesis_txt}", "thesis.txt"),
+    _embed("a corpus is there", "{corpus} --model {model} --to {unsplit}", "unsplit"),
+    _embed("a model is there", "{corpus} --model {model} --to {model}", "nnselect: is another artifact"),
+]
 
 TRAIN = [
     wrong("no recipe", "train", "Missing argument 'recipe'"),
@@ -304,4 +351,4 @@ PLAN = [
     wrong("an argument", "plan --papers 1e6 more", "unexpected extra argument"),
 ]
 
-ROWS = [*MODEL, *PLAN, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]
+ROWS = [*MODEL, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
-from cocite.protocols import Encoder, require_finite
+from cocite.protocols import CountingEncoder, Embedding, Encoder, require_finite
 from cocite.text.gaps import blank_marks
 
 FIELDS = ("text", "title", "abstract")
@@ -81,16 +81,36 @@ def encode(
     Raises:
         IntegrityError: a component of a vector is not finite.
     """
+    return embed(corpus, encoder, start=start, stop=stop, advance=advance).vectors
+
+
+def embed(
+    corpus: Corpus,
+    encoder: Encoder,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    advance: Advance | None = None,
+) -> Embedding:
+    """What :func:`encode` returns, with the tokens and operations that it took, where the encoder counts them."""
     stop = len(corpus) if stop is None else stop
     result = np.empty((stop - start, encoder.dimension), np.float32)
+    tokens, flops = 0, 0.0
     for first in range(start, stop, ENCODE):
         rows = np.arange(first, min(first + ENCODE, stop), dtype=np.int32)
-        vectors = encoder.encode_papers(corpus, rows)
-        require_finite(vectors, encoder.name, "vectors of papers")
-        result[rows - start] = vectors
+        made = _embedded(corpus, encoder, rows)
+        require_finite(made.vectors, encoder.name, "vectors of papers")
+        result[rows - start] = made.vectors
+        tokens, flops = tokens + made.tokens, flops + made.flops
         if advance:
             advance(len(rows))
-    return result
+    return Embedding(result, tokens, flops)
+
+
+def _embedded(corpus: Corpus, encoder: Encoder, rows: NDArray[np.int32]) -> Embedding:
+    if isinstance(encoder, CountingEncoder):
+        return encoder.embed_papers(corpus, rows)
+    return Embedding(encoder.encode_papers(corpus, rows))
 
 
 def with_progress(texts: Iterator[str], advance: Advance, every: int = 1000) -> Iterator[str]:

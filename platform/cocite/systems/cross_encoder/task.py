@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
+from cocite.nn.layer_flops import layer_flops
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
 from cocite.systems.cross_encoder.examples import CandidateGroups
@@ -29,7 +30,6 @@ from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
 from cocite.training import candidates
 from cocite.training.candidates import CandidateSet
-from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.input_artifacts import find_input

@@ -19,6 +19,7 @@ from cocite.sampling.draws import uniform
 from cocite.sampling.neighbours import nearest
 from cocite.systems.hatten.encoder import embed, save_hatten
 from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, Sample
+from cocite.systems.hatten.flops import forward_flops
 from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, mine
 from cocite.systems.hatten.network import Documents, Hatten
 from cocite.systems.hatten.recipe import HattenRecipe
@@ -26,7 +27,6 @@ from cocite.systems.hatten.texts import HattenTexts
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import SPECIAL
 from cocite.training.bundles import Bundles
-from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.measure import ranking_metrics
@@ -196,14 +196,10 @@ class HattenTask:
 
     def flops(self, batch: Batch) -> float:
         """Floating-point operations of both levels, and of the pooling that ends each."""
-        model = self.recipe.model
-        width = {"hidden": model.dimension, "inner": model.feed_forward}
-        forward = 0.0
-        for lengths in (batch.documents.lengths, (batch.documents.parts > 0).sum(1)):
-            tokens, squares = float(lengths.sum()), float(lengths.double().square().sum())
-            pooled = 4 * model.heads * model.dimension * tokens + 4 * model.dimension**2 * len(lengths)
-            forward += layer_flops(tokens, squares, **width) + pooled
-        return 3 * forward * (model.attention and (batch.attend or not model.bag))
+        model, documents = self.recipe.model, batch.documents
+        if not (model.attention and (batch.attend or not model.bag)):
+            return 0.0
+        return 3 * forward_flops(model, documents.lengths.cpu(), (documents.parts > 0).sum(1).cpu())
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write the encoder as an artifact."""

@@ -21,7 +21,8 @@ from cocite.errors import IntegrityError, NotFoundError
 from cocite.manifests import read_json
 from cocite.nn.precision import inference_dtype
 from cocite.nn.weight_files import write_settings
-from cocite.protocols import Query
+from cocite.protocols import Embedding, Query
+from cocite.systems.hatten.flops import forward_flops
 from cocite.systems.hatten.network import Documents, Hatten, HattenModelSettings, pack
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.text.paragraphs import Paragraphs
@@ -87,11 +88,26 @@ class HattenEncoder:
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors."""
+        return self.embed_papers(corpus, rows).vectors
+
+    def embed_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> Embedding:
+        """What :meth:`encode_papers` returns, with its words and the operations that they took."""
         result = np.empty((len(rows), self.dimension), np.float32)
+        tokens, flops = 0, 0.0
         for start in range(0, len(rows), BLOCK * 8):
             block = rows[start : start + BLOCK * 8]
-            result[start : start + len(block)] = self._encode(self.reader.papers(corpus, block), query=False)
-        return result
+            fields = self.reader.papers(corpus, block)
+            result[start : start + len(block)] = self._encode(fields, query=False)
+            lengths = np.stack([paragraphs.lengths for paragraphs in fields])
+            tokens, flops = tokens + int(lengths.sum()), flops + self._flops(lengths)
+        return Embedding(result, tokens, flops)
+
+    def _flops(self, lengths: NDArray[np.int64]) -> float:
+        """Operations for papers whose titles and abstracts have (2, n) words."""
+        model = self.model.settings
+        bag = 2.0 * model.dimension * float(lengths.sum()) * model.bag
+        attends = model.attention and (not model.bag or bool(self.model.gate))
+        return bag + (forward_flops(model, lengths[lengths > 0], (lengths > 0).sum(0)) if attends else 0.0)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors."""

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
+from cocite.nn.layer_flops import layer_flops
 from cocite.systems.masked_lm.examples import TokenHider
 from cocite.systems.masked_lm.losses import text_losses
 from cocite.systems.masked_lm.network import MaskedBatch, MaskedLanguageModel
 from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
 from cocite.systems.masked_lm.texts import PretrainingTexts, load_from_model_folder
-from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 

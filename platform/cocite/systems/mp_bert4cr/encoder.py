@@ -22,9 +22,10 @@ from cocite.corpus.store import Corpus
 from cocite.manifests import read_json
 from cocite.nn.precision import inference_dtype
 from cocite.nn.weight_files import load_weights, weights_of, write_settings
-from cocite.protocols import Query
+from cocite.protocols import Embedding, Query
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
 from cocite.systems.mp_bert4cr.encoder_inputs import EncoderInputs
+from cocite.systems.mp_bert4cr.flops import forward_flops
 from cocite.systems.mp_bert4cr.network import MpBert4cr, MpBert4crModelSettings
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceReader
@@ -123,7 +124,19 @@ class MpBert4crEncoder:
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors."""
-        return self._encode(lambda numbers: self.inputs.papers(corpus, rows[numbers]), len(rows), papers=True)
+        return self.embed_papers(corpus, rows).vectors
+
+    def embed_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> Embedding:
+        """What :meth:`encode_papers` returns, with its tokens and the operations of its layers."""
+        read: list[Documents] = []
+
+        def papers(numbers: NDArray[np.int64]) -> Documents:
+            read.append(self.inputs.papers(corpus, rows[numbers]))
+            return read[-1]
+
+        vectors = self._encode(papers, len(rows), papers=True)
+        tokens = sum(len(documents.ids) for documents in read)
+        return Embedding(vectors, tokens, sum(forward_flops(self.config.model, part) for part in read))
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of manuscripts around the gap, or as a whole where there is none."""

@@ -18,12 +18,12 @@ from cocite.sampling.neighbours import nearest
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
 from cocite.systems.mp_bert4cr.encoder import MpBert4crConfig, embed, save_mp_bert4cr
 from cocite.systems.mp_bert4cr.examples import Batch, CitationExamples
+from cocite.systems.mp_bert4cr.flops import forward_flops
 from cocite.systems.mp_bert4cr.losses import euclidean_triplet, mpt_src, mpt_src_tgt, mpt_tgt
 from cocite.systems.mp_bert4cr.network import MpBert4cr
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceTexts
-from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.gaps import Gaps
@@ -154,18 +154,7 @@ class MpBert4crTask:
         """Floating-point operations of the layers of both levels of both encoders."""
         if not batch.layers:
             return 0.0
-        s = self.recipe.model
-        return 3 * sum(
-            layers
-            * layer_flops(
-                float(lengths.sum()), float(lengths.double().square().sum()), hidden=s.hidden, inner=s.inner
-            )
-            for documents in (batch.manuscripts, batch.papers)
-            for layers, lengths in (
-                (s.sentence_layers, documents.lengths),
-                (s.document_layers, documents.document_lengths),
-            )
-        )
+        return 3 * sum(forward_flops(self.recipe.model, part) for part in (batch.manuscripts, batch.papers))
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write both encoders as an artifact."""

@@ -22,8 +22,9 @@ from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.manifests import read_json
 from cocite.nn import pretrained_transformers as backbones
+from cocite.nn.layer_flops import layer_flops
 from cocite.nn.precision import inference_dtype
-from cocite.protocols import Query
+from cocite.protocols import Embedding, Query
 from cocite.systems.sentence_encoder.forward import forward_of
 from cocite.systems.sentence_encoder.pooling import Pooling
 from cocite.text.gaps import strip_marks
@@ -101,7 +102,7 @@ class SentenceEncoder:
         self.dtype = dtype or inference_dtype(self.device)
         self.tokenizer, self.settings, self.id = tokenizer, settings, id_
         config: Any = model.config
-        self.dimension = int(config.hidden_size)
+        self._config, self.dimension = config, int(config.hidden_size)
         # Where the tokenizer has no padding any token will do, for the mask hides it.
         pad = tokenizer.pad_token_id or 0
         self.forward = forward_of(
@@ -114,9 +115,13 @@ class SentenceEncoder:
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors of title and abstract; zero for a paper that has neither."""
+        return self.embed_papers(corpus, rows).vectors
+
+    def embed_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> Embedding:
+        """What :meth:`encode_papers` returns, with its tokens and the operations of its layers."""
         pairs = zip(corpus.papers.take("title", rows), corpus.papers.take("abstract", rows), strict=True)
         texts = [self._document(title or "", abstract or "") for title, abstract in pairs]
-        return self.encode(texts, self.settings.document_prompt)
+        return self._embed(texts, self.settings.document_prompt)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors: of the context of a local query, of title and abstract of a global one."""
@@ -136,6 +141,10 @@ class SentenceEncoder:
 
     def encode(self, texts: Sequence[str], prompt: str = "") -> NDArray[np.float32]:
         """(n, d) unit vectors of texts after a prompt; zero for an empty text, or one without a token."""
+        return self._embed(texts, prompt).vectors
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> Embedding:
+        lengths = np.zeros(0, np.int64)
         result = np.zeros((len(texts), self.dimension), np.float32)
         filled = np.array([i for i, text in enumerate(texts) if text.strip()], np.int64)
         if len(filled):
@@ -150,7 +159,17 @@ class SentenceEncoder:
             # A tokenizer without special tokens may make none of signs that it leaves out.
             some = np.flatnonzero(lists.counts)
             result[filled[some]] = self.forward.vectors(lists.take(some))
-        return result
+            lengths = lists.counts
+        return Embedding(result, int(lengths.sum()), self._flops(lengths))
+
+    def _flops(self, lengths: NDArray[np.int64]) -> float:
+        """Operations of the layers over texts of these lengths; 0 where the model does not say how wide they are."""
+        inner = getattr(self._config, "intermediate_size", None)
+        if inner is None:
+            return 0.0
+        squares = float(np.square(lengths, dtype=np.float64).sum())
+        layer = layer_flops(float(lengths.sum()), squares, hidden=self.dimension, inner=inner)
+        return float(self._config.num_hidden_layers * layer)
 
 
 def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> SentenceEncoder:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cocite.bounds import Dimension
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.protocols import Query
+from cocite.protocols import Embedding, Query
 from cocite.systems.citeomatic.model_files import load_weights, open_network, save_network
 from cocite.systems.citeomatic.nnselect.network import NNSelect
 from cocite.text.fields import FieldEncoder, FieldSettings
@@ -62,7 +62,13 @@ class NNSelectEncoder:
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """(n, d) unit vectors; zero for a paper without a known word."""
-        return self.model.encode(self.fields.papers(corpus, rows))
+        return self.embed_papers(corpus, rows).vectors
+
+    def embed_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> Embedding:
+        """What :meth:`encode_papers` returns, with its distinct known words and the operations of their sums."""
+        bags = self.fields.papers(corpus, rows)
+        words = sum(len(bag.indices) for bag in bags.values())
+        return Embedding(self.model.encode(bags), words, 2.0 * self.dimension * words)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors; zero for a query without a known word."""

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.nn.layer_flops import layer_flops
 from cocite.sampling.draws import Draws
 from cocite.systems.mp_bert4cr.pretraining.examples import DocumentSpans, SentenceHider
 from cocite.systems.mp_bert4cr.pretraining.losses import document_losses
@@ -32,7 +33,6 @@ from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretraining
 from cocite.systems.mp_bert4cr.sentence_texts import load_from_model_folder
 from cocite.systems.mp_bert4cr.token_vectors import inverse_document_frequency, token_vectors
 from cocite.text.sentence_texts import SentenceTexts
-from cocite.training.engine.flops import layer_flops
 from cocite.training.engine.loader import to_device
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
