@@ -13,6 +13,7 @@ from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.protocols import BodyReader, Encoder, Query
 from cocite.retrieval.index.documents import encode
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.stored_vectors import (
     KIND,
@@ -74,6 +75,15 @@ def test_they_take_an_encoders_place_in_an_index(tmp_path: Path) -> None:
     assert {name: taken.manifest.files[name] for name in same} == same
     with pytest.raises(InputError, match="holds vectors of papers, and encodes no query"):
         vectors.encode_queries([Query("q", title="graphs")])
+
+
+def test_shards_take_their_rows(tmp_path: Path) -> None:
+    vectors = StoredVectors.open(stored(tmp_path / "v"))
+    taken, made = (
+        ShardedIndex.create(CORPUS, tmp_path / name, shards=3, encoders=[encoder])
+        for name, encoder in (("a", vectors), ("b", Model()))
+    )
+    assert taken.manifest.meta["shards"] == made.manifest.meta["shards"]  # with the digests of all files
 
 
 def test_another_corpus_or_encoder_is_refused(tmp_path: Path) -> None:
