@@ -92,9 +92,7 @@ def own_slots(
     }
 
 
-def leave_whole(
-    model: nn.Module, own: Mapping[str, Tensor], owner: Mapping[str, int], world: World
-) -> None:
+def leave_whole(model: nn.Module, own: Mapping[str, Tensor], owner: Mapping[str, int], world: World) -> None:
     """Put weights that the ranks hold in parts into the model, on every rank. All ranks call it together.
 
     Args:
