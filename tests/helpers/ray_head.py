@@ -31,11 +31,13 @@ class Head:
     dashboard: str
     environment: dict[str, str]
 
-    def cocite(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
-        """Run a command line as a user of this cluster."""
+    def cocite(
+        self, *arguments: object, timeout: float = 240, folder: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line as a user of this cluster, in a working directory."""
         return subprocess.run(
             [sys.executable, "-m", "cocite", *map(str, arguments), "--address", self.dashboard],
-            capture_output=True, text=True, timeout=timeout, env=self.environment, check=False,
+            capture_output=True, text=True, timeout=timeout, env=self.environment, check=False, cwd=folder,
         )  # fmt: skip
 
 

@@ -57,9 +57,36 @@ def test_a_recipe_file_travels_and_trains_on_the_clusters_workers(
     assert verify(tmp_path / "model" / "masked-lm").meta["recipe"]["model"]["inner"] == 24
     listed = cluster.cocite("job", "list", "--json")
     [job] = json.loads(listed.stdout)
-    assert (job["recipe"], job["status"], job["exit_code"]) == ("ours.yaml", "SUCCEEDED", 0)
+    assert (job["subject"], job["status"], job["exit_code"]) == ("ours.yaml", "SUCCEEDED", 0)
     assert job["command"].startswith("python -m cocite train ours.yaml model.inner=24 --corpus /")
     assert cluster.cocite("job", "logs", job["id"]).stdout == done.stdout
+
+
+def test_a_command_that_no_node_has_room_for_is_refused_and_waits_if_asked_to(cluster: Head) -> None:
+    line = ["job", "submit", "index", "/corpus", "--to", "/index", "--gpus", "1"]
+    refused = cluster.cocite(*line)
+    assert refused.returncode == 2
+    assert "reserves 1 CPU, 1 GPU, and no node of the cluster has that (pass --wait" in refused.stderr
+    waiting = cluster.cocite(
+        *line, "--wait", "--detach", "--name", "patient", "--json", "--env", "KEY=s3cret"
+    )
+    assert waiting.returncode == 0, waiting.stderr
+    assert json.loads(waiting.stdout)["status"] == "PENDING"
+    listed = cluster.cocite("job", "list")
+    assert re.search(r"patient .* index build .* pending .* waiting", listed.stdout)
+    assert "s3cret" not in listed.stdout + waiting.stdout + cluster.cocite("job", "list", "--json").stdout
+    again = cluster.cocite(*line, "--wait", "--name", "patient")
+    assert "the cluster refused:" in again.stderr
+    assert "patient" in again.stderr
+    assert cluster.cocite("job", "stop", "patient").returncode == 0
+
+
+def test_a_file_of_queries_travels_and_is_ranked(cluster: Head, corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"id": "q", "title": corpus.paper(3).title}) + "\n")
+    places = ["--corpus", corpus.path, "--to", tmp_path / "run.trec", "--pipeline", "bm25", "--k", 5]
+    done = cluster.cocite("job", "submit", "rank", "--queries", "queries.jsonl", *places, folder=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert len((tmp_path / "run.trec").read_text().splitlines()) == 5
 
 
 def test_a_job_that_fails_ends_with_its_code_and_its_sentence(
@@ -130,14 +157,14 @@ def test_a_sweep_file_travels_and_its_trials_run_on_the_cluster(
     (tmp_path / "ours.yaml").write_text(json.dumps(sweep))
     places = ["--corpus", corpus.path, "--to", tmp_path / "sweep"]
     done = cluster.cocite(
-        "job", "submit", tmp_path / "ours.yaml", "budget.trials=2", "--sweep", *places, "--json"
+        "job", "submit", "tune", tmp_path / "ours.yaml", "budget.trials=2", *places, "--json"
     )
     assert done.returncode == 0, done.stderr + done.stdout
     trials = json.loads((tmp_path / "sweep" / "trials.json").read_text())["trials"]
     assert [trial["state"] for trial in trials] == ["finished", "finished"]
     assert verify(tmp_path / "sweep" / "best" / "nnselect")
     again = cluster.cocite(
-        "job", "submit", tmp_path / "ours.yaml", "budget.trials=3", "--sweep", *places, "--resume", "--json"
+        "job", "submit", "tune", tmp_path / "ours.yaml", "budget.trials=3", *places, "--resume", "--json"
     )
     assert again.returncode == 0, again.stderr
     assert json.loads((tmp_path / "sweep" / "trials.json").read_text())["trials"][:2] == trials

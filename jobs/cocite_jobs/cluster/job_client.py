@@ -1,27 +1,25 @@
 """A client for jobs on a Ray cluster: it submits command lines of cocite, and follows, lists and stops their jobs.
 
-A job is sent with a small working directory (:mod:`cocite_jobs.cluster.working_directory`). It has neither data nor an
-environment: the cluster has its own Python packages, a corpus, and a folder for the model.
+A job (:class:`~cocite_jobs.cluster.job_request.JobRequest`) is sent with a small working directory. It brings no data:
+those are where the cluster reads them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
+from cocite_jobs.cluster.job_request import KIND_KEY, SUBJECT_KEY, JobRequest, mask_values
 from cocite_jobs.cluster.working_directory import pack_working_directory
 
-RECIPE_KEY, KIND_KEY = "cocite.recipe", "cocite.kind"
-"""Keys of a job's metadata; other people's jobs on the same cluster do not have them."""
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 """Statuses that a job keeps."""
 POLL_S = 1.0
@@ -39,7 +37,8 @@ class JobInfo:
     Attributes:
         id: by which the cluster knows it.
         status: PENDING, RUNNING, SUCCEEDED, FAILED or STOPPED.
-        recipe: what it trains; empty for a job that is not cocite's.
+        kind: the command that it runs, such as ``train``; empty for a job that is not cocite's.
+        subject: what the command works on: a recipe, a sweep, a corpus, a file.
         command: what the cluster runs.
         message: the cluster's explanation of the status.
         started: seconds since the epoch; ``None`` before it began.
@@ -47,14 +46,15 @@ class JobInfo:
         exit_code: of the command, once it ended by itself.
 
     Example:
-        >>> job = JobInfo("raysubmit_1", "FAILED", "hatten", "python -m cocite train hatten", "", 0.0, 9.5, 3)
+        >>> job = JobInfo("raysubmit_1", "FAILED", "train", "hatten", "python -m cocite train hatten", "", 0.0, 9.5, 3)
         >>> job.ended, job.code
         (True, 3)
     """
 
     id: str
     status: str
-    recipe: str
+    kind: str
+    subject: str
     command: str
     message: str
     started: float | None
@@ -118,35 +118,42 @@ class JobClient:
             requests.get(f"{self.address}/api/version", timeout=(CONNECT_S, None))
             self._client = JobSubmissionClient(self.address)
 
-    def submit(
-        self, arguments: Sequence[str], *, recipe: str, kind: str, file: Path | None, installed: bool
-    ) -> str:
-        """Submit ``cocite ARGUMENTS`` as a job; returns the job's id.
+    def submit(self, request: JobRequest) -> str:
+        """Submit a job; returns the id by which the cluster knows it.
 
-        Args:
-            arguments: of the command line; a recipe file is named without its folder.
-            recipe: kept in the job's metadata, from where :meth:`list` has it.
-            kind: the recipe's kind, kept there too.
-            file: a recipe file to send along.
-            installed: the cluster has cocite installed: send no packages.
+        Raises:
+            InputError: files that travel with it are too large.
+            CociteError: the cluster refuses it, or has a job of its name.
         """
-        environment = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
-        # A job runs in the cluster's environment, which knows nothing of this one.
-        for name in ("MLFLOW_TRACKING_URI", "HF_HUB_OFFLINE"):
-            if name in os.environ:
-                environment[name] = os.environ[name]
-        runtime: dict[str, Any] = {"env_vars": environment}
-        with tempfile.TemporaryDirectory(prefix="cocite-job-") as directory, _translate_errors(self.address):
-            if pack_working_directory(Path(directory), file=file, installed=installed):
-                runtime["working_dir"] = directory
-            return str(
-                self._client.submit_job(
-                    # Not the script ``cocite``: the packages may be in the working directory and not installed.
-                    entrypoint=f"python -m cocite {shlex.join(arguments)}",
-                    runtime_env=runtime,
-                    metadata={RECIPE_KEY: recipe, KIND_KEY: kind},
-                )
-            )
+        with tempfile.TemporaryDirectory(prefix="cocite-job-") as folder:
+            directory = Path(folder)
+            travels = pack_working_directory(directory, files=request.files, installed=request.installed)
+            runtime = request.runtime_environment(directory if travels else None)
+            metadata = request.metadata()
+            try:
+                with _translate_errors(self.address):
+                    return str(
+                        self._client.submit_job(
+                            entrypoint=request.entrypoint,
+                            submission_id=request.name or None,
+                            runtime_env=runtime,
+                            metadata=metadata,
+                            **request.driver.options(),
+                        )
+                    )
+            except CociteError as error:
+                # Ray repeats the runtime environment in some of its errors.
+                error.message = mask_values(error.message, metadata, runtime)
+                raise
+
+    def nodes(self) -> list[dict[str, float]] | None:
+        """The resources of each living node, by Ray's names; None: this cluster does not list them."""
+        with _translate_errors(self.address):
+            answer = self._client._do_request("GET", "/api/v0/nodes?limit=10000")
+            if answer.status_code != 200:
+                return None
+            nodes = answer.json()["data"]["result"]["result"]
+        return [dict(node["resources_total"]) for node in nodes if node["state"] == "ALIVE"]
 
     def job(self, id_: str) -> JobInfo:
         """The state of one job.
@@ -167,7 +174,7 @@ class JobClient:
         """cocite's jobs, the newest first; with ``everyone``, all others too."""
         with _translate_errors(self.address):
             jobs = [_job(details) for details in self._client.list_jobs() if details.submission_id]
-        listed = [job for job in jobs if job.recipe or everyone]
+        listed = [job for job in jobs if job.kind or everyone]
         # A job that has no start yet is pending, and so the newest.
         return sorted(listed, key=lambda job: -(job.started or time.time()))
 
@@ -251,9 +258,10 @@ def _job(details: Any) -> JobInfo:
     return JobInfo(
         id=str(details.submission_id),
         status=str(status),
-        recipe=metadata.get(RECIPE_KEY, ""),
+        kind=metadata.get(KIND_KEY, ""),
+        subject=metadata.get(SUBJECT_KEY, ""),
         command=str(details.entrypoint),
-        message=str(details.message or ""),
+        message=mask_values(str(details.message or ""), metadata, details.runtime_env or {}),
         started=started,
         seconds=max(0.0, ended - started) if started else None,
         exit_code=details.driver_exit_code,

@@ -7,6 +7,7 @@ from typing import Any
 
 from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
+from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
 
 
 def worker_range(workers: WorkerSettings) -> tuple[int, int]:
@@ -36,7 +37,8 @@ def worker_resources(workers: WorkerSettings) -> dict[str, float]:
         >>> worker_resources(WorkerSettings(cpus=2, gpus=0.5))
         {'CPU': 2.0, 'GPU': 0.5}
     """
-    return {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
+    needed = {"CPU": workers.cpus} | ({"GPU": workers.gpus} if workers.gpus else {})
+    return needed | ({ACCELERATOR + workers.accelerator: PRESENT} if workers.accelerator else {})
 
 
 def resolve_gpus(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> WorkerSettings:

@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "model": ("cocite.cli.model:app", "Check and list the parts of a model folder."),
     "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
     "train": ("cocite_jobs.cli.train:app", "Train a model from a recipe."),
-    "job": ("cocite_jobs.cli.job:app", "Train on a Ray cluster: submit, list, logs, stop."),
+    "job": ("cocite_jobs.cli.job:app", "Run commands on a Ray cluster: submit, list, logs, stop."),
     "tune": ("cocite_tuning.cli:app", "Search hyperparameters: run a sweep, and show what it found."),
     "evaluate": ("cocite_jobs.cli.evaluate:app", "Measure a pipeline and print the papers' tables."),
     "demo": ("cocite_jobs.cli.demo:app", "Run the whole chain on a corpus, as `make demo` does."),

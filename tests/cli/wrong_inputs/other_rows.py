@@ -179,17 +179,37 @@ TRAIN = [
 ]
 
 JOB = [
-    wrong("no recipe", "job submit", "Missing argument 'recipe'"),
+    wrong("no recipe", "job submit train", "Missing argument 'recipe'"),
     wrong("no corpus", "job submit nnselect --to /m", "--corpus"),
     wrong("no destination", "job submit nnselect --corpus /c", "--to"),
     wrong("a relative corpus", "job submit nnselect --corpus c --to /m", "--corpus", "'c'"),
     wrong("a relative destination", "job submit nnselect --corpus /c --to m", "--to", "'m'"),
     wrong("an unknown recipe", "job submit nnselct --corpus /c --to /m", "'nnselct'"),
-    wrong("an unknown sweep", "job submit nnselct --sweep --corpus /c --to /m", "'nnselct'"),
-    wrong(
-        "a sweep that registers", "job submit nnselect --sweep --register a --corpus /c --to /m", "--register"
-    ),
+    wrong("an unknown sweep", "job submit tune nnselct --corpus /c --to /m", "'nnselct'"),
+    wrong("a sweep that registers", "job submit tune nnselect --register a", "No such option", "--register"),
     wrong("an override without =", "job submit nnselect loop --corpus /c --to /m", "'loop'"),
+    wrong("a relative source", "job submit import records --to /c", "SOURCE", "'records'"),
+    wrong("no destination", "job submit import /records", "Missing option '--to'"),
+    wrong("a relative index", "job submit index /c --to index", "--to", "'index'"),
+    wrong("a parameter out of bounds", "job submit index /c --to /i --shards 0", "--shards"),
+    wrong("a folder of queries", "job submit rank --queries {home} --to r", "--to", "'r'"),
+    wrong("a missing file", "job submit rank --queries q.jsonl --to /r", "--queries", "'q.jsonl'"),
+    wrong("a relative run", "job submit evaluate run r --qrels /q", "RUN", "'r'"),
+    wrong("a relative model", "job submit evaluate pipeline --corpus /c --model m", "--model", "'m'"),
+    wrong("a relative model", "job submit evaluate tables --corpus /c --model m", "--model", "'m'"),
+    wrong("an unknown option", "job submit evaluate reranking --depth 3", "No such option", "--depth"),
+    wrong("a relative report", "job submit evaluate cocitation --corpus /c --to r", "--to", "'r'"),
+    wrong("a variable without a value", "job submit index /c --to /i --env KEY", "--env", "'KEY'"),
+    wrong("an amount of nothing", "job submit index /c --to /i --resource a=0", "--resource", "a: '0'"),
+    wrong("a name with a space", "job submit index /c --to /i --name 'a b'", "--name", "'a b'"),
+    wrong("an accelerator of two words", "job submit index /c --to /i --accelerator 'a b'", "'a b'"),
+    wrong("a missing requirements file", "job submit index /c --to /i --pip ./no.txt", "--pip", "'./no.txt'"),
+    wrong("an image with packages", "job submit index /c --to /i --pip a --image b", "--pip"),
+    wrong(
+        "an image with a file",
+        "job submit {sweep_yaml} --corpus /c --to /i --image b",
+        "sweep.yaml",
+    ),
     *(
         row
         for line in ("submit nnselect --corpus /c --to /m", "list", "logs a", "stop a")

@@ -16,21 +16,17 @@ PLACES = ["--corpus", "/data/corpus", "--to", "s3://models/ours"]
         (["nnselect", "training.epoch=3", *PLACES], "unknown key 'training.epoch' (did you mean 'epochs'?)"),
         (["nnselct", *PLACES], "no recipe 'nnselct'"),
         (["nnselect", "--to", "/model"], "--corpus: is needed: a path on the cluster, or a URI"),
-        (["nnselect", "--corpus", "corpus", "--to", "/m"], "--corpus: 'corpus' is relative"),
+        (["nnselect", "--corpus", "store", "--to", "/m"], "--corpus: 'store' is relative"),
         (["nnselect", "--corpus", "/c", "--to", "./m"], "--to: './m' is relative"),
         (
-            ["nnselect", "space.training.epoch={choice: [1]}", "--sweep", "--corpus", "/c", "--to", "/sweep"],
+            ["tune", "nnselect", "space.training.epoch={choice: [1]}", "--corpus", "/c", "--to", "/sweep"],
             "space: unknown key 'training.epoch' (did you mean 'training.epochs'?)",
         ),
         (
             ["scibert-local", "workers.count=8", *PLACES],
             "training.batch: a step of 1 example cannot be shared out to 8 workers",
         ),
-        (["nnselect", "--sweep", *PLACES], "--to: 's3://models/ours' is no folder"),
-        (
-            ["nnselect", "--sweep", "--register", "ours", "--corpus", "/c", "--to", "/sweep"],
-            "--register: a sweep says itself what it registers",
-        ),
+        (["tune", "nnselect", *PLACES], "--to: 's3://models/ours' is no folder"),
         (
             ["nnselect", *PLACES, "--address", "head:8265"],
             "'head:8265' is not the address of a cluster's dashboard",

@@ -14,6 +14,7 @@ import requests
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite_jobs.cluster import job_client
 from cocite_jobs.cluster.job_client import JobClient, JobInfo, use_token
+from cocite_jobs.cluster.job_request import JobRequest
 
 LOG = "one\ntwo\nthree\nfour\n"
 
@@ -30,6 +31,7 @@ class Details:
     start_time: int | None = 2_000
     end_time: int | None = 5_000
     driver_exit_code: int | None = None
+    runtime_env: dict[str, Any] | None = None
 
 
 class FakeRay:
@@ -47,6 +49,7 @@ class FakeRay:
         self.failures: list[Exception] = []
         self.submitted: list[dict[str, Any]] = []
         self.stopped: list[str] = []
+        self.refusal = ""
 
     def get_job_info(self, id_: str) -> Details:
         if self.failures:
@@ -54,12 +57,12 @@ class FakeRay:
         if id_ != "ours":
             raise RuntimeError(f"Request failed with status code 404: Job {id_} does not exist")
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        return Details("ours", status, {"cocite.recipe": "hatten"})
+        return Details("ours", status, {"cocite.kind": "train"})
 
     def list_jobs(self) -> list[Details]:
         return [
-            Details("ours", "RUNNING", {"cocite.recipe": "hatten"}, start_time=1_000),
-            Details("newer", "PENDING", {"cocite.recipe": "hatten"}, start_time=None),
+            Details("ours", "RUNNING", {"cocite.kind": "train"}, start_time=1_000),
+            Details("newer", "PENDING", {"cocite.kind": "train"}, start_time=None),
             Details("theirs", "RUNNING"),
             Details(None, "RUNNING"),  # a driver that is no submitted job
         ]
@@ -75,6 +78,8 @@ class FakeRay:
             raise ConnectionError("cut by a proxy")
 
     def submit_job(self, **arguments: Any) -> str:
+        if self.refusal:
+            raise RuntimeError(self.refusal)
         directory = arguments["runtime_env"].get("working_dir")
         files = sorted(path.name for path in Path(directory).iterdir()) if directory else []
         self.submitted.append(arguments | {"files": files})
@@ -134,23 +139,43 @@ def test_cocites_jobs_are_listed_the_newest_first(client: JobClient) -> None:
         client.job("our")
 
 
-def test_a_job_is_submitted_with_its_recipe_and_the_users_environment(
+def test_a_job_is_submitted_with_its_files_its_environment_and_what_it_reserves(
     ray: FakeRay, client: JobClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow")
     (tmp_path / "our recipe.yaml").write_text("kind: hatten\n")
     arguments = ["train", "our recipe.yaml", "--to", "/model"]
-    id_ = client.submit(
-        arguments, recipe="ours", kind="hatten", file=tmp_path / "our recipe.yaml", installed=True
-    )
-    assert id_ == "ours"
+    files = [tmp_path / "our recipe.yaml"]
+    request = JobRequest(arguments, "train", "our recipe.yaml", files, installed=True, name="ours")
+    assert client.submit(request) == "ours"
     [submitted] = ray.submitted
     assert submitted["entrypoint"] == "python -m cocite train 'our recipe.yaml' --to /model"
-    assert submitted["metadata"] == {"cocite.recipe": "ours", "cocite.kind": "hatten"}
+    assert submitted["metadata"] == {"cocite.subject": "our recipe.yaml", "cocite.kind": "train"}
     assert submitted["files"] == ["our recipe.yaml"]
+    assert submitted["submission_id"] == "ours"
+    assert submitted["entrypoint_num_cpus"] == 1
     assert submitted["runtime_env"]["env_vars"]["MLFLOW_TRACKING_URI"] == "http://mlflow"
-    client.submit(["train", "hatten"], recipe="hatten", kind="hatten", file=None, installed=True)
+    client.submit(JobRequest(["train", "hatten"], "train", "hatten", installed=True))
     assert "working_dir" not in ray.submitted[1]["runtime_env"]
+    assert ray.submitted[1]["submission_id"] is None
+
+
+def test_values_of_the_environment_are_in_no_error_and_no_message(ray: FakeRay, client: JobClient) -> None:
+    request = JobRequest(["train"], "train", "x", installed=True, environment={"KEY": "s3cret"})
+    assert "s3cret" not in repr(request)
+    ray.refusal = "runtime_env {'env_vars': {'KEY': 's3cret'}} is too long"
+    with pytest.raises(CociteError, match=r"the cluster refused: .*'KEY': '\*\*\*'"):
+        client.submit(request)
+    job = job_client._job(
+        Details(
+            "a",
+            "FAILED",
+            request.metadata(),
+            message="no s3cret",
+            runtime_env=request.runtime_environment(None),
+        )
+    )
+    assert job.message == "no ***"
 
 
 def test_a_stopped_job_is_waited_for_and_one_that_has_ended_is_not_stopped(
@@ -198,4 +223,4 @@ def test_a_token_is_sent_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tmp
     [("SUCCEEDED", 0, 0), ("FAILED", 3, 3), ("FAILED", None, 1), ("FAILED", 0, 1), ("STOPPED", None, 130)],
 )
 def test_a_jobs_end_has_an_exit_code(status: str, exit_code: int | None, code: int) -> None:
-    assert JobInfo("id", status, "r", "c", "", None, None, exit_code).code == code
+    assert JobInfo("id", status, "train", "r", "c", "", None, None, exit_code).code == code

@@ -15,6 +15,7 @@ from cocite.bounds import (
     LearningRate,
     Location,
     Minutes,
+    Name,
     Penalty,
     PositiveCores,
     PositiveShare,
@@ -80,6 +81,8 @@ class WorkerSettings(Settings):
     without Ray, the GPU of the process where there is one."""
     cpus: PositiveCores = 1
     """Logical CPUs of each worker; also its torch threads where it has no GPU."""
+    accelerator: Name | None = None
+    """Ray's name of the type of GPU that a worker runs on, such as H100; any type by default."""
     storage: Location | None = None
     """Where checkpoints are kept: a folder that all nodes see, or a URI such as ``s3://bucket/prefix``."""
     retries: int = Field(3, ge=-1, le=1_000_000)
