@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import progress_bar
+from cocite.cli.locations import with_local_paths
 from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption
 from cocite_jobs.cli.options import (
     IndexOption,
@@ -22,6 +23,7 @@ from cocite_jobs.cli.options import (
 from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 
 
+@with_local_paths
 def cocitation(
     corpus: CorpusOption,
     model: Annotated[

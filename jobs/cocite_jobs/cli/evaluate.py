@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import print_warnings, progress_bar
+from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import (
     CandidatesOption,
     CorpusOption,
@@ -48,14 +49,21 @@ def evaluate() -> None:
 
 
 @app.command("run")
+@with_local_paths
 def run(
-    run: Annotated[Path, typer.Argument(help="TREC run file.")],
-    qrels: Annotated[Path, typer.Option(help="TREC qrels file.")],
-    against: Annotated[Path | None, typer.Option(help="Another run, for a paired t-test.")] = None,
+    run: Annotated[Path, typer.Argument(**INPUT, help="TREC run file.")],
+    qrels: Annotated[Path, typer.Option(**INPUT, help="TREC qrels file.")],
+    against: Annotated[
+        Path | None,
+        typer.Option(**INPUT, help="Another run, for a paired t-test."),
+    ] = None,
     metrics: MetricsOption = None,
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Corpus store: adds slices by year, venue, in-citations; self-citation."),
+        typer.Option(
+            **INPUT,
+            help="Corpus store: adds slices by year, venue, in-citations; self-citation.",
+        ),
     ] = None,
     task: TaskOption = "local",
     split: SplitOption = "test",
@@ -88,10 +96,12 @@ def run(
 
 
 @app.command("pipeline")
+@with_local_paths
 def pipeline(
     corpus: CorpusOption,
     model: Annotated[
-        Path | None, typer.Option(help="Model folder; without it BM25 alone is measured.")
+        Path | None,
+        typer.Option(**INPUT, help="Model folder; without it BM25 alone is measured."),
     ] = None,
     task: TaskOption = "local",
     split: SplitOption = "test",
@@ -173,6 +183,7 @@ def pipeline(
 
 
 @app.command("tables")
+@with_local_paths
 def tables(
     corpus: CorpusOption,
     model: Annotated[Path, typer.Option(help="Model folder; variants that are missing are trained into it.")],
@@ -218,9 +229,13 @@ def tables(
 
 
 @app.command("reranking")
+@with_local_paths
 def reranking(
     corpus: CorpusOption,
-    model: Annotated[Path, typer.Option(help="Model folder; what it lacks has no row.")],
+    model: Annotated[
+        Path,
+        typer.Option(**INPUT, help="Model folder; what it lacks has no row."),
+    ],
     only: Annotated[
         str | None,
         typer.Option(help="Tables: prefetching,reranking,pipeline,time,forms,budgets; all that can be made."),

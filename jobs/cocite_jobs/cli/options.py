@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cocite.cli.locations import INPUT, OUTPUT
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,12 +34,19 @@ SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the
 IndexOption = Annotated[
     Path | None,
     typer.Option(
+        **INPUT,
         help="Index folder of the corpus that knows all links, or those before the split: its vectors are not made "
-        "again."
+        "again.",
     ),
 ]
-RunsOption = Annotated[Path | None, typer.Option(help="Folder for TREC runs, qrels and the report.")]
-MarkdownOption = Annotated[Path | None, typer.Option(help="File to write the tables to in Markdown.")]
+RunsOption = Annotated[
+    Path | None,
+    typer.Option(**OUTPUT, help="Folder for TREC runs, qrels and the report."),
+]
+MarkdownOption = Annotated[
+    Path | None,
+    typer.Option(**OUTPUT, help="File to write the tables to in Markdown."),
+]
 TrackingOption = Annotated[
     Path, typer.Option(help="Folder of MLflow's store, unless MLFLOW_TRACKING_URI is set.")
 ]

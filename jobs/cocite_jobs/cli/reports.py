@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocite.cli.console import out, print_json, print_note, print_table, print_warnings
+from cocite.cli.locations import shown
 from cocite.evaluation.report import Report, format_cell
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def print_report(report: Report, as_json: bool, markdown: Path | None, *, brief:
     if markdown is not None:
         markdown.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(markdown, report.markdown())
-        print_note(f"written: {markdown}")
+        print_note(f"written: {shown(markdown)}")
     if as_json:
         print_json(report.json())
         return

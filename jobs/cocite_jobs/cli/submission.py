@@ -77,7 +77,7 @@ def submission(
             "--cpus",
             min=0,
             max=10_000,
-            help="CPUs that the job's own process reserves [default: 1; 0.01 where workers do the work].",
+            help="CPUs that the job's own process reserves [default: 1; next to none where workers do the work].",
         ),
     ] = None,
     driver_gpus: Annotated[

@@ -99,8 +99,10 @@ def _submit(entry: Submitted, parameters: list[Any], values: dict[str, Any], cho
 
     request = make_request(entry, parameters, values, chosen)
     cluster = JobClient(chosen.address)
-    if not chosen.wait and (nodes := cluster.nodes()) is not None:
-        request.driver.check(nodes)
+    if (nodes := cluster.nodes()) is not None:
+        request = replace(request, driver=request.driver.on(nodes))
+        if not chosen.wait:
+            request.driver.check(nodes)
     id_ = cluster.submit(request)
     if chosen.detach:
         if chosen.as_json:

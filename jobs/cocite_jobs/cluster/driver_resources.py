@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cocite.errors import InputError
 
 WAITING = 0.01
-"""CPUs of a command that hands its work to workers and waits: enough to keep it off a head without CPUs, and little
-enough that the workers get all of a small cluster."""
+"""CPUs of a command that hands its work to workers and waits, where the head of the cluster offers none: enough to keep
+the command off the head. Where the head offers CPUs, such a command reserves none, and the workers get all."""
 WORKING = 1.0
 """CPUs of a command that does its work itself."""
 ACCELERATOR = "accelerator_type:"
 """Beginning of the names by which Ray counts the nodes with an accelerator; each node has 1 of its own."""
 PRESENT = 0.001
 """The amount of such a resource that is reserved: many processes share a node's 1."""
+HEAD = "node:__internal_head__"
+"""The resource by which Ray marks a cluster's head."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,19 @@ class DriverResources:
             "entrypoint_resources": dict(self.others),
         }
         return {name: value for name, value in options.items() if value}
+
+    def on(self, nodes: Sequence[Mapping[str, float]]) -> DriverResources:
+        """What is reserved on a cluster with such nodes.
+
+        Args:
+            nodes: the resources of each living node, by Ray's names.
+
+        Example:
+            >>> DriverResources(WAITING).on([{HEAD: 1.0, "CPU": 2.0}]).cpus
+            0
+        """
+        works = any(HEAD in node and node.get("CPU", 0.0) > 0 for node in nodes)
+        return replace(self, cpus=0) if self.cpus == WAITING and works else self
 
     def check(self, nodes: Sequence[Mapping[str, float]]) -> None:
         """Refuse what no node has: Ray would keep the job waiting, and fail it after a quarter of an hour.

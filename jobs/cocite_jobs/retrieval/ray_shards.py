@@ -1,6 +1,7 @@
 """The shards of an index as actors of Ray: each opens its shard alone, and all are asked at the same time.
 
-Every machine of the cluster sees the index folder under the same path. An actor that dies is started again by Ray, on
+Every machine of the cluster sees the index folder under the same path, or copies what it opens from the URI that the
+index was fetched from. An actor that dies is started again by Ray, on
 another machine if need be, and is asked again as soon as it answers.
 """
 
@@ -29,6 +30,7 @@ from cocite.retrieval.single_shard import (
     first_rows,
 )
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.storage.transfer import fetch, source_of
 
 ROUND_S = 600.0
 """Seconds within which a shard answers a round of a batch of queries."""
@@ -43,7 +45,7 @@ class ShardActor:
     A shard that cannot be opened is so an error of the call, with its own sentence, not one of the actor's start.
 
     Args:
-        root: the index folder.
+        root: the index folder, or its URI.
         version: its name.
         number: of the shard, from 0.
 
@@ -56,14 +58,17 @@ class ShardActor:
         ...     actor.ask("ping")
     """
 
-    def __init__(self, root: Path, version: str, number: int) -> None:
+    def __init__(self, root: Path | str, version: str, number: int) -> None:
         self._where = (root, version, number)
         self._shard: SingleShard | None = None
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Call a method of the shard."""
         if self._shard is None:
-            self._shard = SingleShard(*self._where)
+            root, version, number = self._where
+            self._shard = SingleShard(
+                fetch(root, shards=(number,)) if isinstance(root, str) else root, version, number
+            )
         return getattr(self._shard, method)(*arguments)
 
 
@@ -122,7 +127,8 @@ class RayShards(RemoteShards):
             runtime_env={"env_vars": ONE_THREAD},
         )
         shards = cls(first_rows(described), round_s=start_s, policy="fail")
-        shards._actors = [actor.remote(root.resolve(), version, number) for number in range(len(described))]
+        place = source_of(root) or root.resolve()
+        shards._actors = [actor.remote(place, version, number) for number in range(len(described))]
         try:
             shards._ask("ping", dict.fromkeys(range(len(described)), ()), "fail")
             shards._round_s, shards.policy = round_s, policy

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +20,10 @@ from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 from cocite.write_errors import writing_to
 
-COPY_BYTES = 16 * 2**20
-"""Bytes that are in memory at a time while a file is uploaded or downloaded."""
+COPY_BYTES = 4 * 2**20
+"""Bytes of a file that are in memory at a time while it is uploaded or downloaded."""
+CONNECTIONS = 8
+"""Files that are uploaded or downloaded at a time."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,17 @@ class Location:
         uri, query = _split_query(self.uri, self.path) if self.files is not None else (self.uri, "")
         return Location(f"{uri}/{name}{query}", f"{self.path}/{name}", self.files)
 
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def parent(self) -> Location:
+        """The folder that it lies in."""
+        uri, query = _split_query(self.uri, self.path) if self.files is not None else (self.uri, "")
+        return Location(f"{uri.rpartition('/')[0]}{query}", self.path.rpartition("/")[0], self.files)
+
     # -- files ----------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
@@ -96,6 +110,28 @@ class Location:
         with translate_errors(self.uri):
             infos = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
         return sorted(info.base_name for info in infos)
+
+    def is_file(self) -> bool:
+        """Whether it is a file and no folder."""
+        if self.files is None:
+            return Path(self.path).is_file()
+        from pyarrow import fs
+
+        with translate_errors(self.uri):
+            return bool(self.files.get_file_info([self.path])[0].type == fs.FileType.File)
+
+    def files_below(self) -> dict[str, tuple[int, int]]:
+        """All files in it and its folders, by their relative names: bytes, and nanoseconds since the epoch or 0."""
+        from pyarrow import fs
+
+        files = fs.LocalFileSystem() if self.files is None else self.files
+        with translate_errors(self.uri):
+            infos = files.get_file_info(fs.FileSelector(self.path, recursive=True, allow_not_found=True))
+        return {
+            info.path.removeprefix(self.path).lstrip("/"): (info.size, info.mtime_ns or 0)
+            for info in infos
+            if info.type == fs.FileType.File
+        }
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; ``None``: there is no such file."""
@@ -149,35 +185,48 @@ class Location:
                     shutil.copyfile(folder / name, Path(self.path, name))
             return
         with translate_errors(self.uri):
-            for name in names:
-                target = f"{self.path}/{name}"
-                self.files.create_dir(target.rpartition("/")[0])
-                with (
-                    open(folder / name, "rb") as source,
-                    self.files.open_output_stream(target) as file,
-                ):
-                    shutil.copyfileobj(source, file, COPY_BYTES)
+            for parent in sorted({f"{self.path}/{name}".rpartition("/")[0] for name in names}):
+                self.files.create_dir(parent)
+            # One after the other, hundreds of small files would wait for as many answers. The last one makes an
+            # artifact complete: it is uploaded when the others are there.
+            with ThreadPoolExecutor(CONNECTIONS) as threads:
+                list(threads.map(lambda name: self._upload(folder, name), names[:-1]))
+            for name in names[-1:]:
+                self._upload(folder, name)
 
-    def download(self, folder: Path) -> Path:
-        """Copy all files into a local folder, which is made; returns that folder."""
-        from pyarrow import fs
+    def _upload(self, folder: Path, name: str) -> None:
+        with (
+            open(folder / name, "rb") as source,
+            self.files.open_output_stream(f"{self.path}/{name}") as file,
+        ):
+            shutil.copyfileobj(source, file, COPY_BYTES)
 
+    def _download(self, folder: Path, name: str) -> None:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if self.files is None:
+            shutil.copyfile(Path(self.path, name), folder / name)
+            return
+        with (
+            self.files.open_input_stream(f"{self.path}/{name}") as source,
+            (folder / name).open("wb") as file,
+        ):
+            shutil.copyfileobj(source, file, COPY_BYTES)
+
+    def download(self, folder: Path, names: Iterable[str] | None = None) -> Path:
+        """Copy files into a local folder, which is made; returns that folder.
+
+        Args:
+            folder: the destination.
+            names: of the files, relative to this folder; None: all.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.files is None and names is None:
             with writing_to(folder):
                 shutil.copytree(self.path, folder, dirs_exist_ok=True)
             return folder
-        folder.mkdir(parents=True, exist_ok=True)
-        with translate_errors(self.uri):
-            for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)):
-                name = info.path.removeprefix(self.path).lstrip("/")
-                if info.type != fs.FileType.File:
-                    continue
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                with (
-                    self.files.open_input_stream(info.path) as source,
-                    (folder / name).open("wb") as file,
-                ):
-                    shutil.copyfileobj(source, file, COPY_BYTES)
+        wanted = self.files_below() if names is None else names
+        with translate_errors(self.uri), ThreadPoolExecutor(CONNECTIONS) as threads:
+            list(threads.map(lambda name: self._download(folder, name), wanted))
         return folder
 
     # -- artifacts ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
+from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import JsonOption, ReplaceOption, StoreArgument, StoreDestinationOption
 from cocite.errors import InputError
 
@@ -17,8 +18,9 @@ app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=T
 
 
 @app.command("import")
+@with_local_paths
 def import_(
-    source: Annotated[Path, typer.Argument(help="A file or folder.")],
+    source: Annotated[Path, typer.Argument(**INPUT, help="A file or folder.")],
     to: StoreDestinationOption,
     format_: Annotated[
         str | None,
@@ -28,7 +30,11 @@ def import_(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")] = False,
     rejects: Annotated[
-        Path | None, typer.Option(help="File for what is rejected or dropped [default: DIR.rejects.jsonl].")
+        Path | None,
+        typer.Option(
+            **OUTPUT,
+            help="File for what is rejected or dropped [default: DIR.rejects.jsonl].",
+        ),
     ] = None,
     split_years: Annotated[
         str | None,
@@ -165,6 +171,7 @@ def show(
 
 
 @app.command()
+@with_local_paths
 def synth(
     to: StoreDestinationOption,
     papers: Annotated[int, typer.Option(min=10, max=100_000_000, help="Number of papers.")] = 3000,
@@ -197,6 +204,7 @@ def synth(
 
 
 @app.command()
+@with_local_paths
 def starter(to: StoreDestinationOption, replace: ReplaceOption = False, as_json: JsonOption = False) -> None:
     """Write the starter corpus: landmark papers of NLP, information retrieval, machine learning and recommendation."""
     from cocite.corpus.starter import build_starter
@@ -205,6 +213,7 @@ def starter(to: StoreDestinationOption, replace: ReplaceOption = False, as_json:
 
 
 @app.command()
+@with_local_paths
 def split(
     store: StoreArgument,
     to: StoreDestinationOption,
@@ -251,7 +260,7 @@ def split(
         chosen = chosen.without(leaks & chosen.train)
     result = with_split(corpus, chosen, to, replace=replace)
     facts: dict[str, Any] = {
-        "to": str(to),
+        "to": shown(to),
         "version": result.version,
         "splits": chosen.counts(),
         "leaks_removed": removed,
@@ -259,7 +268,7 @@ def split(
     if as_json:
         print_json(facts)
     else:
-        print_table(str(to), ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
+        print_table(shown(to), ["split", "papers"], [(name, f"{n:,}") for name, n in facts["splits"].items()])
         if without is not None:
             out.print(f"{removed:,} papers left out of train: their titles are in {without}")
     print_warnings(cold_corpus(result))
@@ -302,21 +311,21 @@ def _print_import(corpus: Any, rejects: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "to": str(corpus.path),
+                "to": shown(corpus.path),
                 "version": corpus.version,
                 **counts,
                 "unknown_fields": unknown,
-                "rejects": str(rejects) if rejects else None,
+                "rejects": shown(rejects) if rejects else None,
             }
         )
         return
     names = ("papers", "citations", "contexts", "sentences", "cocited_pairs")
     print_table(
-        str(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names]
+        shown(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names]
     )
     _print_rules(counts["rules"], corpus.manifest.meta.get("samples", {}), unknown)
     if rejects is not None:
-        out.print(f"{rejects} lists what was rejected or dropped, and why")
+        out.print(f"{shown(rejects)} lists what was rejected or dropped, and why")
 
 
 def _print_rules(

@@ -9,6 +9,7 @@ import typer
 
 from cocite.cli import FETCH_LOCAL
 from cocite.cli.console import out, print_json, print_note, print_table, print_warnings, progress_bar
+from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import EncodersOption, IndexArgument, JsonOption, KeepOption, NoVerifyOption
 from cocite.errors import NotFoundError
 
@@ -21,9 +22,13 @@ app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True
 
 
 @app.command()
+@with_local_paths
 def build(
-    corpus: Annotated[Path, typer.Argument(help="A corpus store.")],
-    to: Annotated[Path, typer.Option(help="Index folder; a present index gets a new version.")],
+    corpus: Annotated[Path, typer.Argument(**INPUT, help="A corpus store.")],
+    to: Annotated[
+        Path,
+        typer.Option(**OUTPUT, help="Index folder; a present index gets a new version."),
+    ],
     model: EncodersOption = None,
     known_until: Annotated[
         int | None,
@@ -113,6 +118,7 @@ def build(
 
 
 @app.command()
+@with_local_paths
 def add(
     index: IndexArgument,
     source: Annotated[
@@ -305,7 +311,7 @@ def _vector_kinds(facts: dict[str, Any]) -> str:
 
 
 def _print_version(index: SavedIndex, root: Path, as_json: bool, **more: Any) -> None:
-    facts = {"index": str(root), "version": index.version, **index.manifest.meta, **more}
+    facts = {"index": shown(root), "version": index.version, **index.manifest.meta, **more}
     if as_json:
         print_json(facts)
         return
@@ -315,7 +321,7 @@ def _print_version(index: SavedIndex, root: Path, as_json: bool, **more: Any) ->
     bm25 = "".join(f", {name} {value:g}" for name, value in facts["bm25"].items())
     shards = f", {len(facts['shards'])} shards" if facts.get("shards") else ""
     counts = f"{facts['alive']:,} papers, {facts['contexts']:,} contexts{shards}{vectors}{bm25}"
-    out.print(f"{root}: version {index.version} is current: {counts}")
+    out.print(f"{shown(root)}: version {index.version} is current: {counts}")
     if done or hits:
         out.print("; ".join([*done, *hits]))
     for entry in more.get("unknown_fields", []):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from cocite.cli.locations import INPUT, OUTPUT
 from cocite.errors import InputError
 
 # -- output ---------------------------------------------------------------------------------------------------
@@ -16,17 +17,22 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 # -- corpora --------------------------------------------------------------------------------------------------
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A corpus store.")]
-StoreDestinationOption = Annotated[Path, typer.Option("--to", help="Folder to write the store to.")]
+StoreDestinationOption = Annotated[Path, typer.Option("--to", **OUTPUT, help="Folder to write the store to.")]
 ReplaceOption = Annotated[
     bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")
 ]
-CorpusOption = Annotated[Path, typer.Option("--corpus", help="Corpus store.")]
+CorpusOption = Annotated[Path, typer.Option("--corpus", **INPUT, help="Corpus store.")]
 
 # -- indexes and models ---------------------------------------------------------------------------------------
 
 IndexArgument = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder.")]
 EncodersOption = Annotated[
-    Path | None, typer.Option("--model", help="Model folder whose encoders make the vectors.")
+    Path | None,
+    typer.Option(
+        "--model",
+        **INPUT,
+        help="Model folder whose encoders make the vectors.",
+    ),
 ]
 KeepOption = Annotated[
     int,
@@ -84,7 +90,7 @@ OnOption = Annotated[
     typer.Option(
         "--on",
         help="Where the shards of an index are searched: one after the other in this process, or at the same time as "
-        "actors of Ray, where every machine of the cluster sees the index folder.",
+        "actors of Ray, where every machine of the cluster sees the index folder, or copies its shards from a URI.",
     ),
 ]
 

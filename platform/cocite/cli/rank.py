@@ -13,6 +13,7 @@ import typer
 
 from cocite.cli import INDEX_ON_RAY
 from cocite.cli.console import err, print_json, print_note, print_warnings, progress_bar
+from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
     CandidatesOption,
     DepthOption,
@@ -43,15 +44,33 @@ class _System:
 
 
 @app.command(epilog="docs/evaluation.md describes the form of a query line and of the run.")
+@with_local_paths
 def rank(
-    queries: Annotated[Path, typer.Option(help="JSONL file, one query a line.")],
-    to: Annotated[Path, typer.Option(help="TREC run file to write; a name in .gz is compressed.")],
-    index: Annotated[Path | None, typer.Option(help="Index folder: the papers to rank.")] = None,
+    queries: Annotated[Path, typer.Option(**INPUT, help="JSONL file, one query a line.")],
+    to: Annotated[
+        Path,
+        typer.Option(
+            **OUTPUT,
+            help="TREC run file to write; a name in .gz is compressed.",
+        ),
+    ],
+    index: Annotated[
+        Path | None,
+        typer.Option(**INPUT, help="Index folder: the papers to rank."),
+    ] = None,
     corpus: Annotated[
-        Path | None, typer.Option(help="Corpus store to index in memory, in place of --index (bm25 only).")
+        Path | None,
+        typer.Option(
+            **INPUT,
+            help="Corpus store to index in memory, in place of --index (bm25 only).",
+        ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Model folder; without it nothing that was learned is used.")
+        Path | None,
+        typer.Option(
+            **INPUT,
+            help="Model folder; without it nothing that was learned is used.",
+        ),
     ] = None,
     pipeline: Annotated[
         str | None,
@@ -109,7 +128,7 @@ def rank(
                 advance(len(part))
         seconds = time.perf_counter() - begin
     summary = {
-        "run": str(to),
+        "run": shown(to),
         "system": system.name,
         "candidates": candidates,
         "queries": writer.queries,
@@ -122,7 +141,7 @@ def rank(
     if as_json:
         print_json(summary)
         return
-    print_note(f"{writer.queries:,} queries, {writer.lines:,} lines in {seconds:.1f} s -> {to}")
+    print_note(f"{writer.queries:,} queries, {writer.lines:,} lines in {seconds:.1f} s -> {shown(to)}")
     if empty:
         err.print(f"{empty:,} queries found no candidate: they have no line in the run", highlight=False)
     if file.unknown_excludes:

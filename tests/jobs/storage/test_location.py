@@ -117,6 +117,7 @@ def test_the_query_of_a_uri_stays_behind_the_path() -> None:
         assert below.uri == f"s3://bucket/models/ours/nnselect{query}"
         assert below.path == "bucket/models/ours/nnselect"
         assert Location.of(below.uri).path == below.path
+        assert (below.name, below.parent.parent.uri) == ("nnselect", f"s3://bucket/models{query}")
     # Where no file system takes it for a query, it is a part of a name.
     assert (Location.of("memory://a/b?c") / "d").uri == "memory://a/b?c/d"
     assert (Location.of("a?b") / "c").uri.endswith("/a?b/c")

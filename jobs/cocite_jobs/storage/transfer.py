@@ -1,0 +1,165 @@
+"""Whatever a command reads or writes elsewhere, as a local copy: files, artifacts, model folders, indexes, folders.
+
+A command reads a copy in this machine's cache, which is made once. It writes into a temporary folder, whose content is
+uploaded when the command has succeeded: of an artifact the manifest last, of an index the file CURRENT last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cocite.errors import InputError, NotFoundError
+from cocite.locks import locked
+from cocite.manifests import MANIFEST
+from cocite_jobs.storage.cache import cache_folder, cache_key, fetch_local
+from cocite_jobs.storage.location import Location
+
+CURRENT, VERSIONS, SHARDS = "CURRENT", "versions", "shards"
+"""Names in an index folder; see :mod:`cocite.retrieval.index.versions`."""
+SOURCE = ".source"
+"""A file beside the copy of an index: the URI that it was copied from."""
+
+
+def fetch(uri: str, *, shards: Collection[int] | None = None) -> Path:
+    """A local copy of a file or folder elsewhere.
+
+    Args:
+        uri: of a file, an artifact, a folder of artifacts, an index or any other folder.
+        shards: numbers of the shards of an index that are copied; None: all.
+
+    Raises:
+        NotFoundError: nothing is there.
+        CociteError: the file system does not answer, or an artifact is damaged.
+
+    Example:
+        >>> fetch("file:///data/queries.jsonl").as_posix()
+        '/data/queries.jsonl'
+    """
+    location = Location.of(uri)
+    if location.local is not None:
+        return location.local
+    if location.is_file():
+        return _copy_of(location.parent, [location.name]) / location.name
+    names = location.names()
+    if CURRENT in names:
+        return _index_copy(location, shards)
+    if MANIFEST in names or any(MANIFEST in (location / name).names() for name in names if name[0] != "."):
+        return fetch_local(uri)
+    files = [name for name in location.files_below() if not name.endswith("/")]
+    if not files:
+        raise NotFoundError("nothing is there", where=uri)
+    return _copy_of(location, files)
+
+
+def source_of(index: Path) -> str | None:
+    """The URI that an index folder is a copy of; None: it is no copy."""
+    path = index / SOURCE
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+@contextmanager
+def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
+    """A path in a temporary folder, whose content is uploaded when the block has succeeded.
+
+    Files beside the path, such as those of rejected records, are uploaded beside the destination.
+
+    Args:
+        uri: the destination.
+        replace: whether what is there may be replaced; None: by the kind of what is written.
+
+    Raises:
+        InputError: something is there that may not be replaced.
+    """
+    location = Location.of(uri)
+    names = location.names()
+    if names and replace is False:
+        raise InputError("already exists", where=uri, hint="choose another folder or pass --replace")
+    if names and replace and MANIFEST not in names:
+        raise InputError(
+            f"holds no {MANIFEST}, so it is not replaced", where=uri, hint="choose another folder"
+        )
+    with tempfile.TemporaryDirectory(prefix="cocite-upload-") as temporary:
+        path = Path(temporary, location.name)
+        if CURRENT in names:  # the next version is made beside the current one
+            shutil.copytree(_index_copy(location, None), path, symlinks=True)
+            (path / SOURCE).unlink()
+        yield path
+        for written in sorted(Path(temporary).iterdir()):
+            _upload(written, location.parent / written.name)
+
+
+def _copy_of(location: Location, names: Collection[str]) -> Path:
+    """A folder of the cache with some files of a location; another state of the files gets another folder."""
+    present = location.files_below() if len(names) > 1 else _one(location, next(iter(names)))
+    state = repr([(name, present.get(name)) for name in sorted(names)])
+    folder = cache_folder() / cache_key(location) / hashlib.sha256(state.encode()).hexdigest()[:16]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(folder.with_suffix(".lock"), wait=True):
+        if not folder.is_dir():
+            _download(location, folder, names)
+    return folder
+
+
+def _one(location: Location, name: str) -> dict[str, tuple[int, int]]:
+    info = location.files.get_file_info([f"{location.path}/{name}"])[0]
+    return {name: (info.size, info.mtime_ns or 0)}
+
+
+def _download(location: Location, folder: Path, names: Collection[str]) -> None:
+    """Copy files into a folder that appears when all are there."""
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as temporary:
+        copy = location.download(Path(temporary, "copy"), names)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        copy.rename(folder)
+
+
+def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
+    """The copy of an index, with its current version; whoever opens it compares its files with their SHA-256."""
+    root = cache_folder() / cache_key(location)
+    text = (location.read(CURRENT) or b"").decode("utf-8", errors="replace")
+    version = text.partition("\n")[0].strip()
+    if not version.isdigit():
+        raise InputError(f"{CURRENT} names no version", where=location.uri)
+    remote, local = location / VERSIONS / version, root / VERSIONS / version
+    root.mkdir(parents=True, exist_ok=True)
+    with locked(root.with_suffix(".lock"), wait=True):
+        names = list(remote.files_below())
+        if not local.is_dir():
+            _download(remote, local, [name for name in names if not name.startswith(f"{SHARDS}/")])
+        numbers = {name.split("/")[1] for name in names if name.startswith(f"{SHARDS}/")}
+        for number in sorted(numbers):
+            if (shards is None or int(number) in shards) and not (local / SHARDS / number).is_dir():
+                inside = f"{SHARDS}/{number}/"
+                part = [name.removeprefix(inside) for name in names if name.startswith(inside)]
+                _download(remote / SHARDS / number, local / SHARDS / number, part)
+        (root / SOURCE).write_text(location.uri, encoding="utf-8")
+        (root / CURRENT).write_text(text, encoding="utf-8")
+    return root
+
+
+def _upload(path: Path, location: Location) -> None:
+    """Copy a file or folder to a location, what makes it complete last."""
+    if path.is_file():
+        location.parent.upload(path.parent, [path.name])
+    elif (path / MANIFEST).is_file():
+        location.put(path)
+    elif (path / CURRENT).is_file():
+        there = set((location / VERSIONS).names())
+        for version in sorted((path / VERSIONS).iterdir()):
+            if version.name not in there or MANIFEST not in (location / VERSIONS / version.name).names():
+                _upload_tree(version, location / VERSIONS / version.name)
+        location.write(CURRENT, (path / CURRENT).read_text(encoding="utf-8"))
+    elif path.is_dir():
+        _upload_tree(path, location)
+
+
+def _upload_tree(folder: Path, location: Location) -> None:
+    """Copy all files of a folder, those of inner folders first, and manifests last."""
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    kept = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
+    location.upload(folder, sorted(kept, key=lambda name: (name.endswith(MANIFEST), -name.count("/"), name)))
