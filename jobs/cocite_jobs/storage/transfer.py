@@ -48,12 +48,12 @@ def fetch(uri: str, *, shards: Collection[int] | None = None) -> Path:
     names = location.names()
     if CURRENT in names:
         return _index_copy(location, shards)
-    if MANIFEST in names or any(MANIFEST in (location / name).names() for name in names if name[0] != "."):
+    files = location.files_below()
+    if MANIFEST in names or any(f"{name}/{MANIFEST}" in files for name in names if name[0] != "."):
         return fetch_local(uri)
-    files = [name for name in location.files_below() if not name.endswith("/")]
     if not files:
         raise NotFoundError("nothing is there", where=uri)
-    return _copy_of(location, files)
+    return _copy_of(location, list(files))
 
 
 def source_of(index: Path) -> str | None:
