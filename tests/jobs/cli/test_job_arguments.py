@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.command_line import call
+
+from cocite_jobs.cli import submit
+from cocite_jobs.cluster.job_request import JobRequest
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[JobRequest]:
+    """What would be submitted by command lines that are called in an empty working directory."""
+    made: list[JobRequest] = []
+    real = submit.make_request
+
+    def make(*arguments: object) -> JobRequest:
+        made.append(real(*arguments))  # type: ignore[arg-type]
+        raise SystemExit(0)
+
+    monkeypatch.setattr(submit, "make_request", make)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        (
+            "nnselect training.epochs=3 --corpus /c --to s3://b/m?a=b --register a@b",
+            "train nnselect training.epochs=3 --corpus /c --to s3://b/m?a=b --register a@b --no-track",
+        ),
+        (
+            "train hatten --corpus /c --to /m --accelerator H100 --wait --resume --track",
+            "train hatten workers.accelerator=H100 --corpus /c --to /m --resume --no-track --wait",
+        ),
+        (
+            "rank --queries gs://b/q --to /r --index /i --rerank 0 --tag=-x --on ray",
+            "rank --queries gs://b/q --to /r --index /i --rerank 0 --tag=-x --on ray",
+        ),
+        (
+            "index /c --to /i --bm25 text.k1=2 --bm25 text.b=.1 --shards 2 --cpus 4",
+            "index build /c --to /i --bm25 text.k1=2 --bm25 text.b=.1 --shards 2",
+        ),
+        (
+            "import /records --to /c --no-links-from-contexts --strict",
+            "corpus import /records --to /c --strict --no-links-from-contexts",
+        ),
+        ("evaluate run /r --qrels /q --k 3", ""),
+        ("evaluate run /r --qrels s3://b/q", "evaluate run /r --qrels s3://b/q"),
+    ],
+)
+def test_a_command_line_is_the_one_that_was_typed(
+    line: str, arguments: str, requests: list[JobRequest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, _ = call(capsys, "job", "submit", *line.split())
+    assert code == (0 if arguments else 2)
+    assert [" ".join(request.arguments) for request in requests] == [arguments] * bool(arguments)
+
+
+def test_files_of_relative_paths_travel(
+    requests: list[JobRequest], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "queries.jsonl").write_text("")
+    call(capsys, "job", "submit", "rank", "--queries", "inner/queries.jsonl", "--to", "/r", "--index", "/i")
+    [request] = requests
+    assert request.arguments[:3] == ["rank", "--queries", "queries.jsonl"]
+    assert [path.name for path in request.files] == ["queries.jsonl"]
+    assert (request.kind, request.subject) == ("rank", "queries.jsonl")
+
+
+def test_who_does_the_work_reserves_a_cpu_and_the_accelerator(
+    requests: list[JobRequest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line in (
+        "nnselect --corpus /c --to /m --accelerator H100",
+        "hatten --corpus /c --to /m --accelerator H100",
+    ):
+        call(capsys, "job", "submit", *line.split())
+    alone, with_workers = (request.driver for request in requests)
+    assert (alone.cpus, alone.others) == (1, {"accelerator_type:H100": 0.001})
+    assert (with_workers.cpus, with_workers.others) == (0.01, {})
