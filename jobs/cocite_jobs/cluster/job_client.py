@@ -269,9 +269,11 @@ def _job(details: Any) -> JobInfo:
 
 
 def _line(error: BaseException) -> str:
-    """The first line of an error, or its class where it has no text."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """The first line of an error, of a traceback that the cluster sent the last one; its class where it has no text."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    if lines[0].endswith("Traceback (most recent call last):"):
+        return lines[-1].partition("Error: ")[2].rstrip(".") or lines[-1]
+    return lines[0]
 
 
 @contextmanager

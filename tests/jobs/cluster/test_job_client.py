@@ -193,6 +193,12 @@ def test_a_stopped_job_is_waited_for_and_one_that_has_ended_is_not_stopped(
         (requests.exceptions.ConnectTimeout("late"), "no Ray cluster answers there"),
         (RuntimeError("Version mismatch\nmore"), "the cluster refused: Version mismatch"),
         (RuntimeError(""), "the cluster refused: RuntimeError"),
+        (
+            RuntimeError(
+                "status code 500: Traceback (most recent call last):\n  in f\nValueError: a exists already."
+            ),
+            "the cluster refused: a exists already$",
+        ),
     ],
 )
 def test_errors_of_requests_are_one_sentence(
