@@ -269,10 +269,11 @@ def _job(details: Any) -> JobInfo:
 
 
 def _line(error: BaseException) -> str:
-    """The first line of an error, of a traceback that the cluster sent the last one; its class where it has no text."""
+    """The first line of an error, of a traceback that the cluster sent the reason; its class where it has no text."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     if lines[0].endswith("Traceback (most recent call last):"):
-        return lines[-1].partition("Error: ")[2].rstrip(".") or lines[-1]
+        reasons = [line.partition("Error: ")[2] for line in lines if "Error: " in line]
+        return reasons[-1].rstrip(".") if reasons else lines[0]
     return lines[0]
 
 
