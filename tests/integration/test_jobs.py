@@ -78,7 +78,9 @@ def test_a_command_that_no_node_has_room_for_is_refused_and_waits_if_asked_to(cl
     again = cluster.cocite(*line, "--wait", "--name", "patient")
     assert "the cluster refused:" in again.stderr
     assert "patient" in again.stderr
-    assert cluster.cocite("job", "stop", "patient").returncode == 0
+    stopped = cluster.cocite("job", "stop", "patient")
+    assert stopped.returncode == 0
+    assert "Job patient waits for a node: Ray stops it when it has one" in stopped.stderr
 
 
 def test_a_file_of_queries_travels_and_is_ranked(cluster: Head, corpus: Corpus, tmp_path: Path) -> None:

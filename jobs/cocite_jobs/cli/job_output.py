@@ -50,7 +50,12 @@ def print_end(job: JobInfo) -> None:
 
 
 def print_stop(job: JobInfo) -> None:
-    """Print that a job was stopped."""
+    """Print that a job was stopped, or that it will be."""
+    if not job.ended:
+        print_note(
+            f"Job {job.id} waits for a node: Ray stops it when it has one, or gives it up after a while"
+        )
+        return
     print_note(f"Job {job.id}: {job.status.lower()} after {duration(job)}")
 
 

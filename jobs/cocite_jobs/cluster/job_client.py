@@ -24,6 +24,8 @@ ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 """Statuses that a job keeps."""
 POLL_S = 1.0
 """Seconds between two requests for a job's status."""
+PENDING_S = 10
+"""Seconds for which a job that was stopped before it began is waited for."""
 CONNECT_S = 10
 """Seconds within which a cluster must answer the first request."""
 LOST_S = 120
@@ -212,6 +214,8 @@ class JobClient:
     def stop(self, id_: str) -> JobInfo:
         """Stop a job, and wait until it has ended; returns its final state.
 
+        A job that waits for a node does not end before it has one, or Ray gives it up: it is returned as it is.
+
         Raises:
             InputError: it had ended already.
         """
@@ -220,7 +224,10 @@ class JobClient:
             raise InputError(f"job {id_!r} has already ended: {job.status.lower()}", where=self.address)
         with _translate_errors(self.address):
             self._client.stop_job(id_)
+        began = time.monotonic()
         while not (job := self._again(id_)).ended:
+            if job.status == "PENDING" and time.monotonic() - began > PENDING_S:
+                return job
             time.sleep(POLL_S)
         return job
 

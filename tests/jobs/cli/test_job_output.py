@@ -21,11 +21,13 @@ def test_the_end_of_a_job_is_one_line_and_its_code(capsys: pytest.CaptureFixture
     with pytest.raises(typer.Exit, match="1"):
         print_end(job("FAILED", None))
     print_stop(job("STOPPED", 9))
+    print_stop(job("PENDING", None))
     assert capsys.readouterr().err.splitlines() == [
         "Job ours succeeded after 1 min 15 s",
         "Job ours failed after 2 s",
         "Job ours failed after no time: no node",
         "Job ours: stopped after 9 s",
+        "Job ours waits for a node: Ray stops it when it has one, or gives it up after a while",
     ]
 
 
