@@ -63,7 +63,7 @@ def test_a_recipe_file_travels_and_trains_on_the_clusters_workers(
 
 
 def test_a_command_that_no_node_has_room_for_is_refused_and_waits_if_asked_to(cluster: Head) -> None:
-    line = ["job", "submit", "index", "/corpus", "--to", "/index", "--gpus", "1"]
+    line = ["job", "submit", "index", "/corpus", "--to", "/index", "--driver-gpus", "1"]
     refused = cluster.cocite(*line)
     assert refused.returncode == 2
     assert "reserves 1 CPU, 1 GPU, and no node of the cluster has that (pass --wait" in refused.stderr

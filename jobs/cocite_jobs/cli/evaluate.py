@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import print_warnings, progress_bar
-from cocite.cli.locations import INPUT, with_local_paths
+from cocite.cli.locations import ARGUMENT, INPUT, with_local_paths
 from cocite.cli.options import (
     CandidatesOption,
     CorpusOption,
@@ -51,7 +51,7 @@ def evaluate() -> None:
 @app.command("run")
 @with_local_paths
 def run(
-    run: Annotated[Path, typer.Argument(**INPUT, help="TREC run file.")],
+    run: Annotated[Path, typer.Argument(**ARGUMENT, help="TREC run file.")],
     qrels: Annotated[Path, typer.Option(**INPUT, help="TREC qrels file.")],
     against: Annotated[
         Path | None,

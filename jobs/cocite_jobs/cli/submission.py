@@ -74,17 +74,16 @@ def submission(
         float | None,
         typer.Option(
             "--driver-cpus",
-            "--cpus",
             min=0,
             max=10_000,
             help="CPUs that the job's own process reserves [default: 1; next to none where workers do the work].",
         ),
     ] = None,
     driver_gpus: Annotated[
-        float, typer.Option("--driver-gpus", "--gpus", min=0, max=10_000, help="GPUs that it reserves.")
+        float, typer.Option("--driver-gpus", min=0, max=10_000, help="GPUs that it reserves.")
     ] = 0,
     driver_memory: Annotated[
-        float, typer.Option("--driver-memory", "--memory", min=0, max=1_000_000, help="GiB that it reserves.")
+        float, typer.Option("--driver-memory", min=0, max=1_000_000, help="GiB that it reserves.")
     ] = 0,
     resource: Annotated[
         list[str] | None,

@@ -71,10 +71,7 @@ def _submitting(name: str, command: Any, entry: Submitted) -> Any:
             name=name, commands=inner, help=command.help, no_args_is_help=True, rich_markup_mode=None
         )
     theirs = [param for param in command.params if param.name not in REPLACED]
-    taken = {option for param in theirs for option in param.opts}
     ours = submission_parameters()
-    for param in ours:  # where a command has --cpus, for its workers, the job's own is --driver-cpus
-        param.opts = [option for option in param.opts if option not in taken]
     return TyperCommand(
         name=name,
         params=[*theirs, *ours],

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
-from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
+from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import JsonOption, ReplaceOption, StoreArgument, StoreDestinationOption
 from cocite.errors import InputError
 
@@ -20,7 +20,7 @@ app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=T
 @app.command("import")
 @with_local_paths
 def import_(
-    source: Annotated[Path, typer.Argument(**INPUT, help="A file or folder.")],
+    source: Annotated[Path, typer.Argument(**ARGUMENT, help="A file or folder.")],
     to: StoreDestinationOption,
     format_: Annotated[
         str | None,

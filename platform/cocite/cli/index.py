@@ -9,7 +9,7 @@ import typer
 
 from cocite.cli import FETCH_LOCAL
 from cocite.cli.console import out, print_json, print_note, print_table, print_warnings, progress_bar
-from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
+from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import EncodersOption, IndexArgument, JsonOption, KeepOption, NoVerifyOption
 from cocite.errors import NotFoundError
 
@@ -24,7 +24,7 @@ app = typer.Typer(help="Build and update index snapshots.", no_args_is_help=True
 @app.command()
 @with_local_paths
 def build(
-    corpus: Annotated[Path, typer.Argument(**INPUT, help="A corpus store.")],
+    corpus: Annotated[Path, typer.Argument(**ARGUMENT, help="A corpus store.")],
     to: Annotated[
         Path,
         typer.Option(**OUTPUT, help="Index folder; a present index gets a new version."),

@@ -62,7 +62,9 @@ def _parsed(text: str | Path, *, is_output: bool) -> Path | Elsewhere:
     return Elsewhere(text, is_output) if "://" in text else Path(text)
 
 
-INPUT: dict[str, Any] = {"parser": input_location, "metavar": "PATH|URI"}
+ARGUMENT: dict[str, Any] = {"parser": input_location}
+"""What makes an argument of a command an input; it keeps its name in the usage."""
+INPUT: dict[str, Any] = {**ARGUMENT, "metavar": "PATH|URI"}
 """Of an option or argument that names what a command reads."""
 OUTPUT: dict[str, Any] = {"parser": output_location, "metavar": "PATH|URI"}
 """Of an option or argument that names what a command writes."""

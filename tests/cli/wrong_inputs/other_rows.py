@@ -190,6 +190,7 @@ JOB = [
     wrong("an override without =", "job submit nnselect loop --corpus /c --to /m", "'loop'"),
     wrong("a relative source", "job submit import records --to /c", "SOURCE", "'records'"),
     wrong("no destination", "job submit import /records", "Missing option '--to'"),
+    wrong("relative vectors", "job submit embed /c --model /m --to v", "--to", "'v'"),
     wrong("a relative index", "job submit index /c --to index", "--to", "'index'"),
     wrong("a parameter out of bounds", "job submit index /c --to /i --shards 0", "--shards"),
     wrong("a folder of queries", "job submit rank --queries {home} --to r", "--to", "'r'"),

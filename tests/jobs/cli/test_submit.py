@@ -9,7 +9,7 @@ def test_a_submitted_command_has_its_own_options_and_those_of_a_submission(
 ) -> None:
     code, out, _ = call(capsys, "job", "submit", "index", "--help")
     assert code == 0
-    for option in ("--shards", "--bm25", "--driver-cpus, --cpus", "--env NAME=VALUE", "--wait", "--detach"):
+    for option in ("--shards", "--bm25", "--driver-cpus", "--env NAME=VALUE", "--wait", "--detach"):
         assert option in out
     assert "--no-verify" not in out
     code, out, _ = call(capsys, "job", "submit", "evaluate", "--help")
