@@ -41,7 +41,7 @@ def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[JobRequest
             "rank --queries gs://b/q --to /r --index /i --rerank 0 --tag=-x --on ray",
         ),
         (
-            "index /c --to /i --bm25 text.k1=2 --bm25 text.b=.1 --shards 2 --cpus 4",
+            "index /c --to /i --bm25 text.k1=2 --bm25 text.b=.1 --shards 2 --driver-cpus 4",
             "index build /c --to /i --bm25 text.k1=2 --bm25 text.b=.1 --shards 2",
         ),
         (
