@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
@@ -47,3 +48,18 @@ def test_expansion_adds_what_the_neighbours_cite(history: History) -> None:
     assert with_citations(near, history.cites, space[queries], space, exclude=queries, limit=3).depth == 3
     padded = np.array([[0, NO_ROW]], np.int32)
     assert np.isneginf(similarities(space[:1], space, padded)[0, 1])
+
+
+def test_fp16_finds_and_fp32_decides() -> None:
+    space = vectors(400)
+    own = np.arange(50, dtype=np.int32)
+    pool = np.arange(0, 400, 3, dtype=np.int32)
+    years = np.arange(400, dtype=np.int16)
+    limits = {"exclude": own, "latest": np.full(50, 300, np.int16), "years": years}
+    exact = nearest(space[:50], space, 6, pool=pool, **limits)
+    device = torch.device("cpu")
+    half = nearest(space[:50], torch.from_numpy(space), 6, pool=pool, device=device, half=True, **limits)
+    assert np.array_equal(half.rows, exact.rows)
+    assert half.scores == pytest.approx(exact.scores, abs=1e-6)
+    few = nearest(space[:1], space, 9, exclude=own[:1], latest=np.ones(1, np.int16), years=years, half=True)
+    assert few.rows[0].tolist() == [1] + [NO_ROW] * 8
