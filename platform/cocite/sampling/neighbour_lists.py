@@ -74,7 +74,8 @@ def nearest_lists(vectors: Tensor, centroids: Tensor) -> Tensor:
         >>> nearest_lists(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.eye(2)).tolist()
         [1, 0]
     """
-    parts = [(part @ centroids.T).argmax(1) for part in vectors.split(BLOCK)]
+    starts = range(0, len(vectors), BLOCK)
+    parts = [(vectors[start : start + BLOCK] @ centroids.T).argmax(1) for start in starts]
     return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.int64, device=vectors.device)
 
 
