@@ -1,8 +1,13 @@
-"""How fast NNSelect trains: lazy against dense optimizers, the paper's triplets against citations in a batch.
+"""How fast NNSelect trains: lazy against dense optimizers, the paper's triplets against citations in a batch, and
+neighbours mined exhaustively against by inverted lists.
 
     python benchmarks/nnselect_training.py [--corpus STORE] [--papers 20000] [--steps 20]
+    python benchmarks/nnselect_training.py --papers 200000 --mining [--mining-steps 100] [--seeds 0]
 
-Prints, and writes to benchmarks/results/nnselect_training.json, the CPU seconds of each part of a step. One thread.
+Prints, and writes to benchmarks/results/nnselect_training.json, the CPU seconds of each part of a step. With
+``--mining`` it trains each seed twice instead, with exhaustive mining and with lists: the same steps in two epochs
+that each begin by mining. It prints the CPU seconds of each mining (vectors, search, and the choice of negatives), the
+recall, and the dev R@20 of both, and writes them to benchmarks/results/nnselect_mining.json. One thread.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.nnselect.task import nnselect_task
 from cocite.text.fields import FieldEncoder
 from cocite.training.engine.batches import EpochPlan
+from cocite.training.engine.loop import train
 from cocite.training.engine.optimizers import make_optimizers
 from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
@@ -65,11 +71,70 @@ def measure(task: NNSelectTask, steps: int, *, sparse: bool) -> dict[str, float]
     return {name: seconds / max(steps, 1) for name, seconds in parts.items()}
 
 
+def mined_training(
+    periods: Periods, fields: FieldEncoder, seed: int, steps: int, search: dict[str, Any]
+) -> dict[str, Any]:
+    """Train twice ``steps`` steps, mining before each half; CPU seconds of each mining, recall, dev R@20."""
+    recipe = NNSelectRecipe.parse(
+        {
+            "objective": {"word_dropout": 0.3},
+            "negatives": {"search": search},
+            "training": {
+                **{"batch": 1024, "seed": seed, "steps": 2 * steps, "refresh_every": steps},
+                **{"evaluate_every": 2 * steps, "epochs": 1000, "patience": 0, "log_every": 2 * steps},
+            },
+        }
+    )
+    task = nnselect_task(recipe, periods, fields)
+    task.negatives.threshold  # noqa: B018 - once a training, and the same in both
+    seconds, recalls = [], []
+    refresh = task.refresh
+
+    def timed(model: Any, world: World, step: int) -> None:
+        start = time.process_time()
+        refresh(model, world, step)
+        seconds.append(time.process_time() - start)
+        recalls.append(task.mining_metrics.get("mined_recall", 1.0))
+
+    task.refresh = timed  # type: ignore[method-assign]
+    start = time.process_time()
+    result = train(task, recipe.training, world=World())
+    spent = time.process_time() - start
+    return {"mining_cpu_s": seconds, "recall": recalls, "training_cpu_s": spent, "R@20": result.last["R@20"]}
+
+
+def compare_mining(periods: Periods, fields: FieldEncoder, options: argparse.Namespace) -> None:
+    """Print and write the two ways of mining side by side."""
+    ways = {"exact": {"exact_up_to": 1_000_000_000}, "lists": {"exact_up_to": 0}}
+    rows = []
+    for seed in options.seeds:
+        for way, search in ways.items():
+            row = mined_training(periods, fields, seed, options.mining_steps, search)
+            rows.append({"seed": seed, "way": way, **row})
+            each = "  ".join(
+                f"{s:6.1f} s (recall {r:.3f})"
+                for s, r in zip(row["mining_cpu_s"], row["recall"], strict=True)
+            )
+            print(f"seed {seed} {way:6} mining {each}  dev R@20 {row['R@20']:.4f}", flush=True)
+        exact, lists = rows[-2:]
+        pairs = zip(exact["mining_cpu_s"], lists["mining_cpu_s"], strict=True)
+        ratios = "  ".join(f"{one / other:.1f}" for one, other in pairs)
+        print(f"seed {seed} exact/lists {ratios}  R@20 {lists['R@20'] - exact['R@20']:+.4f}", flush=True)
+    result = {"papers": len(periods.history.corpus), "steps": 2 * options.mining_steps, "trainings": rows}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.with_name("nnselect_mining.json").write_text(
+        json.dumps(result, indent=1) + "\n", encoding="utf-8"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--papers", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--mining", action="store_true")
+    parser.add_argument("--mining-steps", type=int, default=100, help="steps after each mining")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -82,6 +147,9 @@ def main() -> None:
         start = time.process_time()
         fields = FieldEncoder.build(periods.history, NNSelectRecipe().fields)
         fields.papers(corpus)
+        if options.mining:
+            compare_mining(periods, fields, options)
+            return
         result: dict[str, Any] = {
             "papers": len(corpus),
             "words": len(fields.vocabularies["words"]),

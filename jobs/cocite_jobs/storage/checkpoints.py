@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cocite.errors import CociteError, IntegrityError
+from cocite.artifacts import publish
+from cocite.errors import CociteError, IntegrityError, NotFoundError
 from cocite.manifests import MANIFEST
-from cocite.training.engine.stores import Write
+from cocite.training.engine.stores import MINED, Write
 from cocite.training.engine.world import World
 from cocite_jobs.storage.location import Location
 
@@ -83,6 +84,18 @@ class RemoteStore:
             self._on_first_rank(lambda: checkpoint.upload(folder, [MANIFEST]))
         self._on_first_rank(self._retain)
 
+    def save_mined(self, name: str, write: Write) -> None:
+        """See ``Store``."""
+
+        def work() -> None:
+            with tempfile.TemporaryDirectory(prefix="cocite-mined-") as temporary:
+                artifact = Path(temporary) / name
+                with publish(artifact, kind=MINED, meta={}) as folder:
+                    write(folder)
+                (self.location / name).put(artifact)
+
+        self._on_first_rank(work)
+
     def checkpoints(self) -> list[str]:
         """Names of the complete checkpoints, the oldest first."""
         names = [name for name in self.location.names() if name.startswith("step-")]
@@ -96,8 +109,8 @@ class RemoteStore:
     def _fetch(self, name: str, folder: Path) -> None:
         """Download a checkpoint. The error of a damaged one names the newest earlier one that is whole."""
         try:
-            (self.location / name).get(folder)
-        except IntegrityError as error:
+            self._download(name, folder)
+        except (IntegrityError, NotFoundError) as error:
             earlier = reversed([other for other in self.checkpoints() if other < name])
             whole = next((other for other in earlier if self._is_whole(other)), None)
             advice = (
@@ -105,16 +118,23 @@ class RemoteStore:
                 if whole
                 else f"no earlier checkpoint is whole: remove {name} to start over"
             )
-            file = Path(error.where or name).name
+            where = Path(error.where or name)
+            damaged = where.relative_to(folder.parent) if where.is_relative_to(folder.parent) else where.name
             raise IntegrityError(
-                error.message, where=(self.location / name / file).uri, hint=advice
+                error.message, where=(self.location / str(damaged)).uri, hint=advice
             ) from error
+
+    def _download(self, name: str, folder: Path) -> None:
+        """Download a checkpoint, and beside it what was mined for it."""
+        mined = (self.location / name).get(folder).meta.get("mined")
+        if mined is not None:
+            (self.location / mined).get(folder.parent / mined)
 
     def _is_whole(self, name: str) -> bool:
         """Whether every byte of a checkpoint is as its manifest says."""
         with tempfile.TemporaryDirectory(prefix="cocite-checkpoint-") as temporary:
             try:
-                (self.location / name).get(Path(temporary))
+                self._download(name, Path(temporary) / name)
             except CociteError:
                 return False
         return True
@@ -125,17 +145,25 @@ class RemoteStore:
         ranked = sorted(((self._value(name), name) for name in whole), reverse=True)
         # The newest stays whatever its metric: it is the one to resume from.
         kept = {name for value, name in ranked[: self.keep] if value > -math.inf} | set(whole[-1:])
+        kept |= {mined for name in kept if (mined := self._meta(name).get("mined"))}
         for name in self.location.names():
-            if name.startswith("step-") and name not in kept:
+            if name.startswith(("step-", "mined-")) and name not in kept:
                 (self.location / name).clear()
 
     def _value(self, name: str) -> float:
         """The metric of a checkpoint; minus infinity where its manifest cannot be read or has none."""
         try:
-            meta: Any = json.loads((self.location / name).read(MANIFEST) or b"{}")["meta"]
-            return float(meta["metrics"].get(self.metric, -math.inf))
+            return float(self._meta(name)["metrics"].get(self.metric, -math.inf))
         except (ValueError, KeyError, TypeError, AttributeError):
             return -math.inf
+
+    def _meta(self, name: str) -> dict[str, Any]:
+        """What a checkpoint's manifest says; nothing where it cannot be read."""
+        try:
+            meta = json.loads((self.location / name).read(MANIFEST) or b"{}")["meta"]
+        except (ValueError, KeyError, TypeError):
+            return {}
+        return meta if isinstance(meta, dict) else {}
 
     def _on_first_rank(self, work: Callable[[], T]) -> T:
         """Run a function on rank 0 and return its result on all ranks; if it fails, every rank raises its error."""

@@ -174,6 +174,10 @@ class LogKeepingStore:
                 self.sender.resume(step, self.run.read_log(step))
             yield folder
 
+    def save_mined(self, name: str, write: Write) -> None:
+        """See ``Store``."""
+        self.store.save_mined(name, write)
+
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
         """See ``Store``. Where rank 0 cannot write the log, every rank raises its error."""
         failure: CociteError | None = None

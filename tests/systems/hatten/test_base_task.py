@@ -98,7 +98,7 @@ def test_a_resumed_training_ends_as_one_never_interrupted(
         train(first, first.recipe.training, world=World(), store=store, log=stop)
     second = hatten_task(corpus, tmp_path, objective=objective, training=training)
     train(second, second.recipe.training, world=World(), store=store)
-    assert first.mined is not None
+    assert first.mined_papers is not None
     for name, value in whole.model.state_dict().items():
         assert torch.allclose(second.model.state_dict()[name], value, atol=1e-6), name
 

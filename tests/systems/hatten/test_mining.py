@@ -38,7 +38,8 @@ def test_what_is_mined_is_never_forbidden_and_otherwise_the_nearest(
 ) -> None:
     rng = np.random.default_rng(0)
     papers, queries = units(rng, len(history.corpus)), units(rng, len(citing))
-    rows = mine(queries, citing, papers, ForbiddenNegatives(history), 20)
+    rows, metrics = mine(queries, citing, papers, ForbiddenNegatives(history), 20)
+    assert not metrics
     similar = queries @ papers.T
     everything = np.arange(len(papers))
     for i in range(0, len(citing), 17):

@@ -5,6 +5,7 @@ All links come from a history, so no paper of a later split is ever taken for a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +19,10 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
-from cocite.sampling.neighbours import nearest
 from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
 from cocite.text.fields import TEXT, Bags, jaccard
 from cocite.training.engine.world import World
+from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings
 
 ROUNDS = 8
 """How often a proposal that turns out to be forbidden is drawn again before another kind takes its place."""
@@ -46,6 +47,8 @@ class NegativeSettings(Settings):
     """Citation-of-citation negatives for each query's turn. The three sum to the paper's 6."""
     neighbours: PositiveSmallCount = 10
     """How many nearest neighbours are looked at."""
+    search: NeighbourSearchSettings = NeighbourSearchSettings()
+    """When they are searched exhaustively."""
     percentile: float = Field(5.0, ge=0, le=100)
     """A neighbour is a negative when its text is less like the query's than this percentile of its citations."""
     min_citations: Total = 1
@@ -125,6 +128,7 @@ class CiteomaticNegatives:
         cites: the known links.
         pool: rows of the papers whose links are known, by ascending year: what random negatives are drawn from.
         neighbours: for each query, its near neighbours that may be negatives; empty before :meth:`refresh`.
+        metrics: what a training logs of the last search.
 
     Raises:
         InputError: no paper of the history cites enough others.
@@ -163,6 +167,7 @@ class CiteomaticNegatives:
         owners, entries = self.cites.pairs()
         self._keys = owners.astype(np.int64) * len(years) + entries  # ascending: rows ascend, entries too
         self.neighbours = CSR(np.zeros(len(years) + 1, np.int64), np.zeros(0, np.int32))
+        self.metrics: Mapping[str, float] = {}
         self._threshold: NDArray[np.float32] | None = None
 
     # -- what is forbidden -----------------------------------------------------------------------------------
@@ -206,15 +211,29 @@ class CiteomaticNegatives:
             return
         world = world or World()
         part = self.queries[world.share(len(self.queries))]
-        ranking = nearest(
-            vectors[part], vectors, self.settings.neighbours, exclude=part, pool=np.sort(self.pool)
+        own, k, settings = vectors[part], self.settings.neighbours, self.settings.search
+        search = NeighbourSearch.over(
+            *(vectors, own, k),
+            total=len(self.queries),
+            settings=settings,
+            world=world,
+            pool=np.sort(self.pool),
+            exclude=part,
         )
-        rows = world.concatenate(torch.from_numpy(ranking.rows).to(world.device)).cpu().numpy()
-        query, paper = np.repeat(self.queries, rows.shape[1]), rows.ravel()
-        free = self.allowed(query, paper)
-        query, paper = query[free], paper[free]
-        unlike = jaccard(self.words, query, self.words, paper, self.types) < self.threshold[query]
-        self.neighbours = CSR.build(query[unlike], paper[unlike], len(self._years))
+        rows = search.nearest(own, k, exclude=part).rows
+        self.metrics = search.metrics
+        # Each rank finds the negatives among its own queries' neighbours: that takes longer than to search them.
+        query, paper = np.repeat(part, rows.shape[1]), rows.ravel()
+        free = np.flatnonzero(self.allowed(query, paper))
+        similar = jaccard(self.words, query[free], self.words, paper[free], self.types)
+        kept = np.full(len(paper), NO_ROW, np.int32)
+        unlike = free[similar < self.threshold[query[free]]]
+        kept[unlike] = paper[unlike]
+        found = torch.from_numpy(kept.reshape(rows.shape)).to(world.device)
+        rows = world.concatenate(found).cpu().numpy()
+        present = rows != NO_ROW
+        owner = np.broadcast_to(self.queries[:, None], rows.shape)[present]
+        self.neighbours = CSR.build(owner, rows[present], len(self._years))
 
     # -- drawing ---------------------------------------------------------------------------------------------
 

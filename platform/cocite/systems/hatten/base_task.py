@@ -73,7 +73,8 @@ class HattenTask:
         # Only papers of the training period are asked about, all links of which are known. So the store's mapped links
         # serve, and no copy of the known ones is made.
         self.forbidden = ForbiddenNegatives(History.all(corpus))
-        self.mined: MinedPapers | None = None
+        self.mined_papers: MinedPapers | None = None
+        self.mining_metrics: Mapping[str, float] = {}
         self.model = Hatten(reader.size, recipe.model)
         self.model.set_words(torch.from_numpy(vectors), word_weights(reader))
         self.model.words.weight.requires_grad_(recipe.words.trained)
@@ -114,8 +115,8 @@ class HattenTask:
         pair, cited = self.gaps.cited.gather(contexts)
         mined = np.full((len(contexts), settings.mined), NO_ROW, np.int32)
         relevant = np.zeros(mined.shape, bool)
-        if self.mined is not None and settings.mined:
-            mined, relevant = self.mined.draw(contexts, numbers[:, 1 : 1 + settings.mined])
+        if self.mined_papers is not None and settings.mined:
+            mined, relevant = self.mined_papers.draw(contexts, numbers[:, 1 : 1 + settings.mined])
         random = (numbers[:, 1 + settings.mined :] * self.texts.papers).astype(np.int32)
         papers = np.unique(np.concatenate([cited, mined.ravel(), random.ravel()]))
         read = numbers[:, 0] >= settings.context_dropout
@@ -154,7 +155,7 @@ class HattenTask:
         contexts = len(self.gaps) + np.arange(len(self.dev))
         queries = self.vectors(model, world, self.dev.citing, contexts)
         with torch.autocast(world.device.type, enabled=False):
-            ranking = nearest(queries, papers, 1000, exclude=self.dev.citing)
+            ranking = nearest(queries, papers, 1000, exclude=self.dev.citing, device=world.device)
         numbers = np.arange(len(queries), dtype=np.int32)
         metrics = {"MRR": ranking_metrics(ranking, numbers, self.dev.cited)["MRR"]}
         for depth in (10, 100, 1000):
@@ -173,24 +174,38 @@ class HattenTask:
         citing = self.gaps.citing[share]
         # A world of one: these are this rank's share already.
         queries = self.vectors(model, World(device=world.device), citing, share)
-        with torch.autocast(world.device.type, enabled=False):
-            rows = mine(queries, citing, papers, self.forbidden, settings.depth)
+        rows, self.mining_metrics = mine(
+            *(queries, citing, papers, self.forbidden, settings.depth),
+            total=len(self.gaps),
+            settings=settings.search,
+            world=world,
+        )
         rows = world.concatenate(torch.from_numpy(rows).to(world.device)).cpu().numpy()
-        self.mined = MinedPapers(rows, self.relevant(rows))
+        self.mined_papers = MinedPapers(rows, self.relevant(rows))
 
     def relevant(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(E, K) which of the mined papers count as positives; none, unless a subclass decides otherwise."""
         return np.zeros(rows.shape, bool)
 
-    def state(self) -> Mapping[str, Tensor]:
-        """The mined papers, for a checkpoint."""
-        if self.mined is None:
+    def mined(self) -> Mapping[str, Tensor]:
+        """The mined papers, which are kept beside the checkpoints."""
+        if self.mined_papers is None:
             return {}
-        return {"rows": torch.from_numpy(self.mined.rows), "relevant": torch.from_numpy(self.mined.relevant)}
+        return {
+            "rows": torch.from_numpy(self.mined_papers.rows),
+            "relevant": torch.from_numpy(self.mined_papers.relevant),
+        }
+
+    def load_mined(self, mined: Mapping[str, Tensor]) -> None:
+        """Restore the mined papers from :meth:`mined`."""
+        self.mined_papers = MinedPapers(mined["rows"].numpy(), mined["relevant"].numpy()) if mined else None
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Empty: mined papers are not kept in checkpoints."""
+        return {}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restore the mined papers from :meth:`state`."""
-        self.mined = MinedPapers(state["rows"].numpy(), state["relevant"].numpy()) if state else None
+        """Does nothing, see :meth:`state`."""
 
     # -- cost and export --------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ query's are positives too, compared with papers drawn at random.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
-from cocite.sampling.neighbours import nearest
 from cocite.text.fields import jaccard
+from cocite.training.engine.world import World
+from cocite.training.neighbour_search import NeighbourSearch, NeighbourSearchSettings
 
 BLOCK = 4096
 """Queries searched at a time."""
@@ -112,42 +114,63 @@ def mine(
     papers: NDArray[np.float32],
     forbidden: ForbiddenNegatives,
     depth: int,
-) -> NDArray[np.int32]:
-    """(E, depth) the nearest papers of each query that are not forbidden, padded with ``NO_ROW``.
+    *,
+    total: int | None = None,
+    settings: NeighbourSearchSettings | None = None,
+    world: World | None = None,
+) -> tuple[NDArray[np.int32], Mapping[str, float]]:
+    """The nearest papers of each query that are not forbidden. All ranks call it together.
 
     Args:
-        queries: (E, d) unit vectors.
+        queries: (E, d) unit vectors of this rank's queries.
         citing: (E,) the papers that the queries are of.
         papers: (N, d) unit vectors of all papers.
         forbidden: what is left out.
         depth: K_n.
+        total: how many queries all ranks have; None: these.
+        settings: when the search is exhaustive.
+        world: the processes that share the queries.
+
+    Returns:
+        (E, depth) papers, padded with ``NO_ROW``, and what a training logs of the search.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
         >>> corpus = starter_corpus()
         >>> vectors = np.random.default_rng(0).normal(size=(len(corpus), 4)).astype(np.float32)
         >>> citing = np.array([200, 300])
-        >>> rows = mine(vectors[citing], citing, vectors, ForbiddenNegatives(History.all(corpus)), 5)
+        >>> rows, _ = mine(vectors[citing], citing, vectors, ForbiddenNegatives(History.all(corpus)), 5)
         >>> rows.shape, bool(corpus.cites.contains(citing[:, None], rows).any())
         ((2, 5), False)
     """
     result = np.full((len(queries), depth), NO_ROW, np.int32)
-    years = forbidden.years
+    years, rows = forbidden.years, np.asarray(citing, np.int32)
+    latest = np.where(years[rows] > 0, years[rows], np.iinfo(np.int16).max).astype(np.int16)
+    search = NeighbourSearch.over(
+        *(papers, queries, depth),
+        total=len(queries) if total is None else total,
+        settings=settings or NeighbourSearchSettings(),
+        world=world,
+        exclude=rows,
+        latest=latest,
+        years=years,
+    )
     for start in range(0, len(queries), BLOCK):
         block = slice(start, start + BLOCK)
-        own = np.asarray(citing[block], np.int32)
+        own = rows[block]
         # The search itself leaves out the citing paper and later years. Only cited papers remain to be dropped, so
         # it goes deeper by as many as any of these papers cites.
         deeper = depth + int(forbidden.cites.degrees[own].max(initial=0))
-        latest = np.where(years[own] > 0, years[own], np.iinfo(np.int16).max).astype(np.int16)
-        candidates = nearest(queries[block], papers, deeper, exclude=own, latest=latest, years=years).rows
+        candidates = search.nearest(
+            queries[block], deeper, exclude=own, latest=latest[block], years=years
+        ).rows
         dropped = forbidden.at(own[:, None], candidates)
         columns = np.argsort(dropped, axis=1, kind="stable")[:, :depth]
-        rows = np.where(
+        found = np.where(
             np.take_along_axis(dropped, columns, 1), NO_ROW, np.take_along_axis(candidates, columns, 1)
         )
-        result[start : start + len(rows), : rows.shape[1]] = rows
-    return result
+        result[start : start + len(found), : found.shape[1]] = found
+    return result, search.metrics
 
 
 def most_overlapping(

@@ -23,6 +23,7 @@ from cocite.systems.hatten.network import HattenModelSettings
 from cocite.systems.hatten.texts import HattenTextSettings
 from cocite.text.paragraph_reader import ParagraphSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+from cocite.training.neighbour_search import NeighbourSearchSettings
 from cocite.training.periods import PeriodSettings
 
 
@@ -57,6 +58,8 @@ class HattenObjectiveSettings(Settings):
     """Papers drawn from the whole corpus for each context."""
     depth: PositiveSmallCount = 100
     """K_n, papers mined for each context."""
+    search: NeighbourSearchSettings = NeighbourSearchSettings()
+    """When they are searched exhaustively."""
     overlap: PositiveShare = 0.1
     """Share of the mined papers that are positives: those whose words overlap most with the query's (``paper``)."""
     margin: PositiveFactor = 0.1

@@ -1,12 +1,14 @@
 """Checkpoints: one format for every backend and any number of workers.
 
 A checkpoint is an artifact. Each rank writes the parameters it owns (fp32 weights, AdamW's moments, and the best
-weights so far where they are not the present ones) into a shard of its own; rank 0 adds the progress, what the task
-has mined, and the manifest. Nothing in it depends on how many ranks wrote it, or how they had cut the parameters.
+weights so far where they are not the present ones) into a shard of its own; rank 0 adds the progress, the task's own
+state, and the manifest. What was mined lies beside it (see ``mining``). Nothing in it depends on how many ranks wrote
+it, or how they had cut the parameters.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -156,9 +158,9 @@ def write(
         world: who writes.
         slots: see :func:`own_slots`.
         best: best weights of the same parameters; empty where the present ones are the best.
-        state: what only rank 0 writes: buffers, what was mined, the lengths of the epoch.
+        state: what only rank 0 writes: buffers, the task's state, the lengths of the epoch.
         progress: see there.
-        meta: what the manifest says: the fingerprint, and the dev metrics.
+        meta: what the manifest says: the fingerprint, the dev metrics, and the artifact of what was mined.
 
     Raises:
         CociteError: a disk is full, or cannot be written.
@@ -203,13 +205,26 @@ def write(
 
 
 def _save(path: Path, tensors: dict[str, Tensor], files: dict[str, dict[str, Any]]) -> None:
-    save_file({key: value.contiguous() for key, value in tensors.items()}, path)
+    save_tensors(path, tensors)
+    files[path.name] = _entry(path)
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors into a new file, and wait until they are on the disk.
+
+    Raises:
+        OSError: the disk is full, or cannot be written.
+    """
+    try:
+        save_file({key: value.contiguous() for key, value in tensors.items()}, path)
+    except SafetensorError as error:
+        # safetensors wraps the system's error in one of its own.
+        raise OSError(system_error(error) or errno.EIO, _description(error)) from error
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    files[path.name] = _entry(path)
 
 
 def _entry(path: Path) -> dict[str, Any]:
@@ -244,8 +259,10 @@ class Saved:
         (2, ['exp_avg', 'exp_avg_sq', 'weight'])
     """
 
-    def __init__(self, folder: Path, progress: Progress, shards: dict[str, Any], state: Any) -> None:
-        self.folder, self.progress = folder, progress
+    def __init__(
+        self, folder: Path, meta: Mapping[str, Any], progress: Progress, shards: dict[str, Any], state: Any
+    ) -> None:
+        self.folder, self.meta, self.progress = folder, meta, progress
         self._shards = shards  # the open file that holds each tensor
         self._state = state
 
@@ -274,7 +291,7 @@ class Saved:
             file = stack.enter_context(safe_open(folder / f"shard-{number:05d}.safetensors", framework="pt"))
             shards |= dict.fromkeys(file.keys(), file)
         state = stack.enter_context(safe_open(folder / "state.safetensors", framework="pt"))
-        return cls(folder, Progress(**data), shards, state)
+        return cls(folder, manifest.meta, Progress(**data), shards, state)
 
     def slots(self, name: str) -> Slots:
         """Weight and moments of a parameter."""

@@ -28,6 +28,7 @@ from cocite.training.engine.checkpoints import Progress, Saved
 from cocite.training.engine.contrastive import contrastive_step, wide
 from cocite.training.engine.loader import pinned, prepared, to_device
 from cocite.training.engine.meter import Meter
+from cocite.training.engine.mining import Mining
 from cocite.training.engine.result import TrainResult
 from cocite.training.engine.saver import Saver
 from cocite.training.engine.schedule import rate_factor
@@ -73,7 +74,7 @@ def train(
         store: where checkpoints are kept; with one in it, training goes on from there. None: nowhere.
         fingerprint: what this training is of; a checkpoint of another is refused.
         log: receives the dev metrics under their names, and every ``log_every`` steps the means since the last time:
-            ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch`` (with fraction).
+            ``loss``, ``learning_rate``, ``gradient_norm``, ``tokens_per_second``, ``mfu``, ``epoch``; those of mining.
         advance: called after each step.
         stage: receives, on rank 0, a description of what a :class:`~.task.PreparedTask` prepares.
         wishes: ask for a checkpoint or the end, on any rank, and are granted after a step.
@@ -129,6 +130,7 @@ class _Training:
         self.saved_step, self.saved_at = 0, 0.0
         self.wishes = wishes
         self.saver = Saver(store.world if store is not None else world)
+        self.mining = Mining(task, settings)
         self.meter = Meter(world, settings)
 
     def run(self) -> TrainResult:
@@ -176,6 +178,7 @@ class _Training:
                 self.task.load_state(saved.state("task"))
                 self.progress = saved.progress
                 self.saved_step = self.progress.step
+                self.mining.restore(saved.folder, saved.meta.get("mined"))
                 # Within an epoch the checkpoint has them: the task's may be others since it mined anew.
                 lengths = saved.state("epoch").get("lengths")
                 self.best = {n: saved.best(n) for n, owner in self.owner.items() if owner == self.world.rank}
@@ -200,18 +203,14 @@ class _Training:
             return "patience"
         return "minutes" if self.late else None
 
-    def _refresh_due(self, step: int, position: int) -> bool:
-        every = self.settings.refresh_every
-        return step % every == 0 if every else position == 0
-
     def _epoch(self) -> None:
         """The rest of an epoch, or as much of it as there is still to train."""
         p = self.progress
         while True:
             # Refreshed before the lengths are asked for: what is mined may decide which examples there are.
-            if self._refresh_due(p.step, p.position):
+            if self.mining.is_due(p):
                 with self.meter.paused(), self.backend.whole() as model:
-                    self.task.refresh(model, self.world, p.step)
+                    self.mining.refresh(model, self.world, p.step, self.log)
             if p.position == 0:
                 self.plan = self._plan(self.task.lengths(p.epoch))
                 p.total = p.total or self.settings.steps or self.settings.epochs * self.plan.steps
@@ -385,6 +384,7 @@ class _Training:
             if p.position:
                 state["epoch:lengths"] = torch.from_numpy(self.plan.lengths)
             metrics = p.last if p.evaluated == p.step else {}
+            mined, save = self.mining.keep(p)
             write = checkpoints.snapshot(
                 self.backend,
                 self.owner,
@@ -393,8 +393,8 @@ class _Training:
                 best=self.best if p.best_step != p.step else {},
                 state=state,
                 progress=p,
-                meta={"fingerprint": self.fingerprint, "step": p.step, "metrics": metrics},
+                meta={"fingerprint": self.fingerprint, "step": p.step, "metrics": metrics, **mined},
             )
             step = p.step
-            self.saver.start(lambda: store.save(step, write, metrics))
+            self.saver.start(lambda: save(store, step, write, metrics))
             self.saved_step, self.saved_at = step, p.seconds

@@ -142,7 +142,9 @@ class TrainingSettings(Settings):
     checkpoint_minutes: Minutes | None = None
     """Minutes after a checkpoint at which another is made, whatever the step; None: steps alone decide."""
     refresh_every: Interval = 0
-    """Steps after which the task mines anew with the present weights (N_iter); 0: at the start of each epoch."""
+    """Steps after which the task mines anew with the present weights (N_iter); 0: as ``refresh_epochs`` says."""
+    refresh_epochs: PositiveSmallCount = 1
+    """Epochs after which the task mines anew, at their start; 1, at each, is what Citeomatic and HAtten do."""
     keep: PositiveSmallCount = 2
     """Checkpoints kept: the best by the dev metric, and always the last."""
     patience: Interval = 0

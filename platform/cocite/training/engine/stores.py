@@ -9,12 +9,14 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from cocite.artifacts import exchange, verify
-from cocite.errors import CociteError, IntegrityError
+from cocite.artifacts import exchange, publish, verify
+from cocite.errors import CociteError, IntegrityError, WriteError
 from cocite.manifests import read_manifest
 from cocite.training.engine.checkpoints import KIND
 from cocite.training.engine.world import World
 
+MINED = "training-mined"
+"""Kind of the artifact of what was mined."""
 Write = Callable[[Path], None]
 """Fills a folder with this rank's part of a checkpoint; called by all ranks together, and raises on all or none."""
 
@@ -62,6 +64,20 @@ class Store(Protocol):
             write: called once, with a folder of this rank or one that all ranks share. When it returns, the parts of
                 all ranks, put into one folder, are a whole artifact with its manifest.
             metrics: dev metrics of just these weights; empty where they were not evaluated.
+        """
+        ...
+
+    def save_mined(self, name: str, write: Write) -> None:
+        """Keep an artifact beside the checkpoints: it goes with the last checkpoint whose manifest has it as ``mined``.
+
+        :meth:`latest` verifies it with its checkpoint, beside whose folder it is readable.
+
+        Args:
+            name: of the artifact, ``mined-`` and a step.
+            write: fills its folder; called on rank 0 alone.
+
+        Raises:
+            CociteError: it cannot be written.
         """
         ...
 
@@ -123,6 +139,15 @@ class FolderStore:
             raise
         self._on_first_rank(lambda: self._publish(temporary, step), "cannot put the checkpoint in its place")
 
+    def save_mined(self, name: str, write: Write) -> None:
+        """See :class:`Store`."""
+
+        def work() -> None:
+            with publish(self.folder / name, kind=MINED, meta={}, replace=True) as folder:
+                write(folder)
+
+        self._on_first_rank(work, "cannot keep what was mined")
+
     def checkpoints(self) -> list[Path]:
         """The checkpoints there are, the oldest first, undamaged or not."""
         return sorted(path for path in self.folder.glob("step-*") if path.is_dir())
@@ -133,8 +158,8 @@ class FolderStore:
         if self.world.first:
             try:
                 work()
-            except OSError as error:
-                failure = f"{message}: {error.strerror}"
+            except (OSError, WriteError) as error:
+                failure = f"{message}: {error.strerror if isinstance(error, OSError) else error.message}"
         failure = self.world.agree(failure)
         if failure is not None:
             raise CociteError(
@@ -150,8 +175,9 @@ class FolderStore:
 
     def _sweep(self) -> None:
         """Remove what a writer that was killed has left behind."""
-        for path in self.folder.glob(".step-*.tmp"):
-            shutil.rmtree(path, ignore_errors=True)
+        for pattern in (".step-*.tmp", ".mined-*.tmp"):
+            for path in self.folder.glob(pattern):
+                shutil.rmtree(path, ignore_errors=True)
 
     def _publish(self, temporary: Path, step: int) -> None:
         final = self.folder / f"step-{step:08d}"
@@ -170,9 +196,11 @@ class FolderStore:
         kept = {path for value, path in ranked[: self.keep] if value > -math.inf} | {last}
         for path in earlier:
             if path not in kept:
-                # Renamed first: a reader never meets one that is half gone.
-                path.rename(gone := path.with_name(f".{path.name}.tmp"))
-                shutil.rmtree(gone, ignore_errors=True)
+                _remove(path)
+        named = {mined_of(path) for path in kept}
+        for path in self.folder.glob("mined-*"):
+            if path.name not in named:
+                _remove(path)
 
     def _value(self, path: Path) -> float:
         """The dev metric of a checkpoint; minus infinity where it has none that can be read."""
@@ -188,7 +216,7 @@ class FolderStore:
         if not checkpoints:
             return None
         try:
-            verify(checkpoints[-1], kind=KIND)
+            _verify(checkpoints[-1])
         except CociteError as error:
             whole = next((path for path in reversed(checkpoints[:-1]) if _is_whole(path)), None)
             advice = (
@@ -200,9 +228,31 @@ class FolderStore:
         return checkpoints[-1]
 
 
+def mined_of(checkpoint: Path) -> str | None:
+    """The name of the artifact of what was mined that a checkpoint needs; None: none, or its manifest is unreadable."""
+    try:
+        name = read_manifest(checkpoint, kind=KIND).meta.get("mined")
+    except CociteError:
+        return None
+    return name if isinstance(name, str) else None
+
+
+def _verify(checkpoint: Path) -> None:
+    """Verify a checkpoint, and what was mined for it."""
+    verify(checkpoint, kind=KIND)
+    if (name := mined_of(checkpoint)) is not None:
+        verify(checkpoint.parent / name, kind=MINED)
+
+
 def _is_whole(path: Path) -> bool:
     try:
-        verify(path, kind=KIND)
+        _verify(path)
     except CociteError:
         return False
     return True
+
+
+def _remove(path: Path) -> None:
+    # Renamed first: a reader never meets a folder that is half gone.
+    path.rename(gone := path.with_name(f".{path.name}.tmp"))
+    shutil.rmtree(gone, ignore_errors=True)

@@ -74,7 +74,7 @@ class TrainTask(Protocol[B]):
         ...
 
     def state(self) -> Mapping[str, Tensor]:
-        """The result of :meth:`refresh`, as plain tensors: kept in checkpoints. The same on every rank."""
+        """What a checkpoint must hold besides the weights, as plain tensors: small, and the same on every rank."""
         ...
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
@@ -179,6 +179,34 @@ class PreparedTask(Protocol):
             world: the processes that train together.
             stage: receives a description of what begins.
         """
+        ...
+
+
+@runtime_checkable
+class MiningTask(Protocol):
+    """A task whose :meth:`TrainTask.refresh` finds something that its examples draw from until the next time.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.systems.citeomatic.nnselect.task import build
+        >>> from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+        >>> task = build(NNSelectRecipe.parse({"model": {"dimension": 4}}), starter_corpus())
+        >>> task.refresh(task.model, World(), step=0)
+        >>> isinstance(task, MiningTask), sorted(task.mined())
+        (True, ['indices', 'indptr'])
+    """
+
+    @property
+    def mining_metrics(self) -> Mapping[str, float]:
+        """What is logged of the last :meth:`TrainTask.refresh`; the same on every rank."""
+        ...
+
+    def mined(self) -> Mapping[str, Tensor]:
+        """The result of the last :meth:`TrainTask.refresh`, as plain tensors that no later one changes in place."""
+        ...
+
+    def load_mined(self, mined: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`mined` gave."""
         ...
 
 

@@ -35,16 +35,15 @@ def test_the_loss_is_the_margin_between_two_probabilities(training_corpus: Corpu
     torch.testing.assert_close(losses, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_neighbours_are_found_once_and_kept_in_the_state(training_corpus: Corpus) -> None:
+def test_neighbours_are_found_once_and_the_same_again(training_corpus: Corpus) -> None:
     encoder = untrained_encoder(training_corpus)
-    task = rank_task(training_corpus, encoder, objective="paper")
-    task.refresh(task.model, World(), 0)
+    task, again = (rank_task(training_corpus, encoder, objective="paper") for _ in range(2))
+    task.prepare(World(), lambda _: None)
     table = task.negatives.neighbours
     assert len(table.indices)
     task.refresh(task.model, World(), 50)
     assert task.negatives.neighbours is table
-    again = rank_task(training_corpus, encoder, objective="paper")
-    again.load_state(task.state())
+    again.prepare(World(), lambda _: None)
     drawn = again.triplets(3)
     assert np.array_equal(drawn.negative, task.triplets(3).negative)
     assert (drawn.kind == NEIGHBOUR).any()

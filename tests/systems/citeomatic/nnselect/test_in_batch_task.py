@@ -97,7 +97,7 @@ def test_neighbours_mined_anew_change_what_is_drawn(training_corpus: Corpus) -> 
     after = task.citations(0).negatives
     assert (after != NO_ROW).any()
     again = select_task(training_corpus, extra=[0, 2, 0])
-    again.load_state(task.state())
+    again.load_mined(task.mined())
     assert np.array_equal(again.citations(0).negatives, after)
 
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW, Ranking
-from cocite.sampling.neighbours import nearest, with_citations
+from cocite.sampling.neighbours import with_citations
 from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
 from cocite.systems.citeomatic.nnrank.recipe import NNRankCandidateSettings
+from cocite.training.neighbour_search import NeighbourSearch
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,16 @@ class NeighbourCandidates:
         self, vectors: NDArray[np.float32], queries: NDArray[np.int32], latest: NDArray[np.int16] | None
     ) -> Ranking:
         years = np.asarray(self.history.corpus.years)
-        neighbours = nearest(
-            vectors[queries], vectors, self.settings.neighbours, exclude=queries, latest=latest, years=years
+        own, k = vectors[queries], self.settings.neighbours
+        search = NeighbourSearch.over(
+            *(vectors, own, k),
+            total=len(queries),
+            settings=self.settings.search,
+            exclude=queries,
+            latest=latest,
+            years=years,
         )
+        neighbours = search.nearest(own, k, exclude=queries, latest=latest, years=years)
         if not self.settings.expand:
             return neighbours
         return with_citations(neighbours, self.history.cites, vectors[queries], vectors, exclude=queries)

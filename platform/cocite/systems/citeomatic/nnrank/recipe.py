@@ -12,6 +12,7 @@ from cocite.systems.citeomatic.negatives import NegativeSettings
 from cocite.systems.citeomatic.nnrank.network import NNRankModelSettings
 from cocite.systems.citeomatic.training_settings import CiteomaticRecipe, CiteomaticTrainingSettings
 from cocite.text.fields import FieldSettings
+from cocite.training.neighbour_search import NeighbourSearchSettings
 from cocite.training.periods import PeriodSettings
 from cocite.training.stages import Keep
 
@@ -28,6 +29,8 @@ class NNRankCandidateSettings(Settings):
     """K: nearest papers in NNSelect's space; what they cite is added."""
     expand: bool = True
     """Whether the neighbours' citations are added."""
+    search: NeighbourSearchSettings = NeighbourSearchSettings()
+    """When the neighbours are searched exhaustively."""
 
 
 class NNRankObjectiveSettings(Settings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from cocite.corpus.csr import CSR
 from cocite.systems.citeomatic.losses import margin_triplet_losses
 from cocite.systems.citeomatic.negatives import Triplets
 from cocite.systems.citeomatic.nnrank.base_task import NNRankTask, PairBatch
@@ -60,24 +59,10 @@ class TripletNNRankTask(NNRankTask):
 
     _triplets: tuple[int, Triplets] | None = None
 
-    def refresh(self, model: nn.Module, world: World, step: int) -> None:  # noqa: ARG002
-        """Find each query's neighbours, once: NNSelect stays as it is."""
-        if not len(self.negatives.neighbours.indices):
-            self.negatives.refresh(self.vectors, world)
-
-    def state(self) -> Mapping[str, Tensor]:
-        """The neighbours, and which NNSelect they are of."""
-        table = self.negatives.neighbours
-        return {
-            **super().state(),
-            "indptr": torch.from_numpy(table.indptr),
-            "indices": torch.from_numpy(table.indices),
-        }
-
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Take the neighbours back."""
-        super().load_state(state)
-        self.negatives.neighbours = CSR(state["indptr"].numpy(), state["indices"].numpy())
+    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
+        """Find each query's neighbours, once: NNSelect stays as it is, so a resumed training finds the same."""
+        super().prepare(world, stage)
+        self.negatives.refresh(self.vectors, world)
 
     def triplets(self, epoch: int) -> Triplets:
         """All examples of an epoch, in the order of its steps."""

@@ -86,14 +86,26 @@ class NNSelectTask:
         """Find each query's neighbours with the present weights."""
         self.negatives.refresh(self.vectors(world), world)
 
-    def state(self) -> Mapping[str, Tensor]:
+    @property
+    def mining_metrics(self) -> Mapping[str, float]:
+        """The recall of the search for neighbours, where it is not exhaustive."""
+        return self.negatives.metrics
+
+    def mined(self) -> Mapping[str, Tensor]:
         """The neighbours."""
         table = self.negatives.neighbours
         return {"indptr": torch.from_numpy(table.indptr), "indices": torch.from_numpy(table.indices)}
 
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
+    def load_mined(self, mined: Mapping[str, Tensor]) -> None:
         """Take the neighbours back."""
-        self.negatives.neighbours = CSR(state["indptr"].numpy(), state["indices"].numpy())
+        self.negatives.neighbours = CSR(mined["indptr"].numpy(), mined["indices"].numpy())
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Empty: neighbours are not kept in checkpoints."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Does nothing, see :meth:`state`."""
 
     def vectors(self, world: World | None = None) -> NDArray[np.float32]:
         """(N, d) unit vectors of all papers with the present weights; each rank encodes a part of them."""
@@ -107,7 +119,7 @@ class NNSelectTask:
         """Metrics of the dev queries, by cosine to all papers: those at 20, MRR, and as ``recall`` R@100."""
         vectors, dev = self.vectors(world), self.periods.dev
         with torch.autocast(world.device.type, enabled=False):
-            ranking = nearest(vectors[dev], vectors, 100, exclude=dev)
+            ranking = nearest(vectors[dev], vectors, 100, exclude=dev, device=world.device)
         return ranking_metrics(ranking, dev, self.periods.history.corpus.cites)
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
