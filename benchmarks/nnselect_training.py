@@ -33,6 +33,7 @@ from cocite.training.engine.loop import train
 from cocite.training.engine.optimizers import make_optimizers
 from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
+from cocite.training.neighbour_search import NeighbourSearchSettings
 from cocite.training.periods import Periods, PeriodSettings
 
 RESULTS = Path(__file__).parent / "results" / "nnselect_training.json"
@@ -105,7 +106,7 @@ def mined_training(
 
 def compare_mining(periods: Periods, fields: FieldEncoder, options: argparse.Namespace) -> None:
     """Print and write the two ways of mining side by side."""
-    ways = {"exact": {"exact_up_to": 1_000_000_000}, "lists": {"exact_up_to": 0}}
+    ways = {"exact": {"exact_up_to": 1_000_000_000}, "lists": {"exact_up_to": 0, "most": options.most}}
     rows = []
     for seed in options.seeds:
         for way, search in ways.items():
@@ -120,7 +121,12 @@ def compare_mining(periods: Periods, fields: FieldEncoder, options: argparse.Nam
         pairs = zip(exact["mining_cpu_s"], lists["mining_cpu_s"], strict=True)
         ratios = "  ".join(f"{one / other:.1f}" for one, other in pairs)
         print(f"seed {seed} exact/lists {ratios}  R@20 {lists['R@20'] - exact['R@20']:+.4f}", flush=True)
-    result = {"papers": len(periods.history.corpus), "steps": 2 * options.mining_steps, "trainings": rows}
+    result = {
+        "papers": len(periods.history.corpus),
+        "most": options.most,
+        "steps": 2 * options.mining_steps,
+        "trainings": rows,
+    }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.with_name("nnselect_mining.json").write_text(
         json.dumps(result, indent=1) + "\n", encoding="utf-8"
@@ -134,6 +140,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--mining", action="store_true")
     parser.add_argument("--mining-steps", type=int, default=100, help="steps after each mining")
+    parser.add_argument("--most", type=float, default=NeighbourSearchSettings().most, help="search.most")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -143,7 +150,7 @@ def main() -> None:
             if options.corpus
             else build(Synthetic(options.papers), Path(folder) / "store")
         )
-        periods = Periods.of(corpus, PeriodSettings(dev_queries=100))
+        periods = Periods.of(corpus, PeriodSettings(dev_queries=2000 if options.mining else 100))
         start = time.process_time()
         fields = FieldEncoder.build(periods.history, NNSelectRecipe().fields)
         fields.papers(corpus)

@@ -1,8 +1,8 @@
 """Nearest neighbours of very many queries at once, by inverted lists.
 
 Vectors are put into lists by the nearest of some centroids, and a query is compared with the vectors of the lists
-whose centroids are nearest to it ("probes"). All queries that probe a list are compared with it in one matrix product:
-an index for single queries compares one pair of vectors at a time, at a thirtieth of the speed on a CPU.
+whose centroids are nearest to it ("probes"). All queries that probe a list are compared with it in one matrix product,
+which is many times as fast as comparing pair by pair.
 
 The lists of a neighbour that exhaustive search finds say after how many probes it is found. So the probes that a recall
 needs are read off a sample of queries, and the recall is known without a second search.
