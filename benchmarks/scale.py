@@ -13,7 +13,8 @@ files apart, sampled 50 times a second, files on disk, and queries in total and 
 stopped at any time. A step that took too much memory is not tried again; one that failed otherwise is.
 
 With --keep, corpora and indexes stay in a folder; --corpus N=DIR and --index N:S=DIR use present ones, whose making is
-then not measured. Without --keep each is deleted once its steps are done.
+then not measured. Without --keep each is deleted once its steps are done. An index larger than the memory is read
+from disk while queries are asked; with --turns 3 each is timed when it is asked for the third time.
 """
 
 from __future__ import annotations
@@ -110,9 +111,9 @@ class Runner:
                 yield Key(papers, shards, "cocite build")
             for step in ("open", *ASKED):
                 yield Key(papers, shards, f"cocite {step}")
-        for step in ("build", *ASKED):
-            yield Key(papers, 0, f"tantivy {step}")
-        yield from (Key(papers, 0, f"faiss {step}") for step in ("build", "global"))
+        if self.options.peers:
+            yield from (Key(papers, 0, f"tantivy {step}") for step in ("build", *ASKED))
+            yield from (Key(papers, 0, f"faiss {step}") for step in ("build", "global"))
 
     def run_size(self, papers: int, wanted: list[Key]) -> None:
         """Some steps of a size; what they need is made again where it is gone."""
@@ -136,7 +137,7 @@ class Runner:
         index = given or self.made(build, steps, corpus)
         for key in steps:
             if index is not None and key != build:
-                asks = ("--queries", self.options.queries)
+                asks = ("--queries", self.options.queries, "--turns", self.options.turns)
                 step = (sys.executable, "-m", "benchmarks._scale_steps", key.step, corpus, index, *asks)
                 self.measure(key, step)
         if index is not None and given is None and not self.options.keep:
@@ -282,6 +283,8 @@ def main() -> None:
     parser.add_argument("--papers", type=numbers, default=[100_000], metavar="N,N")
     parser.add_argument("--shards", type=numbers, default=[1, 4], metavar="S,S")
     parser.add_argument("--queries", type=int, default=100, help="timed, of each kind")
+    parser.add_argument("--turns", type=int, default=1, help="how often each is asked; the last time counts")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave tantivy and FAISS out")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--keep", type=Path, help="folder for corpora and indexes")
     parser.add_argument("--corpus", action="append", default=[], metavar="N=DIR", help="a present corpus")

@@ -27,6 +27,8 @@ def options(tmp_path: Path) -> argparse.Namespace:
         papers=[100],
         shards=[1, 2],
         queries=3,
+        turns=1,
+        peers=True,
         results=tmp_path / "r.jsonl",
         memory=8.0,
         corpus={},
