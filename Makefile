@@ -94,6 +94,7 @@ ARGS_fusion_training   = $(BENCH_CORPUS)
 ARGS_nnselect_training = --corpus $(BENCH_CORPUS)
 ARGS_serve_latency     = --index $(BENCH_INDEX)
 ARGS_corpus_scale      = --sizes 10000,$(BENCH_PAPERS)
+ARGS_import_scale      = --papers $(BENCH_PAPERS)
 ARGS_scale             = --papers $(BENCH_PAPERS) --results .cache/bench/scale.jsonl
 ARGS_vector_index      =
 

@@ -21,9 +21,8 @@ from cocite.corpus.importers import FORMATS, open_source
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.native_fields import READERS
 from cocite.corpus.records import ContextRecord, PaperRecord
-from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.schema import json_schema
-from cocite.corpus.staging import StagingArea
+from cocite.corpus.share import ShareBuilder
 from cocite.corpus.synth import Synthetic
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
@@ -119,25 +118,19 @@ FITTING: dict[str, st.SearchStrategy[Any]] = {
 NAMES = sorted({name for fields in RECORDS.values() for name in fields} | {"references"})
 
 
-@pytest.fixture
-def staging(tmp_path: Path) -> StagingArea:
-    return StagingArea(tmp_path / "store")
-
-
 @settings(max_examples=400)
 @given(
     st.sampled_from(sorted(RECORDS)).flatmap(likely)
     | st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5)
 )
 def test_a_record_fits_the_schema_exactly_when_nothing_of_it_is_left_out(
-    tmp_path: Path, staging: StagingArea, value: dict[str, Any]
+    tmp_path: Path, value: dict[str, Any]
 ) -> None:
-    log = RuleLog()
-    staging.log = staging._cleaner.log = log
+    builder = ShareBuilder()
     source = NativeJSONL(write_lines(tmp_path / "x.jsonl", [value]))
     for record in source:
-        staging.add(record, source.position)
-    left_out = {name for name in OF_ONE_RECORD if log.counts[name]}
+        builder.add(record, source.position)
+    left_out = {hit.rule for hit in builder.take().hits} & set(OF_ONE_RECORD)
     mistakes = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(value)]
     assert bool(mistakes) == bool(left_out), (mistakes, left_out)
 

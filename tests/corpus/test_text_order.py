@@ -8,7 +8,7 @@ from helpers.records import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.corpus import links, staging, text_order
+from cocite.corpus import links, share, text_order
 from cocite.corpus.builder import build
 from cocite.corpus.records import (
     PaperRecord,
@@ -28,8 +28,7 @@ def test_the_order_of_texts_and_links_does_not_matter(tmp_path: Path, rng: rando
     mixed: list[Record] = [others.pop() if i in places else next(papers) for i in range(len(records))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_order, "BUCKET", size)
-        patch.setattr(staging, "CHUNK", size)
-        patch.setattr(staging, "PENDING", size)
+        patch.setattr(share, "RECORDS", size)
         patch.setattr(links, "BLOCK", size)
         one = build(mixed, tmp_path / "one", replace=True)
     two = build(tiny(), tmp_path / "two", replace=True)

@@ -20,6 +20,7 @@ SLOWEST: tuple[str, ...] = (
     "integration/test_serve_shards.py",
     "jobs/retrieval/test_ray_shards.py",
     "jobs/steps/embedding/test_embed.py",
+    "jobs/steps/importing/test_import_corpus.py",
     "cli/test_interrupted.py",
     "tuning/run/test_champion.py",
     "tuning/run/test_phases.py",

@@ -38,6 +38,8 @@ INDEX_ON_RAY = "cocite_jobs.retrieval.ray_shards:open_on_ray"
 """What opens an index with its shards on Ray, for commands of the library, which imports no Ray itself."""
 FETCH_LOCAL = "cocite_jobs.storage.cache:fetch_local"
 """What copies a folder that a URI names to this machine, likewise."""
+IMPORT_ON_RAY = "cocite_jobs.steps.importing.import_corpus:import_on_ray"
+"""What imports a corpus in parts on Ray, likewise."""
 
 
 class LazyGroup(click.Group):

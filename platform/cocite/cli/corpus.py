@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+from cocite.cli import IMPORT_ON_RAY
 from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
 from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
-from cocite.cli.options import JsonOption, ReplaceOption, StoreArgument, StoreDestinationOption
+from cocite.cli.options import (
+    JsonOption,
+    RayAddressOption,
+    ReplaceOption,
+    StoreArgument,
+    StoreDestinationOption,
+)
 from cocite.errors import InputError
 
 app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=True)
@@ -51,6 +59,21 @@ def import_(
         typer.Option("--keep-later", help="Keep links to papers more than a year later than the citing one."),
     ] = False,
     replace: ReplaceOption = False,
+    on: Annotated[
+        Literal["process", "ray"],
+        typer.Option(
+            "--on",
+            help="Read the source in this process, or in parts as tasks of Ray, where every machine of the cluster "
+            "sees the source and the store's folder.",
+        ),
+    ] = "process",
+    address: RayAddressOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", min=1, max=10_000, help="Parts read at a time on Ray [default: one for each core]."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Import papers, citations, contexts and sentences into a store.
@@ -65,25 +88,32 @@ def import_(
     from cocite.corpus.splits import by_year_name, parse_years
     from cocite.destinations import check_file_destination
 
+    if on != "ray" and (address is not None or workers is not None):
+        where = "--workers" if address is None else "--address"
+        raise InputError("goes with --on ray", where=where)
     stream = open_source(source, format_)
     split = by_year_name(*parse_years(split_years)) if split_years else None
     if rejects is None:
         whole = Path(os.path.realpath(to))  # "." has no name of its own
         rejects = to.parent / f"{to.name or whole.name}.rejects.jsonl"
     check_file_destination(rejects, source)
+    options: dict[str, Any] = {
+        "limits": Limits(later_years=None) if keep_later else None,
+        "strict": strict,
+        "rejects": rejects,
+        "split": split,
+        "links_from_contexts": links_from_contexts,
+        "replace": replace,
+        "meta": {"source": source.name, "format": stream.format},
+        "on_step": _print_step,
+    }
     with progress_bar(f"reading {stream.format}", total=stream.total or None) as advance:
-        corpus = build(
-            _WithProgress(stream, advance),
-            to,
-            limits=Limits(later_years=None) if keep_later else None,
-            strict=strict,
-            rejects=rejects,
-            split=split,
-            links_from_contexts=links_from_contexts,
-            replace=replace,
-            meta={"source": source.name, "format": stream.format},
-            on_step=_print_step,
-        )
+        if on == "ray":
+            module, name = IMPORT_ON_RAY.split(":")
+            import_on_ray = getattr(import_module(module), name)
+            corpus = import_on_ray(stream, to, address=address, count=workers, advance=advance, **options)
+        else:
+            corpus = build(_WithProgress(stream, advance), to, **options)
     _print_import(corpus, rejects if rejects.exists() else None, as_json)
     print_warnings(cold_corpus(corpus))
 

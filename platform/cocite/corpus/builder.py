@@ -18,6 +18,7 @@ from cocite.corpus.records import Record
 from cocite.corpus.resolver import Resolver
 from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.rules import Limits
+from cocite.corpus.staged_parts import StagedParts
 from cocite.corpus.staging import StagingArea
 from cocite.corpus.store import KIND, Corpus
 from cocite.corpus.streams import FileRecordStream, RecordStream, SourcePosition
@@ -27,7 +28,7 @@ from cocite.locks import locked_for_writing
 
 
 def build(
-    records: Iterable[Record],
+    records: Iterable[Record] | StagedParts,
     destination: str | Path,
     *,
     limits: Limits | None = None,
@@ -45,7 +46,8 @@ def build(
 
     Args:
         records: papers, citations, contexts and sentences in any order; a
-            :class:`~cocite.corpus.streams.RecordStream` says where each stands in its source.
+            :class:`~cocite.corpus.streams.RecordStream` says where each stands in its source. Or parts of a source
+            that were staged before, with the same ``limits``, ``strict`` and ``bodies``.
         destination: the folder to make.
         limits: what a field may hold.
         strict: stop at the first bad record.
@@ -93,7 +95,9 @@ def build(
             bodies=bodies,
             on_step=on_step,
         )
-        if isinstance(records, FileRecordStream) and description["counts"]["papers"] == len(base or ()):
+        if isinstance(records, FileRecordStream | StagedParts) and description["counts"]["papers"] == len(
+            base or ()
+        ):
             hint = f"see {rejects}" if rejects else None
             raise InputError(
                 f"no {'new ' if base else ''}paper can be kept: {log.why_empty()}",
@@ -104,7 +108,7 @@ def build(
 
 
 def write_store(
-    records: Iterable[Record],
+    records: Iterable[Record] | StagedParts,
     folder: Path,
     *,
     log: RuleLog,
@@ -121,14 +125,22 @@ def write_store(
         For the manifest: ``counts``, ``samples`` of the rules' hits, and ``unknown_fields`` with their counts.
     """
     staging = StagingArea(folder, log=log, limits=limits, split=split, base=base, bodies=bodies)
-    if isinstance(records, RecordStream):
-        for record in records:
-            staging.add(record, records.position)
-    else:
-        position = SourcePosition("record")
-        for number, record in zip(itertools.count(1), records, strict=False):
-            position.line = number
-            staging.add(record, position)
+    try:
+        if isinstance(records, StagedParts):
+            for share in records.shares():
+                staging.take(share)
+        elif isinstance(records, RecordStream):
+            for record in records:
+                staging.add(record, records.position)
+        else:
+            position = SourcePosition("record")
+            for number, record in zip(itertools.count(1), records, strict=False):
+                position.line = number
+                staging.add(record, position)
+    except InputError:
+        # What was read before the source turned out to be damaged is looked at first: it stands earlier.
+        staging.flush()
+        raise
     staging.close()
     counts = Resolver(staging, links_from_contexts=links_from_contexts, on_step=on_step).run()
     staging.remove_scratch()

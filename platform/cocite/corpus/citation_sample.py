@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 SIZE = 8192
 """Cited ids that are kept as text, at most."""
 
@@ -58,6 +61,11 @@ class CitationSample:
     def wants(self, cited_hash: int) -> bool:
         """Whether :meth:`add` would keep a citation of this id."""
         return cited_hash < self._below and cited_hash not in self._citations
+
+    def wanted(self, hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Positions of the hashes that :meth:`add` may keep, of equal ones the first, in their order."""
+        small = np.flatnonzero(hashes < np.uint64(min(self._below, (1 << 64) - 1)))
+        return small[np.sort(np.unique(hashes[small], return_index=True)[1])]
 
     def pop(self, cited_hash: int) -> SampledCitation | None:
         """The citation of an id, which then leaves the sample; None for an id that is not in it."""

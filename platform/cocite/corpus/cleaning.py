@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from cocite.corpus.hits import ShareLog
 from cocite.corpus.records import ContextRecord, PaperRecord, SentenceRecord
-from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.rules import Limits
 from cocite.corpus.streams import SourcePosition
 
@@ -41,23 +41,23 @@ class Cleaner:
 
     Args:
         limits: what a field may hold.
-        log: counts what the rules find.
+        log: records what the rules find.
 
     Example:
         >>> from cocite.corpus.cleaning import Cleaner
+        >>> from cocite.corpus.hits import ShareLog
         >>> from cocite.corpus.records import PaperRecord
-        >>> from cocite.corpus.rule_log import RuleLog
         >>> from cocite.corpus.rules import Limits
         >>> from cocite.corpus.streams import SourcePosition
-        >>> log = RuleLog()
+        >>> log = ShareLog()
         >>> paper = PaperRecord("a", "Na\\u0308ive\\x00 Bayes", year=20009)
         >>> Cleaner(Limits(), log).paper(paper, SourcePosition("papers.jsonl", 1))
         True
-        >>> paper.title, paper.year, dict(log.counts)
-        ('Näive Bayes', 0, {'broken_unicode': 1, 'absurd_year': 1})
+        >>> paper.title, paper.year, [hit.rule for hit in log.hits]
+        ('Näive Bayes', 0, ['broken_unicode', 'absurd_year'])
     """
 
-    def __init__(self, limits: Limits, log: RuleLog) -> None:
+    def __init__(self, limits: Limits, log: ShareLog) -> None:
         self.limits = limits
         self.log = log
 
@@ -118,6 +118,8 @@ class Cleaner:
         return True
 
     def _id_fits(self, record: PaperRecord | ContextRecord, position: SourcePosition) -> bool:
+        if record.id.isalnum() and record.id.isascii() and len(record.id) <= self.limits.id:
+            return True
         id_, broken = repair(record.id)
         record.id = id_.strip()
         if not record.id:
@@ -130,8 +132,8 @@ class Cleaner:
         return True
 
     def _text(self, text: str, limit: int, field: str, id_: str, position: SourcePosition) -> str:
-        if not text:
-            return text
+        if text.isascii() and text.isprintable() and len(text) <= limit:
+            return text  # the common case, the empty text among them
         text, broken = repair(text)
         if broken:
             self.log.report(
@@ -143,6 +145,8 @@ class Cleaner:
         return text
 
     def _texts(self, texts: Iterable[str], field: str, id_: str, position: SourcePosition) -> tuple[str, ...]:
+        if not texts:
+            return ()
         values = [self._text(text, self.limits.name, field, id_, position).strip() for text in texts]
         kept = tuple(value for value in values if value)
         if len(kept) > self.limits.names:

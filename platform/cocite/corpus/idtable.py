@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,21 +45,40 @@ class IdTable:
         """The hashes of some ids."""
         return np.fromiter((id_hash(text) for text in ids), np.uint64, len(ids))
 
+    @staticmethod
+    def checks(ids: Sequence[str]) -> NDArray[np.uint32]:
+        """Second checksums: they find two ids of one 64-bit hash, which would become one paper."""
+        return np.fromiter((zlib.crc32(text.encode()) for text in ids), np.uint32, len(ids))
+
     def add(self, ids: Sequence[str]) -> NDArray[np.bool_]:
         """Give the next rows to the ids that are new; returns (len(ids),) whether each was new."""
-        hashes = self.hashes(ids)
-        # A second checksum finds two ids of one 64-bit hash, which would become one paper.
-        checks = np.fromiter((zlib.crc32(text.encode()) for text in ids), np.uint32, len(ids))
+        return self.add_hashed(self.hashes(ids), self.checks(ids), lambda: ids)
+
+    def add_hashed(
+        self, hashes: NDArray[np.uint64], checks: NDArray[np.uint32], ids: Callable[[], Sequence[str]]
+    ) -> NDArray[np.bool_]:
+        """Do the same as :meth:`add` for ids whose hashes are there.
+
+        Args:
+            hashes: (n,) of the ids.
+            checks: (n,) of the ids.
+            ids: gives the n ids, to name one in an error.
+
+        Raises:
+            InputError: an id has the hash of another.
+        """
         _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
         rows = self.find(hashes)
-        known = np.array([self._checks[row] if row >= 0 else 0 for row in rows.tolist()], np.uint32)
-        clash = np.where(rows >= 0, known != checks, checks[first][inverse] != checks)
+        is_known = rows >= 0
+        clash = checks[first][inverse] != checks
+        if is_known.any():
+            clash[is_known] = np.frombuffer(self._checks, np.uint32)[rows[is_known]] != checks[is_known]
         if clash.any():
-            at = int(np.flatnonzero(clash)[0])
+            name = ids()[int(np.flatnonzero(clash)[0])]
             raise InputError(
-                f"the id {ids[at]!r} has the same 64-bit hash as another", hint="rename one of them"
+                f"the id {name!r} has the same 64-bit hash as another", hint="rename one of them"
             )
-        new = (rows < 0) & (first[inverse] == np.arange(len(ids)))
+        new = ~is_known & (first[inverse] == np.arange(len(hashes)))
         taken = np.arange(len(self), len(self) + int(new.sum()), dtype=np.int32)
         self._checks.frombytes(checks[new].tobytes())
         if len(taken):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 
@@ -39,6 +40,29 @@ class PaperRecord:
     doi: str = ""
     split: str = ""
     citations: tuple[str, ...] = ()
+
+
+class NumberedId(str):
+    """The id of a context to which the source gives none: its paper's, and its number among those contexts.
+
+    Args:
+        citing: id of the paper.
+        number: 0 for the first.
+
+    Example:
+        >>> from cocite.corpus.records import NumberedId
+        >>> id_ = NumberedId("W2", 7)
+        >>> id_, id_.number
+        ('W2/7', 7)
+    """
+
+    number: int
+
+    def __new__(cls, citing: str, number: int) -> Self:
+        """Make the text, and keep the number."""
+        id_ = super().__new__(cls, f"{citing}/{number}")
+        id_.number = number
+        return id_
 
 
 @dataclass(slots=True)

@@ -189,7 +189,7 @@ class Resolver:
 
     def _resolve_contexts(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
         rows = self.table.find(batch.column("citing").to_numpy())
-        keep = self._of_new_papers(batch, rows, "context", batch.column("id"))
+        keep, faults = self._of_new_papers(rows, "context")
         cited = batch.column("cited")
         members = self.table.find(cited.flatten().to_numpy())
         sizes = cited.value_lengths().to_numpy()
@@ -201,10 +201,9 @@ class Resolver:
         good[good] &= self._not_later(rows[owner[good]], members[good], count=False)
         groups = CSR.build(owner[good], members[good], batch.num_rows)
         empty = keep & (groups.degrees == 0)
-        for i in np.flatnonzero(empty).tolist():
-            self._reject(
-                "context_without_cited", "none of its cited papers can be kept", batch, i, batch.column("id")
-            )
+        empty_fault = ("context_without_cited", "none of its cited papers can be kept")
+        faults |= dict.fromkeys(np.flatnonzero(empty).tolist(), empty_fault)
+        self._reject(batch, faults, batch.column("id"))
         keep &= ~empty
         chosen = np.flatnonzero(keep)
         owner, members = groups.gather(chosen)
@@ -264,23 +263,28 @@ class Resolver:
 
     def _resolve_sentences(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
         rows = self.table.find(batch.column("paper").to_numpy())
-        keep = self._of_new_papers(batch, rows, "sentence", None)
+        keep, faults = self._of_new_papers(rows, "sentence")
+        self._reject(batch, faults)
         part = batch.select(SENTENCES.names)
         return (rows, part) if keep.all() else (rows[keep], part.filter(pa.array(keep)))
 
     def _of_new_papers(
-        self, batch: pa.RecordBatch, rows: NDArray[np.int32], kind: str, ids: pa.Array | None
-    ) -> NDArray[np.bool_]:
-        """Mark the texts that belong to a new paper of this build, and reject the others."""
-        for i in np.flatnonzero(rows < 0).tolist():
-            self._reject(f"{kind}_of_unknown_paper", "its paper is not in the source", batch, i, ids)
-        for i in np.flatnonzero((rows >= 0) & (rows < self.staging.old_papers)).tolist():
-            self._reject(
-                f"{kind}_of_old_paper", "its paper was there before; import the corpus again", batch, i, ids
-            )
-        return np.asarray(rows >= self.staging.old_papers)
+        self, rows: NDArray[np.int32], kind: str
+    ) -> tuple[NDArray[np.bool_], dict[int, tuple[str, str]]]:
+        """Mark the texts that belong to a new paper of this build, and give the others' rules and reasons."""
+        old = (rows >= 0) & (rows < self.staging.old_papers)
+        unknown_fault = (f"{kind}_of_unknown_paper", "its paper is not in the source")
+        old_fault = (f"{kind}_of_old_paper", "its paper was there before; import the corpus again")
+        faults = dict.fromkeys(np.flatnonzero(rows < 0).tolist(), unknown_fault)
+        return np.asarray(rows >= self.staging.old_papers), faults | dict.fromkeys(
+            np.flatnonzero(old).tolist(), old_fault
+        )
 
-    def _reject(self, rule: str, reason: str, batch: pa.RecordBatch, i: int, ids: pa.Array | None) -> None:
-        file = self.files[batch.column("file")[i].as_py()]
-        position = SourcePosition(file, batch.column("line")[i].as_py())
-        self.log.report(rule, reason, position, id=ids[i].as_py() if ids is not None else "")
+    def _reject(
+        self, batch: pa.RecordBatch, faults: dict[int, tuple[str, str]], ids: pa.Array | None = None
+    ) -> None:
+        """Report the rows that are left out, in their order, so that it is the same for batches of any size."""
+        for i, (rule, reason) in sorted(faults.items()):
+            file = self.files[batch.column("file")[i].as_py()]
+            position = SourcePosition(file, batch.column("line")[i].as_py())
+            self.log.report(rule, reason, position, id=ids[i].as_py() if ids is not None else "")

@@ -43,7 +43,7 @@ class BatchWriter:
         """Append rows."""
         self.rows += batch.num_rows
         if not self._pieces and batch.num_rows == BATCH:
-            self._writer.write_batch(batch)
+            self._writer.write_batch(_exact(batch))
         elif batch.num_rows:
             self._pieces.append(batch)
             self._pending += batch.num_rows
@@ -57,7 +57,7 @@ class BatchWriter:
         full = table.num_rows if last else table.num_rows // BATCH * BATCH
         for start in range(0, full, BATCH):
             for batch in table.slice(start, min(BATCH, full - start)).to_batches():
-                self._writer.write_batch(batch)
+                self._writer.write_batch(_exact(batch))
         rest = table.slice(full)
         # A slice keeps its parent alive: copy the rest, which is less than one batch.
         self._pieces = [_copied(batch) for batch in rest.to_batches()] if rest.num_rows else []
@@ -70,40 +70,18 @@ class BatchWriter:
         self._sink.close()
 
 
+def _exact(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows; after the items of a slice's lists, Arrow would write some of the items that follow.
+
+    With this the bytes of a file do not depend on the batches that its rows came in.
+    """
+    rows = pa.array(np.arange(batch.num_rows), pa.int32())
+    columns = [column.take(rows) if pa.types.is_list(column.type) else column for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.take(pa.array(np.arange(batch.num_rows), pa.int32()))
-
-
-class RowBuffer:
-    """Collects rows as columns, of which :meth:`take` makes a record batch.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> from cocite.corpus.spill import RowBuffer
-        >>> rows = RowBuffer(pa.schema([("id", pa.string()), ("line", pa.int64())]))
-        >>> rows.append("a", 1)
-        >>> rows.append("b", 2)
-        >>> rows.take().to_pylist(), len(rows)
-        ([{'id': 'a', 'line': 1}, {'id': 'b', 'line': 2}], 0)
-    """
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self.schema = schema
-        self.columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def append(self, *values: Any) -> None:
-        """Append one row: a value for each field of the schema, in its order."""
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
-
-    def take(self) -> pa.RecordBatch:
-        """The rows as a record batch; the buffer is empty afterwards."""
-        batch = pa.RecordBatch.from_pydict(self.columns, schema=self.schema)
-        self.columns = {name: [] for name in self.columns}
-        return batch
 
 
 class SpillWriter:

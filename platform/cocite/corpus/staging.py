@@ -1,4 +1,4 @@
-"""A staging area: records are cleaned, counted by the rules, and spilled to disk until all papers are known.
+"""A staging area: shares of records come together here, and are spilled to disk until all papers are known.
 
 Papers go to ``papers.arrow`` batch by batch; their row is the order they come in. Links, contexts and sentences may
 come before or after the papers they name, so they are spilled with 64-bit hashes of the ids, which
@@ -14,67 +14,39 @@ import shutil
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cocite.corpus.citation_sample import CitationSample, SampledCitation
-from cocite.corpus.cleaning import Cleaner
+from cocite.corpus.hits import Hit, StrictHitError
 from cocite.corpus.idtable import HashSet, IdTable
-from cocite.corpus.records import (
-    PAPERS,
-    SPLITS,
-    CitationRecord,
-    ContextRecord,
-    PaperRecord,
-    Record,
-    SentenceRecord,
-    UnknownFields,
-)
+from cocite.corpus.records import PAPERS, SPLITS, Record
 from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.rules import Limits
-from cocite.corpus.spill import BatchWriter, PairFile, RowBuffer, SpillWriter, read_batches
-from cocite.corpus.store import Corpus, id_hash
+from cocite.corpus.share import CONTEXT_SHARE, SENTENCE_SHARE, Share, ShareBuilder
+from cocite.corpus.spill import BatchWriter, PairFile, SpillWriter, read_batches
+from cocite.corpus.store import Corpus
 from cocite.corpus.streams import SourcePosition
-from cocite.errors import InputError
 
-PENDING = 2048
-"""Papers kept until their ids are looked up together."""
-CHUNK = 16384
-"""Links or texts spilled at a time."""
 HASHED_PAIR = np.dtype([("citing", "<u8"), ("cited", "<u8")])
-CONTEXT_SPILL = pa.schema(
-    [
-        ("citing", pa.uint64()),
-        ("cited", pa.list_(pa.uint64())),
-        ("id", pa.string()),
-        ("text", pa.string()),
-        ("sentence", pa.int32()),
-        ("section", pa.string()),
-        ("group", pa.int32()),
-        ("unresolved", pa.int32()),
-        ("file", pa.int32()),
-        ("line", pa.int64()),
-    ]
-)
+
+
+def _spilled(schema: pa.Schema) -> pa.Schema:
+    """The columns that the resolver needs."""
+    return pa.schema([field for field in schema if field.name not in ("number", "sequence")])
+
+
+CONTEXT_SPILL = _spilled(CONTEXT_SHARE)
 """A spilled context: hashes of the ids, its fields, and its source file (a position in ``files``) and line."""
-SENTENCE_SPILL = pa.schema(
-    [
-        ("paper", pa.uint64()),
-        ("position", pa.int32()),
-        ("section", pa.string()),
-        ("text", pa.string()),
-        ("file", pa.int32()),
-        ("line", pa.int64()),
-    ]
-)
+SENTENCE_SPILL = _spilled(SENTENCE_SHARE)
 """A spilled sentence, likewise."""
 
 
 class StagingArea:
-    """Takes the records of a store one by one.
+    """Takes the records of a store, one by one or in shares.
 
     Args:
         folder: an empty folder, which the store's files are written to.
@@ -133,14 +105,9 @@ class StagingArea:
         self.sample = CitationSample()
         self._papers = BatchWriter(self.folder / "papers.arrow", PAPERS)
         self._split = split
-        self._cleaner = Cleaner(self.limits, self.log)
-        self._pending: list[tuple[PaperRecord, str, int]] = []
-        self._citing, self._cited = array("Q"), array("Q")
-        self._context_rows = RowBuffer(CONTEXT_SPILL)
-        self._sentence_rows = RowBuffer(SENTENCE_SPILL)
+        self._share = ShareBuilder(limits=self.limits, strict=self.log.strict, bodies=bodies)
         self._context_ids = HashSet()
         self._file_numbers: dict[str, int] = {}
-        self._last_hash = ("", 0)
         if base is not None:
             self._copy_papers(base)
 
@@ -162,35 +129,57 @@ class StagingArea:
             position: where the record stands in its source; the caller may change it after the call.
 
         Raises:
-            InputError: the record breaks a rule, and the log is strict.
+            InputError: the record, or one shortly before it, breaks a rule, and the log is strict.
         """
         try:
-            if isinstance(record, SentenceRecord):
-                self._add_sentence(record, position)
-            elif isinstance(record, CitationRecord):
-                self._add_link(record.citing.strip(), record.cited.strip(), position)
-            elif isinstance(record, ContextRecord):
-                self._add_context(record, position)
-            elif isinstance(record, PaperRecord):
-                self._add_paper(record, position)
-            elif isinstance(record, UnknownFields):
-                self.log.report_unknown_fields(record.kind, record.names, position, record.count)
-            else:
-                excerpt = record.excerpt[:200]
-                self.log.report(record.rule, record.reason, position, field=record.field, excerpt=excerpt)
-                self.log.add(record.rule, record.count - 1)
-        except InputError:
-            # A paper whose id is a repeated one may still wait to be looked up: it stands earlier in the source, and a
-            # strict import names the first mistake.
-            self._flush_papers()
+            self._share.add(record, position)
+        except StrictHitError:
+            # A paper whose id is a repeated one may stand earlier: a strict import names the first mistake.
+            self.flush()
             raise
+        if self._share.is_full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Stage the records that were added and are still in memory.
+
+        Raises:
+            InputError: one breaks a rule, and the log is strict.
+        """
+        if len(self._share):
+            self.take(self._share.take())
+
+    def take(self, share: Share) -> None:
+        """Stage a share of the records: the next one in the order of the source.
+
+        Raises:
+            InputError: a record of it breaks a rule, and the log is strict.
+        """
+        papers, links = share.tables["papers"], share.tables["links"]
+        contexts, sentences = share.tables["contexts"], share.tables["sentences"]
+        is_new = self.table.add_hashed(
+            papers["hash"].to_numpy(), papers["check"].to_numpy(), papers["id"].to_pylist
+        )
+        is_new_context = self._context_ids.add(_process_hashes(contexts["id"].to_pylist()))
+        repeated = "an earlier paper has this id; the first is kept"
+        hits = _repeated(share, "papers", is_new, "duplicate_id", repeated)
+        repeated = "an earlier context has this id; the first is kept"
+        hits += _repeated(share, "contexts", is_new_context, "duplicate_context", repeated)
+        known = (hit for hit in share.hits if hit.owner < 0 or is_new[hit.owner])
+        for hit in sorted([*known, *hits], key=lambda hit: hit.sequence):
+            hit.report(self.log)
+        self._write_papers(_kept(papers, is_new))
+        self._write_links(_kept(links, _of_kept_papers(links, is_new)), share.files)
+        for table, writer, keep in (
+            (contexts, self.contexts, is_new_context),
+            (sentences, self.sentences, None),
+        ):
+            if table.num_rows:
+                writer.write(self._spilled(table if keep is None else _kept(table, keep), share.files))
 
     def close(self) -> None:
         """Spill what is still in memory and end the files."""
-        self._flush_papers()
-        self._flush_links()
-        self._flush_contexts()
-        self._flush_sentences()
+        self.flush()
         self._papers.close()
         self.contexts.close()
         self.sentences.close()
@@ -201,8 +190,6 @@ class StagingArea:
         """Remove the spilled files."""
         shutil.rmtree(self.scratch)
 
-    # -- papers ---------------------------------------------------------------------------------------------
-
     def _copy_papers(self, base: Corpus) -> None:
         for batch in read_batches(base.path / "papers.arrow"):
             self.table.add(batch.column("id").to_pylist())
@@ -211,124 +198,69 @@ class StagingArea:
         for batch in read_batches(base.path / "contexts.arrow", ["id"]):
             self._context_ids.add(_process_hashes(batch.column(0).to_pylist()))
 
-    def _add_paper(self, record: PaperRecord, position: SourcePosition) -> None:
-        if self._cleaner.paper(record, position):
-            self._pending.append((record, position.file, position.line))
-            if len(self._pending) >= PENDING:
-                self._flush_papers()
+    def _write_papers(self, papers: pa.RecordBatch) -> None:
+        years = papers["year"].to_numpy()
+        self.years.frombytes(np.ascontiguousarray(years, np.int16).tobytes())
+        papers = papers.select(PAPERS.names)
+        if self._split is not None:
+            distinct, at = np.unique(years, return_inverse=True)
+            codes = np.array([SPLITS.index(self._split(year)) for year in distinct.tolist()], np.int8)
+            papers = papers.set_column(
+                PAPERS.get_field_index("split"), PAPERS.field("split"), pa.array(codes[at])
+            )
+        self._papers.write(papers)
 
-    def _flush_papers(self) -> None:
-        if not self._pending:
-            return
-        pending, self._pending = self._pending, []
-        new = self.table.add([record.id for record, _, _ in pending]).tolist()
-        for (record, file, line), is_new in zip(pending, new, strict=True):
-            if not is_new:
-                reason = "an earlier paper has this id; the first is kept"
-                self.log.report("duplicate_id", reason, SourcePosition(file, line), field="id", id=record.id)
-        kept = [entry for entry, is_new in zip(pending, new, strict=True) if is_new]
-        self._write_papers([record for record, _, _ in kept])
-        for record, file, line in kept:
-            position = SourcePosition(file, line)
-            for cited in record.citations:
-                self._add_link(record.id, cited.strip(), position)
+    def _write_links(self, links: pa.RecordBatch, files: Sequence[str]) -> None:
+        sizes = links["cited"].value_lengths().to_numpy(zero_copy_only=False)
+        owner = np.repeat(np.arange(links.num_rows), sizes)
+        cited = links["cited"].flatten().to_numpy()
+        self.links.write(links["citing"].to_numpy()[owner], cited)
+        ids = links["cited_ids"].flatten()
+        for i in self.sample.wanted(cited).tolist():
+            row = int(owner[i])
+            names = (links["citing_id"][row].as_py(), ids[i].as_py())
+            citing, named = (name.decode("utf-8", "surrogatepass") for name in names)
+            file, line = files[links["file"][row].as_py()], links["line"][row].as_py()
+            self.sample.add(int(cited[i]), SampledCitation(citing, named, file, line))
 
-    def _write_papers(self, records: list[PaperRecord]) -> None:
-        self.years.extend(record.year for record in records)
-        codes = [SPLITS.index(self._split(r.year) if self._split else r.split) for r in records]
-        columns: list[Any] = [[getattr(r, name) for r in records] for name in PAPERS.names[:-1]]
-        arrays = [
-            pa.array(values, field.type) for values, field in zip([*columns, codes], PAPERS, strict=True)
+    def _spilled(self, texts: pa.RecordBatch, files: Sequence[str]) -> pa.RecordBatch:
+        """The columns of texts that are spilled, with the numbers of files among all of the source."""
+        numbers = np.array(
+            [self._file_numbers.setdefault(f, len(self._file_numbers)) for f in files], np.int32
+        )
+        schema = _spilled(texts.schema)
+        columns = [
+            pa.array(numbers[texts["file"].to_numpy()]) if name == "file" else texts[name]
+            for name in schema.names
         ]
-        self._papers.write(pa.RecordBatch.from_arrays(arrays, schema=PAPERS))
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    # -- links ----------------------------------------------------------------------------------------------
 
-    def _add_link(self, citing: str, cited: str, position: SourcePosition) -> None:
-        if not cited or not citing:
-            reason = "a citation without an id"
-            self.log.report("malformed", reason, position, field="citations", id=citing or cited)
-            return
-        if cited == citing:
-            self.log.report("self_citation", "the paper cites itself", position, id=citing)
-            return
-        cited_hash = id_hash(cited)
-        self._citing.append(self._hash(citing))
-        self._cited.append(cited_hash)
-        if self.sample.wants(cited_hash):
-            self.sample.add(cited_hash, SampledCitation(citing, cited, position.file, position.line))
-        if len(self._citing) >= CHUNK:
-            self._flush_links()
+def _kept(table: pa.RecordBatch, keep: NDArray[np.bool_]) -> pa.RecordBatch:
+    return table if keep.all() else table.filter(pa.array(keep))
 
-    def _flush_links(self) -> None:
-        if len(self._citing):
-            self.links.write(np.array(self._citing, np.uint64), np.array(self._cited, np.uint64))
-            self._citing, self._cited = array("Q"), array("Q")
 
-    # -- texts ----------------------------------------------------------------------------------------------
+def _of_kept_papers(links: pa.RecordBatch, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which links are of a paper whose id is new, or of no paper."""
+    owner = links["owner"].to_numpy()
+    # Of links without an owner the last row is looked up, and not used.
+    return np.asarray((owner < 0) | kept[owner] if len(kept) else owner < 0)
 
-    def _add_context(self, record: ContextRecord, position: SourcePosition) -> None:
-        if not self._cleaner.context(record, position):
-            return
-        members = dict.fromkeys(text.strip() for text in record.cited)
-        if record.citing in members:
-            self.log.report("self_citation", "a context cites its own paper", position, id=record.id)
-            del members[record.citing]
-        self._context_rows.append(
-            self._hash(record.citing.strip()),
-            [id_hash(text) for text in members],
-            record.id,
-            record.text,
-            record.sentence,
-            record.section,
-            record.group,
-            record.unresolved,
-            self._file_number(position.file),
-            position.line,
+
+def _repeated(share: Share, name: str, is_new: NDArray[np.bool_], rule: str, reason: str) -> list[Hit]:
+    """The hits of a rule for the rows of a table whose ids an earlier one has."""
+    rows = share.tables[name].filter(pc.invert(pa.array(is_new)))
+    return [
+        Hit(
+            row["sequence"],
+            rule,
+            reason,
+            share.files[row["file"]],
+            row["line"],
+            {"field": "id", "id": row["id"]},
         )
-        # A strict import names a repeated id at once, before it reads on.
-        if self.log.strict or len(self._context_rows) >= CHUNK:
-            self._flush_contexts()
-
-    def _flush_contexts(self) -> None:
-        if not len(self._context_rows):
-            return
-        columns = self._context_rows.columns
-        is_new = self._context_ids.add(_process_hashes(columns["id"]))
-        files = self.files
-        for i in np.flatnonzero(~is_new).tolist():
-            position = SourcePosition(files[columns["file"][i]], columns["line"][i])
-            reason = "an earlier context has this id; the first is kept"
-            self.log.report("duplicate_context", reason, position, field="id", id=columns["id"][i])
-        batch = self._context_rows.take()
-        self.contexts.write(batch if is_new.all() else batch.filter(pa.array(is_new)))
-
-    def _add_sentence(self, record: SentenceRecord, position: SourcePosition) -> None:
-        if not self.bodies or not self._cleaner.sentence(record, position):
-            return
-        self._sentence_rows.append(
-            self._hash(record.paper),
-            record.position,
-            record.section,
-            record.text,
-            self._file_number(position.file),
-            position.line,
-        )
-        if len(self._sentence_rows) >= CHUNK:
-            self._flush_sentences()
-
-    def _flush_sentences(self) -> None:
-        if len(self._sentence_rows):
-            self.sentences.write(self._sentence_rows.take())
-
-    def _hash(self, id_: str) -> int:
-        # The texts and links of one paper mostly come together.
-        if id_ != self._last_hash[0]:
-            self._last_hash = (id_, id_hash(id_))
-        return self._last_hash[1]
-
-    def _file_number(self, file: str) -> int:
-        return self._file_numbers.setdefault(file, len(self._file_numbers))
+        for row in rows.select(["id", "sequence", "file", "line"]).to_pylist()
+    ]
 
 
 def _process_hashes(ids: Sequence[str]) -> NDArray[np.uint64]:

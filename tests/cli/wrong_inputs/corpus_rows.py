@@ -28,6 +28,22 @@ ROWS = [
     wrong("a store as the source", "corpus import {corpus} --to {tmp}/c", "corpus"),
     wrong("a model as the source", "corpus import {model} --to {tmp}/c", "model"),
     wrong(
+        "an address without Ray",
+        "corpus import {papers_jsonl} --to {tmp}/c --address auto",
+        "--address: goes with --on ray",
+    ),
+    wrong(
+        "workers without Ray",
+        "corpus import {papers_jsonl} --to {tmp}/c --workers 2",
+        "--workers: goes with --on ray",
+    ),
+    wrong(
+        "workers that are none",
+        "corpus import {papers_jsonl} --to {tmp}/c --on ray --workers 0",
+        "--workers",
+    ),
+    wrong("a place that is none", "corpus import {papers_jsonl} --to {tmp}/c --on cloud", "--on"),
+    wrong(
         "an unknown format",
         "corpus import {papers_jsonl} --to {tmp}/c --format jsonll",
         "'jsonll'",

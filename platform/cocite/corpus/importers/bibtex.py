@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocite.corpus.importers.files import InputFile, data_files
+from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.source import Source
 from cocite.corpus.records import Malformed, Record
 from cocite.errors import InputError
@@ -61,6 +62,17 @@ class BibTeX(Source):
         yield from self.unread(self.files)
         for file in self.files:
             yield from self._read(file)
+
+    def parts(self, size: int) -> list[SourcePart]:  # noqa: ARG002 an entry may refer to any other of its file
+        """Whole files."""
+        return [SourcePart(number, size=file.stat().st_size) for number, file in enumerate(self.files)]
+
+    def read_part(self, part: SourcePart) -> Iterator[Record]:
+        """The records of one file."""
+        self.done = 0
+        if part.is_first:
+            yield from self.unread(self.files)
+        yield from self._read(self.files[part.file])
 
     def _read(self, file: Path) -> Iterator[Record]:
         # The parsers take a tenth of a second to import, which only this format needs.

@@ -8,7 +8,9 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from cocite.corpus.importers.files import InputFile
@@ -25,19 +27,32 @@ _BOM = codecs.BOM_UTF8
 
 
 def json_values(
-    stream: InputFile, position: SourcePosition, decoder: json.JSONDecoder | None = None
+    stream: InputFile,
+    position: SourcePosition,
+    decoder: json.JSONDecoder | None = None,
+    size: int | None = None,
+    within: bool = False,
 ) -> Iterator[dict[str, Any] | Malformed]:
     """The objects of a file; ``position.line`` is the line that the last one begins in.
 
     A line that is not a JSON object is :class:`Malformed`, and so is an element of an array that is not one.
+
+    Args:
+        stream: the file.
+        position: its line is set.
+        decoder: of JSON.
+        size: bytes after which no further line is begun; None: the file's.
+        within: the stream stands within a file of lines, not at its beginning.
 
     Raises:
         InputError: an array, or a document over several lines, is not valid JSON: what follows cannot be read.
     """
     decoder = decoder or json.JSONDecoder()
     position.line = 0
-    has_begun = False
-    while head := stream.readline(CHUNK):
+    has_begun = within
+    left = sys.maxsize if size is None else size
+    while left > 0 and (head := stream.readline(CHUNK)):
+        left -= len(head)
         position.line += 1
         if not has_begun and head.strip(_BOM + b" \t\r\n"):
             has_begun = True
@@ -46,24 +61,46 @@ def json_values(
                 return
         line = head
         if len(head) == CHUNK and not head.endswith(b"\n"):
-            line += stream.readline(MAX_LINE - CHUNK)
+            rest = stream.readline(MAX_LINE - CHUNK)
+            left -= len(rest)
+            line += rest
             if len(line) == MAX_LINE and not line.endswith(b"\n"):
                 while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
-                    pass
+                    left -= len(rest)
+                left -= len(rest)
                 yield Malformed(f"the line is longer than {MAX_LINE >> 20} MiB")
                 continue
-        if line.strip():
+        if not line.isspace():
             yield parse(line, decoder)
 
 
 def parse(line: bytes, decoder: json.JSONDecoder) -> dict[str, Any] | Malformed:
     """One line of JSON. Bytes that are not UTF-8 become lone surrogates, which the Unicode rule finds later."""
+    if line.startswith(b"{") and line.endswith(b"}\n"):
+        # The common case: the scanner, which is C, alone, without looking for white space and byte order marks.
+        try:
+            text = line.decode()
+            value, end = decoder.scan_once(text, 0)  # type: ignore[attr-defined]
+        except (ValueError, RecursionError, StopIteration):
+            pass
+        else:
+            if end == len(text) - 1:
+                return value  # type: ignore[no-any-return]
     text = line.decode("utf-8-sig", "surrogateescape")
     try:
         value = decoder.decode(text)
     except (ValueError, RecursionError) as error:
         return Malformed(f"not valid JSON: {error or 'too deep'}", excerpt=text[:200])
     return value if isinstance(value, dict) else _not_an_object(value)
+
+
+def is_document(file: Path, decoder: json.JSONDecoder) -> bool:
+    """Whether a file is an array, or documents over several lines: such a file is read from its beginning only."""
+    with InputFile(file) as stream:
+        while head := stream.readline(CHUNK):
+            if head.strip(_BOM + b" \t\r\n"):
+                return _is_document(head, decoder)
+    return False
 
 
 def _not_an_object(value: Any) -> Malformed:

@@ -17,7 +17,15 @@ from cocite.corpus.importers.native_fields import context_of, read_fields
 from cocite.corpus.importers.record_reading import citations_of, read_records
 from cocite.corpus.importers.source import JSONLines
 from cocite.corpus.importers.values import FieldError
-from cocite.corpus.records import ContextRecord, Malformed, PaperRecord, Record, SentenceRecord, UnknownFields
+from cocite.corpus.records import (
+    ContextRecord,
+    Malformed,
+    NumberedId,
+    PaperRecord,
+    Record,
+    SentenceRecord,
+    UnknownFields,
+)
 
 
 class NativeJSONL(JSONLines):
@@ -43,6 +51,10 @@ class NativeJSONL(JSONLines):
     def __init__(self, path: Path, files: list[Path] | None = None) -> None:
         super().__init__(path, files)
         self.decoder = json.JSONDecoder(object_pairs_hook=_distinct)
+        self._unnamed = 0
+
+    def begin(self) -> None:
+        """Number the contexts without an id from 0."""
         self._unnamed = 0
 
     @staticmethod
@@ -91,7 +103,7 @@ class NativeJSONL(JSONLines):
 
     def _context(self, fields: dict[str, Any]) -> ContextRecord:
         if not fields.get("id", "").strip():
-            fields["id"] = f"{fields['citing']}/{self._unnamed}"
+            fields["id"] = NumberedId(fields["citing"], self._unnamed)
             self._unnamed += 1
         return context_of(fields)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cocite.corpus.fields import NESTED, RECORDS
-from cocite.corpus.importers.values import FieldError, integer, text
+from cocite.corpus.importers.values import MAX_INT, MIN_INT, FieldError, integer, text
 from cocite.corpus.records import SPLITS, TARGET_MARK, ContextRecord
 
 FIELDS = RECORDS | NESTED
@@ -37,14 +37,14 @@ def read_fields(kind: str, value: Mapping[str, Any], unknown: list[str]) -> dict
         >>> unknown
         ['weight']
     """
-    fields = FIELDS[kind]
+    readers = _READERS_OF[kind]
     result: dict[str, Any] = {}
     for name, raw in value.items():
-        field = fields.get(name)
-        if field is None:
+        reader = readers.get(name)
+        if reader is None:
             unknown.append(name)
         elif raw is not None:
-            read = READERS[field.type](raw, name, unknown)
+            read = reader(raw, name, unknown)
             if read is not None:
                 result[name] = read
     for name, type_ in REQUIRED[kind]:
@@ -77,13 +77,15 @@ def _one_or_more(raw: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
     if not isinstance(raw, list):
         return (_reference(raw, name, unknown),)
     ids = _items(raw, name, unknown)
-    if not ids or len(ids) < len(raw) or not all(id_.strip() for id_ in ids):
+    if not ids or len(ids) < len(raw) or not all(map(str.strip, ids)):
         raise FieldError(name, "one or more ids", raw)
     return ids
 
 
 def _items(raw: Any, name: str, unknown: list[str]) -> tuple[str, ...]:
     """A list of texts or numbers, or of objects that hold them under the key of ``NESTED``."""
+    if isinstance(raw, list) and set(map(type, raw)) <= {str}:
+        return tuple(raw)
     key = next(iter(NESTED[name]))
     result = []
     for item in _list(raw, name, unknown):
@@ -104,6 +106,8 @@ def _list(raw: Any, name: str, _: list[str]) -> list[Any]:
 
 
 def _integer(raw: Any, name: str, _: list[str]) -> int | None:
+    if type(raw) is int and MIN_INT <= raw <= MAX_INT:
+        return raw
     blank = isinstance(raw, str) and not raw.strip()
     return None if blank else integer({name: raw}, name)
 
@@ -129,3 +133,7 @@ READERS: dict[str, Callable[[Any, str, list[str]], Any]] = {
 }
 """Type of a field -> the function that reads a value that is not null, from the value, the field's name and the list of
 unknown names; it returns None for a value that counts as absent."""
+_READERS_OF = {
+    kind: {name: READERS[field.type] for name, field in fields.items()} for kind, fields in FIELDS.items()
+}
+"""Kind of object -> its fields' names -> what reads them."""

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from cocite.corpus.fields import CITATION, CONTEXT, PAPER, SENTENCE
 from cocite.corpus.idtable import IdTable
 from cocite.corpus.importers.native_fields import context_of, read_fields
+from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.record_reading import citations_of, read_records
 from cocite.corpus.importers.source import Source
 from cocite.corpus.records import SPLITS, Malformed, PaperRecord, Record, SentenceRecord, UnknownFields
@@ -65,24 +66,55 @@ class NativeParquet(Source):
         self.files = [file for file in files if file.exists()]
         self._others = [file for file in present if file not in self.files]
         self.total = sum(file.stat().st_size for file in self.files)
+        self._groups: tuple[int, int | None] = (0, None)
+        self._splits: _Splits | None = None
 
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
+        yield from self._unread()
+        for file in self.files:
+            yield from self._read(file)
+
+    def parts(self, size: int) -> list[SourcePart]:
+        """Runs of row groups of the files."""
+        result = []
+        for number, file in enumerate(self.files):
+            with _opened(file) as reader:
+                groups = reader.metadata.num_row_groups
+            total = file.stat().st_size
+            step = max(1, groups * size // max(total, 1))
+            for first in range(0, max(groups, 1), step):
+                last = min(first + step, groups)
+                result.append(SourcePart(number, first, last, total * (last - first) // max(groups, 1)))
+        return result
+
+    def read_part(self, part: SourcePart) -> Iterator[Record]:
+        """The records of a run of row groups."""
+        self.done = 0
+        if part.is_first:
+            yield from self._unread()
+        yield from self._read(self.files[part.file], part.first, part.last)
+
+    def _unread(self) -> Iterator[Record]:
         for file in self._others:
             self.position.file, self.position.line = file.name, 0
             yield Malformed("the file is not read", rule="unread_file")
-        for file in self.files:
-            kind = file.name.split(".")[0].split("-")[0].rstrip("_0123456789")
-            yield from {
-                "papers": self._papers,
-                "citations": self._citations,
-                "contexts": self._contexts,
-                "sentences": self._sentences,
-            }[kind](file)
+
+    def _read(self, file: Path, first: int = 0, last: int | None = None) -> Iterator[Record]:
+        kind = file.name.split(".")[0].split("-")[0].rstrip("_0123456789")
+        read = {
+            "papers": self._papers,
+            "citations": self._citations,
+            "contexts": self._contexts,
+            "sentences": self._sentences,
+        }[kind]
+        self._groups = (first, last)
+        yield from read(file)
 
     def _papers(self, file: Path) -> Iterator[Record]:
-        splits = _Splits(self.path / "contexts.parquet")
-        return self._records(file, "paper", ["id", "title"], _PAPERS, partial(_paper, splits))
+        if self._splits is None:
+            self._splits = _Splits(self.path / "contexts.parquet")
+        return self._records(file, "paper", ["id", "title"], _PAPERS, partial(_paper, self._splits))
 
     def _citations(self, file: Path) -> Iterator[Record]:
         return self._records(file, "citation", list(CITATION), set(CITATION), _citation)
@@ -129,7 +161,7 @@ class NativeParquet(Source):
         self.position.file, self.position.line = file.name, 0
         with _opened(file) as reader:
             names = [name for name in reader.schema_arrow.names if name not in known]
-            if names:
+            if names and self._groups[0] == 0:
                 yield UnknownFields(kind, tuple(names), reader.metadata.num_rows)
 
     def _batches(self, file: Path, needed: list[str], known: set[str]) -> Iterator[pa.RecordBatch]:
@@ -140,8 +172,12 @@ class NativeParquet(Source):
             for name in needed:
                 if name not in names:
                     raise InputError(f"lacks the column {name!r}", where=str(file))
+            first, last = self._groups
+            last = reader.metadata.num_row_groups if last is None else last
+            self.position.line = sum(reader.metadata.row_group(i).num_rows for i in range(first))
             read, rows = 0, max(reader.metadata.num_rows, 1)
-            for batch in reader.iter_batches(ROWS, columns=[name for name in names if name in known]):
+            columns = [name for name in names if name in known]
+            for batch in reader.iter_batches(ROWS, row_groups=list(range(first, last)), columns=columns):
                 yield batch
                 read += batch.num_rows
                 self.done = before + file.stat().st_size * read // rows

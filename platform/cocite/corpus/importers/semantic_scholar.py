@@ -14,11 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.importers.fulltext import body_records
+from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.record_reading import excerpt, malformed, paper_of
 from cocite.corpus.importers.s2orc_body import Body
 from cocite.corpus.importers.source import JSONLines, first_objects
 from cocite.corpus.importers.values import FieldError, mapping, text, texts
-from cocite.corpus.records import TARGET_MARK, CitationRecord, ContextRecord, Malformed, PaperRecord, Record
+from cocite.corpus.records import (
+    TARGET_MARK,
+    CitationRecord,
+    ContextRecord,
+    Malformed,
+    NumberedId,
+    PaperRecord,
+    Record,
+)
 from cocite.errors import InputError
 
 KINDS = ("papers", "citations", "fulltext", "abstracts")
@@ -67,9 +76,27 @@ class SemanticScholar(JSONLines):
         """Files whose abstracts belong to papers of other files."""
         return self._kinds["abstracts"] + self._kinds["fulltext"] if self._kinds["papers"] else []
 
+    def begin(self) -> None:
+        """Number the contexts of citations from 0."""
+        self._contexts = 0
+
+    def ordered_files(self) -> list[Path]:
+        """Papers first."""
+        kinds = self._kinds
+        # A file whose first record is of no kind is read to say what is wrong with each of its lines.
+        return kinds["papers"] + kinds["citations"] + kinds["fulltext"] + kinds[""]
+
+    def parts(self, size: int) -> list[SourcePart]:
+        """Files or ranges of lines; all together where papers have their abstracts in other files."""
+        return [SourcePart(size=self.total)] if self._joined() else super().parts(size)
+
+    def read_part(self, part: SourcePart) -> Iterator[Record]:
+        """The records of a part."""
+        return iter(self) if part.file < 0 else super().read_part(part)
+
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
-        kinds = self._kinds
+        self.begin()
         with tempfile.TemporaryDirectory() as folder:
             if self._joined():
                 self._abstracts = sqlite3.connect(
@@ -77,8 +104,7 @@ class SemanticScholar(JSONLines):
                 )
                 yield from self._store_abstracts(self._abstracts)
             yield from self.unread(self.files)
-            # A file whose first record is of no kind is read to say what is wrong with each of its lines.
-            for file in kinds["papers"] + kinds["citations"] + kinds["fulltext"] + kinds[""]:
+            for file in self.ordered_files():
                 yield from self.read(file)
             if self._abstracts is not None:
                 yield from self._unused_abstracts(self._abstracts)
@@ -167,7 +193,8 @@ class SemanticScholar(JSONLines):
             return
         for sentence in texts(value, "contexts"):
             # S2AG does not say where in the sentence the citation stood; the gap is put at its end.
-            yield ContextRecord(f"{citing}/{self._contexts}", citing, (cited,), f"{sentence} {TARGET_MARK}")
+            id_ = NumberedId(citing, self._contexts)
+            yield ContextRecord(id_, citing, (cited,), f"{sentence} {TARGET_MARK}")
             self._contexts += 1
 
     def _fulltext(self, value: dict[str, Any]) -> Iterator[Record]:

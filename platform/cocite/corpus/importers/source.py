@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.importers.files import InputFile, data_files, unread_files
-from cocite.corpus.importers.json_values import json_values
-from cocite.corpus.importers.record_reading import read_records
+from cocite.corpus.importers.json_values import is_document, json_values
+from cocite.corpus.importers.parts import SourcePart, byte_ranges
+from cocite.corpus.importers.record_reading import malformed
+from cocite.corpus.importers.values import FieldError
 from cocite.corpus.records import Malformed, Record
 from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
 
 FIRST = 20
 """Values at a file's beginning that its format is recognised by."""
+PROGRESS = 256
+"""Values of a file between two looks at how much of it is read, each of which asks the system."""
 
 
 class Source(ABC):
@@ -54,6 +58,21 @@ class Source(ABC):
     @abstractmethod
     def __iter__(self) -> Iterator[Record]:
         """The records, from the beginning."""
+
+    def parts(self, size: int) -> list[SourcePart]:  # noqa: ARG002 other sources need it
+        """Parts whose records, one part after the other, are those of the source.
+
+        Args:
+            size: bytes of a part, about; a compressed file is one part whatever its size.
+        """
+        return [SourcePart(size=self.total)]
+
+    def read_part(self, part: SourcePart) -> Iterator[Record]:  # noqa: ARG002 there is one
+        """The records of a part.
+
+        In a part whose lines continue those of another, lines and numbers of contexts begin anew.
+        """
+        return iter(self)
 
     def unread(self, files: list[Path]) -> Iterator[Malformed]:
         """One hit of a rule for each file of the folder that is not among those read."""
@@ -93,17 +112,50 @@ class JSONLines(Source):
 
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
+        self.begin()
         yield from self.unread(self.files)
-        for file in self.files:
+        for file in self.ordered_files():
             yield from self.read(file)
 
-    def read(self, file: Path) -> Iterator[Record]:
-        """The records of one file."""
-        for value in self.objects(file):
+    def begin(self) -> None:
+        """Number what has no id from the beginning."""
+
+    def ordered_files(self) -> list[Path]:
+        """The files in their order of reading."""
+        return self.files
+
+    def parts(self, size: int) -> list[SourcePart]:
+        """Files, or ranges of lines of large files that are not compressed."""
+        result = []
+        for number, file in enumerate(self.ordered_files()):
+            total = file.stat().st_size
+            ranges = [] if is_document(file, self.decoder) else byte_ranges(file, size)
+            if len(ranges) < 2:
+                result.append(SourcePart(number, size=total))
+                continue
+            result += [SourcePart(number, first, last, last - first, first > 0) for first, last in ranges]
+        return result
+
+    def read_part(self, part: SourcePart) -> Iterator[Record]:
+        """The records of a file or of a range of its lines."""
+        self.done = 0
+        self.begin()
+        if part.is_first:
+            yield from self.unread(self.files)
+        yield from self.read(self.ordered_files()[part.file], part.first, part.last)
+
+    def read(self, file: Path, first: int = 0, last: int | None = None) -> Iterator[Record]:
+        """The records of one file, or of those of its lines that begin from byte ``first`` to before ``last``."""
+        records = self.records
+        for value in self.objects(file, first, last):
             if isinstance(value, Malformed):
                 yield value
-            else:
-                yield from read_records(value, self.records)
+                continue
+            # As read_records does; one generator less for each object counts here.
+            try:
+                yield from records(value)
+            except FieldError as error:
+                yield malformed(error, value)
 
     @abstractmethod
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
@@ -113,15 +165,21 @@ class JSONLines(Source):
             FieldError: a field is not of the type that the format gives it.
         """
 
-    def objects(self, file: Path) -> Iterator[dict[str, Any] | Malformed]:
-        """The JSON objects of one file; empty lines are skipped."""
+    def objects(
+        self, file: Path, first: int = 0, last: int | None = None
+    ) -> Iterator[dict[str, Any] | Malformed]:
+        """The JSON objects of one file or range of lines; empty lines are skipped."""
         self.position.file = str(file.relative_to(self.path)) if file != self.path else file.name
-        before = self.done
+        before = self.done - first
         with InputFile(file) as stream:
-            for value in json_values(stream, self.position, self.decoder):
-                self.done = before + stream.bytes_read
+            if first:
+                stream.seek(first)
+            size = None if last is None else last - first
+            for number, value in enumerate(json_values(stream, self.position, self.decoder, size, first > 0)):
+                if not number % PROGRESS:
+                    self.done = before + stream.bytes_read
                 yield value
-        self.done = before + file.stat().st_size
+        self.done = before + (file.stat().st_size if last is None else last)
 
 
 def first_objects(path: Path) -> list[dict[str, Any]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 _WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
 _TYPES = {"NoneType": "absent", "bool": "true or false", "dict": "an object", "list": "a list"}
-_MIN, _MAX = -(1 << 31), (1 << 31) - 1
+MIN_INT, MAX_INT = -(1 << 31), (1 << 31) - 1
+"""What whole numbers are cut to."""
 
 
 class FieldError(ValueError):
@@ -63,7 +64,7 @@ def integer(value: Mapping[str, Any], name: str, default: int = 0) -> int:
     )
     if not is_whole:
         raise FieldError(name, "a whole number", raw)
-    return max(_MIN, min(int(raw), _MAX))
+    return max(MIN_INT, min(int(raw), MAX_INT))
 
 
 def objects(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

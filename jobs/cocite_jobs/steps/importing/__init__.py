@@ -1,0 +1,1 @@
+"""The import of a corpus whose parts are read side by side."""

@@ -1,0 +1,58 @@
+"""How the parts of a source are made: read, cleaned and staged on disk, where the import puts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cocite.corpus.importers import FORMATS
+from cocite.corpus.importers.parts import SourcePart
+from cocite.corpus.rules import Limits
+from cocite.corpus.staged_parts import stage_part
+from cocite_jobs.steps.parts import Part, Result
+
+
+@dataclass(frozen=True)
+class StageParts:
+    """Reads parts of a source, each into a folder of its own.
+
+    Attributes:
+        source: the file or folder, which every worker sees under this path.
+        format: one of ``cocite.corpus.importers.FORMATS``.
+        folder: for the parts' folders, which every worker sees, too.
+        limits: what a field may hold.
+        strict: end a part at its first bad record.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.importers import open_source
+        >>> from cocite.corpus.starter import PAPERS
+        >>> source_parts = open_source(PAPERS).parts(100_000)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     make = StageParts(PAPERS, "jsonl", Path(folder), Limits()).open()
+        ...     make(part_of(1, source_parts[1]))["failed"], [path.name for path in Path(folder).iterdir()]
+        ({}, ['00001'])
+    """
+
+    source: Path
+    format: str
+    folder: Path
+    limits: Limits
+    strict: bool = False
+
+    def open(self) -> Callable[[Part], Result]:
+        """Open the source, once for all parts that a process makes."""
+        source = FORMATS[self.format](self.source)
+
+        def make(part: Part) -> Result:
+            chosen = SourcePart(**part.arguments)
+            folder = self.folder / part.name
+            return asdict(stage_part(source, chosen, folder, limits=self.limits, strict=self.strict))
+
+        return make
+
+
+def part_of(number: int, part: SourcePart) -> Part:
+    """A part of a source as a part of the step."""
+    return Part(f"{number:05d}", part.size, asdict(part))

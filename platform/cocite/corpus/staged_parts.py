@@ -1,0 +1,204 @@
+"""Parts of a source, each staged on disk by a process of its own, and their shares in the order of the source.
+
+A staged part is a folder with a file for each table of :mod:`cocite.corpus.share`, which holds a record batch for each
+share, and ``shares.jsonl``, which holds the shares' files and hits of rules.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cocite.atomic_files import sync
+from cocite.corpus.hits import Hit, StrictHitError
+from cocite.corpus.importers.parts import SourcePart
+from cocite.corpus.importers.source import Source
+from cocite.corpus.rules import Limits
+from cocite.corpus.share import TABLES, Share, ShareBuilder
+from cocite.corpus.spill import read_batches
+from cocite.errors import InputError
+from cocite.temporary import temporary_beside
+
+SHARES = "shares.jsonl"
+
+
+@dataclass(frozen=True)
+class StagedPart:
+    """What a part of a source held.
+
+    Attributes:
+        lines: number of lines of the file that were read.
+        numbers: number of contexts that the source gives no id.
+        failed: ``message``, ``where`` and ``hint`` of the error that ended the reading; empty: there was none.
+
+    Example:
+        >>> from cocite.corpus.staged_parts import StagedPart
+        >>> StagedPart(lines=7, numbers=0).failed
+        {}
+    """
+
+    lines: int
+    numbers: int
+    failed: dict[str, Any] = field(default_factory=dict)
+
+
+def stage_part(
+    source: Source,
+    part: SourcePart,
+    folder: Path,
+    *,
+    limits: Limits | None = None,
+    strict: bool = False,
+) -> StagedPart:
+    """Read a part of a source, and write its shares to a folder, which appears whole and replaces an existing one.
+
+    A source that turns out to be damaged, and the first bad record of a strict import, end the part: the import looks
+    at what stands before it, and then raises the error.
+    """
+    builder = ShareBuilder(limits=limits, strict=strict)
+    failed: dict[str, Any] = {}
+    with temporary_beside(folder, folder=True) as temporary:
+        with _ShareWriter(temporary) as writer:
+            try:
+                for record in source.read_part(part):
+                    builder.add(record, source.position)
+                    if builder.is_full:
+                        writer.write(builder.take())
+            except StrictHitError:
+                pass
+            except InputError as error:
+                failed = {"message": error.message, "where": error.where, "hint": error.hint}
+            writer.write(builder.take())
+        for file in temporary.iterdir():
+            sync(file)
+        if folder.exists():
+            shutil.rmtree(folder)
+        temporary.rename(folder)
+    return StagedPart(source.position.line, builder.numbers, failed)
+
+
+@dataclass(frozen=True)
+class StagedParts:
+    """All parts of a source, as :func:`cocite.corpus.builder.build` takes them.
+
+    Attributes:
+        path: of the source.
+        folders: of the parts, in their order.
+        parts: of the source.
+        staged: what each held.
+        limits: what a field may hold, as when the parts were staged.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from cocite.corpus.builder import build
+        >>> from cocite.corpus.importers import open_source
+        >>> from cocite.corpus.staged_parts import StagedParts, stage_part
+        >>> from cocite.corpus.starter import PAPERS
+        >>> source = open_source(PAPERS)
+        >>> parts = source.parts(100_000)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     folders = [Path(folder, str(number)) for number in range(len(parts))]
+        ...     staged = [stage_part(source, *pair) for pair in zip(parts, folders)]
+        ...     corpus = build(StagedParts(source.path, folders, parts, staged), Path(folder, "store"))
+        ...     len(corpus), corpus.version == build(source, Path(folder, "again")).version
+        (423, True)
+    """
+
+    path: Path
+    folders: Sequence[Path]
+    parts: Sequence[SourcePart]
+    staged: Sequence[StagedPart]
+    limits: Limits = field(default_factory=Limits)
+
+    def shares(self) -> Iterator[Share]:
+        """The shares of all parts, with lines and numbers of the whole source.
+
+        Raises:
+            InputError: the source turned out to be damaged here.
+        """
+        lines = numbers = 0
+        for folder, part, staged in zip(self.folders, self.parts, self.staged, strict=True):
+            lines = lines if part.continues else 0
+            for share in read_shares(folder):
+                yield _moved(share, lines, numbers, self.limits.id)
+            if staged.failed:
+                raise InputError(
+                    staged.failed["message"], where=staged.failed["where"], hint=staged.failed["hint"]
+                )
+            lines += staged.lines
+            numbers += staged.numbers
+
+
+def read_shares(folder: Path) -> Iterator[Share]:
+    """The shares of a staged part, as it holds them."""
+    tables = [read_batches(folder / f"{name}.arrow") for name in TABLES]
+    with (folder / SHARES).open(encoding="ascii") as lines:
+        for line, *batches in zip(lines, *tables, strict=True):
+            entry = json.loads(line)
+            hits = [Hit(**hit) for hit in entry["hits"]]
+            yield Share(dict(zip(TABLES, batches, strict=True)), entry["files"], hits)
+
+
+class _ShareWriter(ExitStack):
+    """Writes the shares of a part, empty tables too."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._lines = self.enter_context((folder / SHARES).open("w", encoding="ascii"))
+        self._tables = {
+            name: self.enter_context(
+                pa.ipc.new_file(self.enter_context(pa.OSFile(str(folder / f"{name}.arrow"), "wb")), schema)
+            )
+            for name, schema in TABLES.items()
+        }
+
+    def write(self, share: Share) -> None:
+        """Append a share."""
+        for name, batch in share.tables.items():
+            self._tables[name].write_batch(batch)
+        entry = {"files": share.files, "hits": [asdict(hit) for hit in share.hits]}
+        self._lines.write(json.dumps(entry) + "\n")
+
+
+def _moved(share: Share, lines: int, numbers: int, longest: int) -> Share:
+    """A share in the whole source, which has so many lines and numbered contexts before its part."""
+    for hit in share.hits:
+        hit.moved(lines, numbers)
+    if lines:
+        for name, table in share.tables.items():
+            moved = table["line"].to_numpy() + lines
+            share.tables[name] = _with_column(table, "line", pa.array(moved))
+    if numbers:
+        _renumber(share, numbers, longest)
+    return share
+
+
+def _renumber(share: Share, numbers: int, longest: int) -> None:
+    """Make the ids of contexts that have a number of their numbers in the whole source."""
+    contexts = share.tables["contexts"]
+    number = contexts["number"].to_numpy()
+    if not (number >= 0).any():
+        return
+    begin = pc.replace_substring_regex(contexts["id"], "[0-9]+$", "")
+    ids = pc.binary_join_element_wise(begin, pc.cast(pa.array(number + numbers), pa.string()), "")
+    contexts = _with_column(contexts, "id", pc.if_else(pa.array(number >= 0), ids, contexts["id"]))
+    too_long = pc.utf8_length(contexts["id"]).to_numpy() > longest
+    for row in contexts.filter(pa.array(too_long)).select(["id", "sequence", "file", "line"]).to_pylist():
+        reason = f"the id is broken or longer than {longest} characters"
+        details = {"field": "id", "id": row["id"][:80]}
+        file = share.files[row["file"]]
+        share.hits.append(Hit(row["sequence"], "missing_id", reason, file, row["line"], details))
+    share.tables["contexts"] = contexts.filter(pa.array(~too_long)) if too_long.any() else contexts
+
+
+def _with_column(table: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    return table.set_column(table.schema.get_field_index(name), table.schema.field(name), values)

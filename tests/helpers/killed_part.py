@@ -1,0 +1,29 @@
+"""A step that reads the parts of a source, the first of whose workers is killed in the middle of a part."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cocite_jobs.steps.importing.stage_parts import StageParts
+from cocite_jobs.steps.parts import Part, Result
+
+
+@dataclass(frozen=True)
+class KilledOnce(StageParts):
+    """Ends its process with SIGKILL once, after a part is staged and before it is recorded."""
+
+    def open(self) -> Callable[[Part], Result]:
+        make = super().open()
+        died = self.folder.parent.parent / "died"
+
+        def make_or_die(part: Part) -> Result:
+            result = make(part)
+            if not died.exists():
+                died.write_text(str(os.getpid()))
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return make_or_die
