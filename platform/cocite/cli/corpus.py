@@ -71,7 +71,10 @@ def import_(
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", min=1, max=10_000, help="Parts read at a time on Ray [default: one for each core]."
+            "--workers",
+            min=1,
+            max=10_000,
+            help="Parts that are made at a time [default: all that the cluster fits].",
         ),
     ] = None,
     as_json: JsonOption = False,
