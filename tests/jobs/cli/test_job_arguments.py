@@ -46,7 +46,7 @@ def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[JobRequest
         ),
         (
             "import /records --to /c --no-links-from-contexts --strict",
-            "corpus import /records --to /c --strict --no-links-from-contexts",
+            "corpus import /records --to /c --strict --no-links-from-contexts --on ray",
         ),
         ("evaluate run /r --qrels /q --k 3", ""),
         ("evaluate run /r --qrels s3://b/q", "evaluate run /r --qrels s3://b/q"),
