@@ -61,7 +61,7 @@ class VectorRetriever(QueryVectors):
         """
         papers = len(self.index)
         if papers <= FLAT_LIMIT:
-            near: NDArray[np.float32] = np.maximum(vectors @ self.vectors.raw.T, 0)
+            near: NDArray[np.float32] = np.maximum(vectors @ self.vectors.aligned.T, 0)
             # A manuscript is nearest to itself; signals are scaled by a query's best paper, which must be another one.
             own = np.array([query.paper for query in queries])
             near[own != NO_ROW, own[own != NO_ROW]] = 0

@@ -150,3 +150,12 @@ def test_a_gpu_finds_what_the_cpu_finds(many: NDArray[np.float32], kind: str) ->
     there = index.search(many[:50], 10)
     here = index.search(many[:50], 10, np.ones(len(many), bool))
     assert np.mean(there.rows == here.rows) > 0.98
+
+
+def test_an_opened_flat_index_has_aligned_vectors_for_products(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).standard_normal((50, 7)).astype(np.float32)
+    VectorIndex.build(vectors, "flat").save(tmp_path / "v")
+    opened = VectorIndex.load(tmp_path / "v")
+    assert opened.aligned.flags.aligned
+    np.testing.assert_array_equal(opened.aligned, vectors)
+    assert VectorIndex.build(vectors, "flat").aligned.flags.aligned
