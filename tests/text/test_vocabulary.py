@@ -95,3 +95,9 @@ def test_a_damaged_vocabulary_is_named_with_its_line(tmp_path: Path) -> None:
         Vocabulary.load(path)
     with pytest.raises(NotFoundError, match=r"none\.txt: no such file"):
         Vocabulary.load(tmp_path / "none.txt")
+
+
+@given(st.lists(st.text(st.characters(codec="ascii"), max_size=40), min_size=1, max_size=5))
+def test_texts_of_ascii_alone_have_the_words_that_they_have_among_others(texts: list[str]) -> None:
+    alone = words(pa.array(texts, pa.string())).to_pylist()
+    assert words(pa.array([*texts, "é — ß"], pa.string())).to_pylist()[:-1] == alone

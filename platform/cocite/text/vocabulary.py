@@ -22,6 +22,8 @@ from cocite.manifests import read_error
 
 NOT_A_WORD = r"[^\p{L}\p{N}\p{M}]+"
 """Separators of words (RE2): all but letters, digits and marks of any script."""
+NOT_AN_ASCII_WORD = r"[^a-z0-9]+"
+"""The same of lower-case ASCII. RE2 takes 2.4 ms to compile the other, in every call, so that a query would wait 10."""
 ACCENTS = r"[\x{0300}-\x{036F}]+"
 """Accents of decomposed Latin, Greek and Cyrillic letters (RE2)."""
 MARKS = r"TARGETCIT|OTHERCIT|\[CIT\]|\[\[CIT:[0-9]+\]\]"
@@ -46,7 +48,8 @@ def words(texts: pa.Array) -> pa.ListArray:
     # Decomposed, accents are characters of their own, which the next line removes.
     texts = pc.utf8_lower(pc.utf8_normalize(texts, form="NFKD"))
     texts = pc.replace_substring_regex(texts, pattern=ACCENTS, replacement="")
-    return pc.split_pattern_regex(texts, pattern=NOT_A_WORD)
+    plain = pc.all(pc.string_is_ascii(texts)).as_py()
+    return pc.split_pattern_regex(texts, pattern=NOT_AN_ASCII_WORD if plain else NOT_A_WORD)
 
 
 def names(lists: pa.ListArray) -> pa.ListArray:
