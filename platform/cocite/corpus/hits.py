@@ -76,7 +76,12 @@ class Hit:
 
 
 class StrictHitError(InputError):
-    """A strict import has met its first bad record, which the last hit of the share describes."""
+    """A strict import has met its first bad record, which the last hit of the share describes.
+
+    Example:
+        >>> str(StrictHitError("a record breaks a rule"))
+        'a record breaks a rule'
+    """
 
 
 class ShareLog:
