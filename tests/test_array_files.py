@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import resource
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cocite.array_files import ArrayWriter, RunWriter, token_dtype
+from cocite.array_files import ArrayWriter, RunWriter, require_fit, scratch_array, token_dtype
 from cocite.artifacts import load_array
+from cocite.errors import IntegrityError, WriteError
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64, np.float32])
@@ -36,6 +39,34 @@ def test_runs_are_found_by_their_bounds(tmp_path: Path) -> None:
     assert values.tolist() == [5, 6, 7, 8]
 
 
+def test_a_scratch_array_leaves_no_file_and_lack_of_space_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    array = scratch_array(5000, np.int64)
+    assert not array.any()
+    array[:] = np.arange(5000)[::-1]
+    np.random.default_rng(3).shuffle(array)
+    assert array.sum() == 5000 * 4999 // 2
+    assert list(tmp_path.iterdir()) == []
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
+    assert len(mapped) == 1
+    assert mapped[0].endswith("(deleted)")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, hard))
+    try:
+        with pytest.raises(WriteError, match=r"the file would be larger than the system allows .*TMPDIR"):
+            scratch_array(2**20, np.int64)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_two_bytes_hold_65536_tokens() -> None:
     assert token_dtype(65_536) == np.uint16
     assert token_dtype(65_537) == np.int32
+
+
+def test_arrays_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    require_fit(True, tmp_path)
+    with pytest.raises(IntegrityError, match=r"the arrays do not fit the corpus \(make them anew\)"):
+        require_fit(False, tmp_path, to="the corpus")

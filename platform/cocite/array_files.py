@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from cocite.errors import IntegrityError
+from cocite.write_errors import writing_to
 
 _LONGEST = 2**63 - 1
 
@@ -47,7 +52,7 @@ class ArrayWriter:
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
         self.length = 0
-        self._file = Path(path).open("wb")  # noqa: SIM115 closed at the end of the block  # noqa: SIM115  (closed by __exit__)
+        self._file = Path(path).open("wb")  # noqa: SIM115 closed at the end of the block
         self._file.write(_header(self.dtype, _LONGEST))
 
     def __enter__(self) -> ArrayWriter:
@@ -101,6 +106,33 @@ class RunWriter:
         self.indptr.__exit__()
 
 
+def scratch_array(length: int, dtype: DTypeLike) -> NDArray[Any]:
+    """(length,) zeros in a file without a name: the system writes them there when the memory is needed otherwise.
+
+    The file is in the system's temporary folder (``TMPDIR``), which is of use where that is on a disk, and is gone with
+    the array.
+
+    Args:
+        length: above 0.
+        dtype: of the values.
+
+    Raises:
+        WriteError: there is no space for it.
+
+    Example:
+        >>> order = scratch_array(3, np.int64)
+        >>> order[:] = [4, 5, 6]
+        >>> order
+        array([4, 5, 6])
+    """
+    folder = tempfile.gettempdir()
+    hint = "free some space, or let TMPDIR name another folder"
+    with writing_to(folder, hint=hint), tempfile.TemporaryFile(dir=folder) as file:
+        # Space is taken now: a write to a mapped page that finds none would end the process.
+        os.posix_fallocate(file.fileno(), 0, length * np.dtype(dtype).itemsize)
+        return np.asarray(np.memmap(file, dtype, "r+", shape=(length,)))
+
+
 def token_dtype(tokens: int) -> np.dtype[Any]:
     """The type of token numbers below ``tokens``: two bytes hold any usual vocabulary, four any other.
 
@@ -109,3 +141,25 @@ def token_dtype(tokens: int) -> np.dtype[Any]:
         (dtype('uint16'), dtype('int32'))
     """
     return np.dtype(np.uint16 if tokens <= 1 << 16 else np.int32)
+
+
+def require_fit(fits: bool, folder: Path, *, of: str = "", to: str = "each other") -> None:
+    """Refuse the arrays of a folder whose lengths contradict each other.
+
+    Args:
+        fits: whether they fit.
+        folder: of the arrays.
+        of: which of its arrays, where there are several groups.
+        to: what they are to fit.
+
+    Raises:
+        IntegrityError: they do not fit.
+
+    Example:
+        >>> require_fit(len([3, 4]) == 3, Path("texts"), of="abstracts")
+        Traceback (most recent call last):
+        cocite.errors.IntegrityError: texts: the arrays of abstracts do not fit each other (make them anew)
+    """
+    if not fits:
+        arrays = f"the arrays of {of}" if of else "the arrays"
+        raise IntegrityError(f"{arrays} do not fit {to}", where=str(folder), hint="make them anew")

@@ -20,6 +20,11 @@ def test_csr_holds_the_distinct_pairs(pairs: list[tuple[int, int]]) -> None:
     assert [entries[owner == i].tolist() for i in range(4)] == [expected[row] for row in rows]
     there = csr.contains(np.arange(10)[:, None], np.arange(-1, 12))
     assert there.tolist() == [[value in expected[row] for value in range(-1, 12)] for row in range(10)]
+    places = csr.find(np.arange(10)[:, None], np.arange(-1, 12))
+    assert np.array_equal(places >= 0, there)
+    row, column = np.nonzero(there)
+    assert np.array_equal(csr.indices[places[there]], column - 1)
+    assert ((csr.indptr[row] <= places[there]) & (places[there] < csr.indptr[row + 1])).all()
     back = csr.transpose().transpose()
     assert np.array_equal(back.indptr, csr.indptr)
     assert np.array_equal(back.indices, csr.indices)

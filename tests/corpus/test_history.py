@@ -50,6 +50,17 @@ def test_counts_of_citations(corpus: Corpus) -> None:
     assert np.array_equal(known.recent_in_citations(2), np.bincount(cited[recent], minlength=len(corpus)))
 
 
+def test_occurrences_are_counted_context_by_context(corpus: Corpus) -> None:
+    known = History.until(corpus, 2005)
+    expected = np.zeros(len(corpus), int)
+    for context in known.contexts.tolist():
+        citing = int(corpus.context_citing[context])
+        for paper in corpus.context_cited[context].tolist():
+            expected[paper] += paper != citing
+    assert known.occurrences.tolist() == expected.tolist()
+    assert expected.sum() > known.in_citations[expected > 0].sum()  # some paper cites another several times
+
+
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_before_a_random_split_the_earlier_splits_are_known_whatever_their_years(
     corpus: Corpus, tmp_path: Path, split: str

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,20 @@ def test_an_arrow_file_has_equal_batches_whatever_it_is_given(tmp_path: Path, si
     rows = np.random.default_rng(0).integers(0, start, 50) if start else np.empty(0, np.int64)
     assert file.take("x", rows) == rows.tolist()
     assert file.take("x", rows[:3].tolist()) == rows[:3].tolist()
+
+
+@pytest.mark.parametrize("cut", [2000, 2500, 7000])
+def test_the_bytes_of_a_file_do_not_depend_on_the_batches_it_is_given(tmp_path: Path, cut: int) -> None:
+    texts = [f"10.1/x{i}" if i % 1900 == 0 else "" for i in range(40_000)]
+    lists = [[text] if text else [] for text in texts]
+    for name, size in (("one", len(texts)), ("many", cut)):
+        columns = {"text": pa.array(texts), "list": pa.array(lists, pa.list_(pa.string()))}
+        batch = pa.RecordBatch.from_pydict(columns)
+        writer = BatchWriter(tmp_path / name, batch.schema)
+        for start in range(0, len(texts), size):
+            writer.write(batch.slice(start, size))
+        writer.close()
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes()
 
 
 def test_array_of_unknown_length(tmp_path: Path) -> None:

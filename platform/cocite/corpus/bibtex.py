@@ -10,7 +10,9 @@ import bibtexparser
 from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.model import Entry, Field
 
+from cocite.corpus.arxiv import preprint_of
 from cocite.corpus.latex import MATH, to_latex
+from cocite.corpus.names import split_name
 from cocite.corpus.records import PaperRecord
 
 _STOP = {"a", "an", "the", "on", "of", "for", "in", "to", "and", "with", "from", "by", "at"}
@@ -19,18 +21,6 @@ _PROCEEDINGS = re.compile(
 )
 _JOURNALS = {"CACM", "JACM", "JAIR", "JASIST", "JMLR", "PNAS", "TACL", "TKDE", "TMLR", "TOIS", "TPAMI"}
 _WORD = re.compile(rf"(?:{MATH.pattern}|\S)+")
-_SUFFIX = re.compile(r",? ((?:Jr|Sr)\.?|I{2,3}|IV)$")
-_COMPANY = re.compile(r"(?:Inc|Ltd|LLC|GmbH|Corp)\b\.?$")
-_ARCHIVE = (
-    r"astro-ph|cmp-lg|cond-mat|cs|gr-qc|hep-(?:ex|lat|ph|th)|math(?:-ph)?|nlin|nucl-(?:ex|th)|physics|q-bio"
-    r"|quant-ph"
-)
-_ARXIV = re.compile(
-    rf"(?:^|arxiv[:.] ?|\babs/)(\d{{4}}\.\d{{4,5}}|((?:{_ARCHIVE})(?:\.[a-z]{{2}})?)/\d{{7}})(?:v\d+)?(?![\w.-])"
-    r"(?: ?\[([a-z.-]+)\])?",
-    re.IGNORECASE | re.ASCII,
-)
-"""A preprint's number, and its class where it is given, in an id, a DOI, an address or a venue."""
 
 
 def entry(paper: PaperRecord, key: str) -> str:
@@ -38,10 +28,15 @@ def entry(paper: PaperRecord, key: str) -> str:
     return _write([_entry(paper, key)])
 
 
-def entries(papers: Sequence[PaperRecord]) -> str:
-    """Several entries with keys that differ: a key used before gets a letter, as ``lee2019attentionb``."""
-    used: set[str] = set()
-    blocks = []
+def entries(papers: Sequence[PaperRecord], keys: Sequence[str] | None = None) -> str:
+    """Several entries, with their keys, or else with those that :func:`citation_keys` gives them."""
+    keys = citation_keys(papers) if keys is None else keys
+    return _write([_entry(paper, key) for paper, key in zip(papers, keys, strict=True)])
+
+
+def citation_keys(papers: Sequence[PaperRecord], taken: Iterable[str] = ()) -> list[str]:
+    """Keys that differ, and are not taken: a key used before gets a letter, as ``lee2019attentionb``."""
+    used, keys = set(taken), []
     for paper in papers:
         base = key = citation_key(paper)
         count = 1
@@ -49,8 +44,8 @@ def entries(papers: Sequence[PaperRecord]) -> str:
             count += 1
             key = base + _letters(count)
         used.add(key)
-        blocks.append(_entry(paper, key))
-    return _write(blocks)
+        keys.append(key)
+    return keys
 
 
 def citation_key(paper: PaperRecord) -> str:
@@ -72,7 +67,7 @@ def _entry(paper: PaperRecord, key: str) -> Entry:
     kind, holder = "misc", ""
     if paper.venue:
         kind, holder = (
-            ("inproceedings", "booktitle") if _is_proceedings(paper.venue) else ("article", "journal")
+            ("inproceedings", "booktitle") if is_proceedings(paper.venue) else ("article", "journal")
         )
     fields = [
         ("title", " ".join(_protect(word) for word in _WORD.findall(paper.title))),
@@ -88,19 +83,18 @@ def _entry(paper: PaperRecord, key: str) -> Entry:
 
 def _arxiv_fields(paper: PaperRecord) -> list[tuple[str, str]]:
     """The fields that arXiv itself gives a preprint."""
-    match = next(filter(None, map(_ARXIV.search, (paper.doi, paper.id, paper.venue))), None)
-    if match is None:
+    preprint = preprint_of(paper)
+    if preprint is None:
         return []
-    number, archive, subject = match.groups()
     return [
-        ("eprint", number),
+        ("eprint", preprint.number),
         ("archivePrefix", "arXiv"),
-        ("primaryClass", subject or archive or ""),
-        ("url", f"https://arxiv.org/abs/{number}"),
+        ("primaryClass", preprint.subject),
+        ("url", preprint.url),
     ]
 
 
-def _is_proceedings(venue: str) -> bool:
+def is_proceedings(venue: str) -> bool:
     """Whether a venue is proceedings by its name: by a word such as Workshop, or as an acronym that is no journal's."""
     return venue not in _JOURNALS and bool(_PROCEEDINGS.search(venue))
 
@@ -115,20 +109,13 @@ def _family(author: str) -> str:
 def _name(author: str) -> str:
     """A name as BibTeX splits it: ``King, Jr., Martin Luther``; braces keep an organisation's in one piece."""
     name = " ".join(author.split())
-    suffix = _SUFFIX.search(name)
-    stem = name[: suffix.start()] if suffix else name
-    family, comma, given = stem.partition(",")
-    if suffix and not comma:
-        given, comma, family = stem.rpartition(" ")
-    parts = [family.strip(), suffix[1] if suffix else "", given.strip()]
-    if not comma:
-        parts = [name]
-    # BibTeX splits authors at the word "and", and "others" stands for further authors.
-    elif "," in given or _COMPANY.search(given) or not parts[0] or not parts[2]:
+    person = split_name(name)
+    if person is None:
         return f"{{{to_latex(name)}}}"
-    if re.search(r"\band\b|^(?:others|et al\.?)$", name, re.IGNORECASE):
-        return f"{{{to_latex(name)}}}"
-    return ", ".join(to_latex(part) for part in parts if part)
+    if not person.suffix and "," not in name:
+        return to_latex(name)
+    family = f"{person.particle} {person.family}".strip()
+    return ", ".join(to_latex(part) for part in (family, person.suffix, person.given) if part)
 
 
 def _keyphrase(phrase: str) -> str:

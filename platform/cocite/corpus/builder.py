@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import publish
+from cocite.corpus.division.assembly import write_divided
+from cocite.corpus.division.survey import can_be_divided
 from cocite.corpus.records import Record
 from cocite.corpus.resolver import Resolver
 from cocite.corpus.rule_log import RuleLog
@@ -21,7 +23,7 @@ from cocite.corpus.rules import Limits
 from cocite.corpus.staged_parts import StagedParts
 from cocite.corpus.staging import StagingArea
 from cocite.corpus.store import KIND, Corpus
-from cocite.corpus.streams import FileRecordStream, RecordStream, SourcePosition
+from cocite.corpus.streams import BlockStream, FileRecordStream, RecordStream, SourcePosition
 from cocite.destinations import check_artifact_destination
 from cocite.errors import InputError
 from cocite.locks import locked_for_writing
@@ -124,13 +126,26 @@ def write_store(
     Returns:
         For the manifest: ``counts``, ``samples`` of the rules' hits, and ``unknown_fields`` with their counts.
     """
+    limits = limits or Limits()
+    if isinstance(records, StagedParts) and base is None and can_be_divided(records, limits.id):
+        counts = write_divided(
+            records,
+            folder,
+            log=log,
+            limits=limits,
+            split=split,
+            links_from_contexts=links_from_contexts,
+            bodies=bodies,
+            on_step=on_step or (lambda _: None),
+        )
+        return _description(counts, log)
     staging = StagingArea(folder, log=log, limits=limits, split=split, base=base, bodies=bodies)
     try:
         if isinstance(records, StagedParts):
             for share in records.shares():
                 staging.take(share)
         elif isinstance(records, RecordStream):
-            for record in records:
+            for record in records.record_blocks() if isinstance(records, BlockStream) else records:
                 staging.add(record, records.position)
         else:
             position = SourcePosition("record")
@@ -144,6 +159,10 @@ def write_store(
     staging.close()
     counts = Resolver(staging, links_from_contexts=links_from_contexts, on_step=on_step).run()
     staging.remove_scratch()
+    return _description(counts, log)
+
+
+def _description(counts: dict[str, Any], log: RuleLog) -> dict[str, Any]:
     return {
         "counts": {**counts, "rules": log.summary()},
         "samples": log.samples,

@@ -67,6 +67,10 @@ class CitationSample:
         small = np.flatnonzero(hashes < np.uint64(min(self._below, (1 << 64) - 1)))
         return small[np.sort(np.unique(hashes[small], return_index=True)[1])]
 
+    def keys(self) -> NDArray[np.uint64]:
+        """The hashes of the ids that it holds, ascending."""
+        return np.array(sorted(self._citations), np.uint64)
+
     def pop(self, cited_hash: int) -> SampledCitation | None:
         """The citation of an id, which then leaves the sample; None for an id that is not in it."""
         return self._citations.pop(cited_hash, None)

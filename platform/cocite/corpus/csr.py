@@ -77,9 +77,13 @@ class CSR:
 
     def contains(self, rows: ArrayLike, values: ArrayLike) -> NDArray[np.bool_]:
         """Whether ``values[i]`` is an entry of row ``rows[i]``, for two broadcastable arrays."""
+        return self.find(rows, values) >= 0
+
+    def find(self, rows: ArrayLike, values: ArrayLike) -> NDArray[np.int64]:
+        """Where in ``indices`` row ``rows[i]`` has ``values[i]``, for two broadcastable arrays; -1 where it has not."""
         rows, values = np.broadcast_arrays(np.asarray(rows, np.int64), np.asarray(values, np.int64))
         if not len(self.indices):
-            return np.zeros(rows.shape, bool)
+            return np.full(rows.shape, -1)
         low, end = self.indptr[rows], self.indptr[rows + 1]
         high, last = end, len(self.indices) - 1
         # A binary search in all rows at once: a table of all pairs would take 8 bytes a pair.
@@ -87,7 +91,7 @@ class CSR:
             middle = (low + high) >> 1
             before = (middle < high) & (self.indices[np.minimum(middle, last)] < values)
             low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
-        return np.asarray((low < end) & (self.indices[np.minimum(low, last)] == values))
+        return np.where((low < end) & (self.indices[np.minimum(low, last)] == values), low, -1)
 
     @staticmethod
     def build(rows: ArrayLike, entries: ArrayLike, count: int) -> CSR:

@@ -86,6 +86,13 @@ class History:
         """(N,) how many known papers cite each paper."""
         return self.cited_by.degrees
 
+    @cached_property
+    def occurrences(self) -> NDArray[np.int32]:
+        """(N,) how often each paper is cited in known contexts, by other papers: several times by one paper, if so."""
+        owner, rows = self.corpus.context_cited.gather(self.contexts)
+        other = rows != self.corpus.context_citing[self.contexts][owner]
+        return np.bincount(rows[other], minlength=len(self.corpus)).astype(np.int32)
+
     def recent_in_citations(self, years: int) -> NDArray[np.int32]:
         """(N,) how many known papers of the last ``years`` years cite each paper."""
         rows, entries = self.cites.pairs()

@@ -37,6 +37,14 @@ class IdTable:
         self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
         self._checks = array("I")
 
+    @classmethod
+    def of(cls, hashes: NDArray[np.uint64], rows: NDArray[np.int32]) -> IdTable:
+        """A table of ids that is only searched, of what :meth:`arrays` gave."""
+        table = cls()
+        if len(hashes):
+            table._runs.append((hashes, rows))
+        return table
+
     def __len__(self) -> int:
         return len(self._checks)
 
@@ -103,12 +111,15 @@ class IdTable:
         while len(self._runs) > 1:
             self._merge()
 
+    def arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """All hashes, ascending, and their rows."""
+        self.compact()
+        return self._runs[0] if self._runs else (np.empty(0, np.uint64), np.empty(0, np.int32))
+
     def entries(self) -> NDArray[np.void]:
         """All (hash, row) entries, sorted by hash."""
-        self.compact()
         entries = np.empty(len(self), ENTRY)
-        if self._runs:
-            entries["hash"], entries["row"] = self._runs[0]
+        entries["hash"], entries["row"] = self.arrays()
         return entries
 
     def _merge(self) -> None:

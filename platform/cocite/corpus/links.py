@@ -23,19 +23,22 @@ PAIR = np.dtype([("row", "<i4"), ("entry", "<i4")])
 WEIGHTED = np.dtype([("row", "<i4"), ("entry", "<i4"), ("weight", "<i4")])
 
 
-def bucket_limits(degrees: NDArray[np.integer], bucket: int = BUCKET) -> NDArray[np.int64]:
+def bucket_limits(
+    degrees: NDArray[np.integer], bucket: int = BUCKET, most: int = MAX_BUCKETS
+) -> NDArray[np.int64]:
     """Limits of ranges of rows with about ``bucket`` pairs each.
 
     Args:
         degrees: (N,) pairs of each row.
-        bucket: pairs of a range, unless that makes more than ``MAX_BUCKETS``.
+        bucket: pairs of a range, unless that makes more than ``most``.
+        most: ranges, at most.
 
     Returns:
         Ascending row numbers: range b holds the rows from ``limits[b - 1]`` (0 for the first) up to ``limits[b]``.
     """
     ends = np.cumsum(degrees, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    size = max(bucket, -(-total // MAX_BUCKETS))
+    size = max(bucket, -(-total // most))
     return np.unique(np.append(np.searchsorted(ends, np.arange(size, total, size)) + 1, len(degrees)))
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cocite.corpus.cocitation import ordered_pairs
-from cocite.corpus.csr import CSR
 from cocite.corpus.links import BLOCK, PAIR, WEIGHTED, write_csr
 from cocite.corpus.records import CONTEXTS, SENTENCES, SPLITS
+from cocite.corpus.resolution import Resolution, keep_late, keep_unknown
 from cocite.corpus.spill import BatchWriter, PairFile, read_batches
 from cocite.corpus.staging import StagingArea
 from cocite.corpus.streams import SourcePosition
@@ -62,7 +61,9 @@ class Resolver:
         self.folder = staging.folder
         self.scratch = staging.scratch
         self.files = staging.files
-        self.years: NDArray[np.int16] = np.array(staging.years, np.int16)
+        self.resolution = Resolution(
+            staging.table, np.array(staging.years, np.int16), staging.limits.later_years, staging.old_papers
+        )
         self.on_step: Callable[[str], None] = on_step or (lambda _: None)
         self.pairs = PairFile(self.scratch / "resolved.pairs", PAIR)
         self.together = PairFile(self.scratch / "together.pairs", WEIGHTED)
@@ -125,54 +126,13 @@ class Resolver:
 
     def _resolve_links(self) -> None:
         for block in self.staging.links.blocks(BLOCK):
-            citing, cited = self.table.find(block["citing"]), self.table.find(block["cited"])
-            self.log.add("unknown_citing", int((citing < 0).sum()))
-            unknown = (citing >= 0) & (cited < 0)
-            self.log.add("unknown_citation", int(unknown.sum()))
-            for key in np.unique(block["cited"][unknown]).tolist():
-                sampled = self.staging.sample.pop(key)
-                if sampled is not None:
-                    entry: dict[str, Any] = {
-                        "rule": "unknown_citation",
-                        "reason": "the cited paper is not in the source",
-                    }
-                    entry |= {"file": sampled.file, "line": sampled.line} if sampled.file else {}
-                    entry |= {"citing": sampled.citing, "cited": sampled.cited}
-                    self.log.keep("unknown_citation", entry)
-            keep = (citing >= 0) & (cited >= 0) & (citing != cited)
-            citing, cited = citing[keep], cited[keep]
-            keep = self._not_later(citing, cited, count=True)
-            self.pairs.write(citing[keep], cited[keep])
+            links = self.resolution.links(block["citing"], block["cited"])
+            for rule, count in links.counts.items():
+                self.log.add(rule, count)
+            keep_unknown(self.log, self.staging.sample, links.unknown.tolist())
+            keep_late(self.log, links.late)
+            self.pairs.write(*links.pairs)
         self.staging.links.drop()
-
-    def _not_later(
-        self, citing: NDArray[np.int32], cited: NDArray[np.int32], *, count: bool
-    ) -> NDArray[np.bool_]:
-        """Mark the links that do not point too far into the future; a link of a paper of an unknown year never does.
-
-        Args:
-            citing: (n,) rows.
-            cited: (n,) rows.
-            count: report the others, and links to the next year, to the log.
-        """
-        allowed = self.staging.limits.later_years
-        ahead = self.years[cited].astype(np.int32) - self.years[citing]
-        ahead[(self.years[citing] == 0) | (self.years[cited] == 0)] = 0
-        late = ahead > allowed if allowed is not None else np.zeros(len(ahead), bool)
-        if count:
-            self.log.add("next_year_citation", int(((ahead > 0) & ~late).sum()))
-            self.log.add("later_citation", int(late.sum()))
-            for i in np.flatnonzero(late)[: self.log.room("later_citation")].tolist():
-                self.log.keep(
-                    "later_citation",
-                    {
-                        "rule": "later_citation",
-                        "reason": f"the cited paper is {ahead[i]} years later than the citing one",
-                        "citing_row": int(citing[i]),
-                        "cited_row": int(cited[i]),
-                    },
-                )
-        return ~late
 
     # -- texts ----------------------------------------------------------------------------------------------
 
@@ -188,49 +148,13 @@ class Resolver:
         return writer.rows
 
     def _resolve_contexts(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
-        rows = self.table.find(batch.column("citing").to_numpy())
-        keep, faults = self._of_new_papers(rows, "context")
-        cited = batch.column("cited")
-        members = self.table.find(cited.flatten().to_numpy())
-        sizes = cited.value_lengths().to_numpy()
-        owner = np.repeat(np.arange(batch.num_rows), sizes)
-        known = members >= 0
-        missing = np.bincount(owner[~known & keep[owner]], minlength=batch.num_rows)
-        self.log.add("context_unknown_cited", int(missing.sum()))
-        good = known & keep[owner]
-        good[good] &= self._not_later(rows[owner[good]], members[good], count=False)
-        groups = CSR.build(owner[good], members[good], batch.num_rows)
-        empty = keep & (groups.degrees == 0)
-        empty_fault = ("context_without_cited", "none of its cited papers can be kept")
-        faults |= dict.fromkeys(np.flatnonzero(empty).tolist(), empty_fault)
-        self._reject(batch, faults, batch.column("id"))
-        keep &= ~empty
-        chosen = np.flatnonzero(keep)
-        owner, members = groups.gather(chosen)
-        kept = CSR(np.concatenate([[0], np.cumsum(groups.degrees[chosen], dtype=np.int64)]), members)
+        texts = self.resolution.contexts(batch)
+        self.log.add("context_unknown_cited", texts.unknown_cited)
+        self._reject(batch, texts.faults, batch.column("id"))
         if self.links_from_contexts:
-            self.pairs.write(rows[chosen][owner], members)
-        left, right = ordered_pairs(kept)
-        self.together.write(left, right, np.ones(len(left), np.int32))
-        part = batch.take(pa.array(chosen))
-        unresolved = np.minimum(
-            part.column("unresolved").to_numpy() + missing[chosen], np.iinfo(np.int32).max
-        )
-        columns = {
-            "id": part.column("id"),
-            "citing": pa.array(rows[chosen], pa.int32()),
-            "cited": pa.ListArray.from_arrays(
-                pa.array(kept.indptr, pa.int32()), pa.array(members, pa.int32())
-            ),
-            "text": part.column("text"),
-            "sentence": part.column("sentence"),
-            "section": part.column("section"),
-            "group": part.column("group"),
-            "unresolved": pa.array(unresolved, pa.int32()),
-        }
-        return rows[chosen], pa.RecordBatch.from_arrays(
-            [columns[name] for name in CONTEXTS.names], schema=CONTEXTS
-        )
+            self.pairs.write(*texts.links)
+        self.together.write(*texts.together, np.ones(len(texts.together[0]), np.int32))
+        return texts.rows, texts.batch
 
     def _sentences(self) -> int:
         staging = self.staging
@@ -262,23 +186,9 @@ class Resolver:
         return writer.rows
 
     def _resolve_sentences(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32], pa.RecordBatch]:
-        rows = self.table.find(batch.column("paper").to_numpy())
-        keep, faults = self._of_new_papers(rows, "sentence")
-        self._reject(batch, faults)
-        part = batch.select(SENTENCES.names)
-        return (rows, part) if keep.all() else (rows[keep], part.filter(pa.array(keep)))
-
-    def _of_new_papers(
-        self, rows: NDArray[np.int32], kind: str
-    ) -> tuple[NDArray[np.bool_], dict[int, tuple[str, str]]]:
-        """Mark the texts that belong to a new paper of this build, and give the others' rules and reasons."""
-        old = (rows >= 0) & (rows < self.staging.old_papers)
-        unknown_fault = (f"{kind}_of_unknown_paper", "its paper is not in the source")
-        old_fault = (f"{kind}_of_old_paper", "its paper was there before; import the corpus again")
-        faults = dict.fromkeys(np.flatnonzero(rows < 0).tolist(), unknown_fault)
-        return np.asarray(rows >= self.staging.old_papers), faults | dict.fromkeys(
-            np.flatnonzero(old).tolist(), old_fault
-        )
+        texts = self.resolution.sentences(batch)
+        self._reject(batch, texts.faults)
+        return texts.rows, texts.batch
 
     def _reject(
         self, batch: pa.RecordBatch, faults: dict[int, tuple[str, str]], ids: pa.Array | None = None

@@ -58,6 +58,12 @@ RULES: dict[str, Rule] = {
     "context_without_cited": Rule("a context none of whose cited papers can be kept", "rejected"),
     "context_unknown_cited": Rule("a member of a citation group that the source does not hold", "dropped"),
     "context_of_old_paper": Rule("an appended context whose citing paper was there before", "rejected"),
+    "context_of_no_split": Rule("a context that none of the source's splits names", "rejected"),
+    "context_of_earlier_split": Rule(
+        "a context of a split that comes before the latest one of its paper's contexts", "rejected"
+    ),
+    "query_without_context": Rule("an entry of a split whose context the source does not hold", "dropped"),
+    "repeated_query": Rule("an entry of a split whose context an entry read before names", "dropped"),
     "sentence_of_unknown_paper": Rule("a body sentence of a paper that the source does not hold", "rejected"),
     "sentence_of_old_paper": Rule("an appended sentence of a paper that was there before", "rejected"),
     "empty_sentence": Rule("a body sentence without text", "rejected"),

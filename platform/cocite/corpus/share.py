@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from cocite.corpus.cleaning import Cleaner
 from cocite.corpus.hits import Hit, ShareLog
+from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.records import (
     PAPERS,
     SPLITS,
@@ -29,6 +30,7 @@ from cocite.corpus.records import (
     UnknownFields,
 )
 from cocite.corpus.rules import Limits
+from cocite.corpus.share_blocks import BlockTables
 from cocite.corpus.store import id_hash
 from cocite.corpus.streams import SourcePosition
 
@@ -151,6 +153,7 @@ class ShareBuilder:
     def _clear(self) -> None:
         self._records = self._links = 0
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._blocks: BlockTables | None = None
         self._files: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -192,10 +195,38 @@ class ShareBuilder:
             if record.count > 1:
                 log.count(record.rule, record.count - 1)
 
+    def add_block(self, block: RecordBlock) -> None:
+        """Put the records of a block of lines in.
+
+        Raises:
+            StrictHitError: a record breaks a rule, and the import is strict; those before it are in.
+        """
+        first = self._records
+
+        def read_line(line: int, place: int, number: int) -> tuple[int, int]:
+            self._records, self.numbers = place, number
+            position = SourcePosition(block.file, block.first_line + line)
+            for record in block.read(line, number):
+                self.add(record, position)
+            return self._records - place, self.numbers - number
+
+        self._blocks = self._blocks or BlockTables(TABLES)
+        file = self._file(block.file)
+        records, links = self._blocks.add(
+            block, self._cleaner.limits, file=file, records=first, read_line=read_line
+        )
+        self._records, self.numbers = first + records, block.number
+        self._links += links
+
     def take(self) -> Share:
         """The share; the builder is empty afterwards."""
-        tables = {name: _batch(rows, TABLES[name]) for name, rows in self._rows.items()}
-        share = Share(tables, list(self._files), self.log.take())
+        tables, hits = (
+            {name: _batch(rows, TABLES[name]) for name, rows in self._rows.items()},
+            self.log.take(),
+        )
+        if self._blocks is not None:
+            tables = self._blocks.merged(tables, hits)
+        share = Share(tables, list(self._files), hits)
         self._clear()
         return share
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,6 +39,14 @@ class BatchWriter:
         self._pieces: list[pa.RecordBatch] = []
         self._pending = 0
 
+    def write_whole(self, batch: pa.RecordBatch) -> None:
+        """Append a batch that was read from a file: one of ``BATCH`` rows is written as it is where nothing waits."""
+        if self._pieces or batch.num_rows != BATCH:
+            self.write(batch)
+            return
+        self.rows += BATCH
+        self._writer.write_batch(batch)
+
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows."""
         self.rows += batch.num_rows
@@ -70,14 +78,36 @@ class BatchWriter:
         self._sink.close()
 
 
+def exact_batches(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """At most ``BATCH`` rows in several pieces as one batch."""
+    for batch in pa.Table.from_batches(pieces, schema).combine_chunks().to_batches():
+        yield _exact(batch)
+
+
 def _exact(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows; after the items of a slice's lists, Arrow would write some of the items that follow.
+    """The same rows without what follows them in their buffers: of a slice, Arrow would write some of that, too.
 
     With this the bytes of a file do not depend on the batches that its rows came in.
     """
     rows = pa.array(np.arange(batch.num_rows), pa.int32())
-    columns = [column.take(rows) if pa.types.is_list(column.type) else column for column in batch.columns]
+    columns = [
+        column.take(rows) if pa.types.is_list(column.type) else _exact_text(column)
+        for column in batch.columns
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _exact_text(column: pa.Array) -> pa.Array:
+    """A column of texts whose bytes end with the last one; other columns are as they are."""
+    if not pa.types.is_string(column.type) or not len(column):
+        return column
+    valid, offsets, data = column.buffers()
+    if data is None:
+        return column
+    end = int(np.frombuffer(offsets, np.int32)[column.offset + len(column)])
+    return pa.Array.from_buffers(
+        column.type, len(column), [valid, offsets, data.slice(0, end)], offset=column.offset
+    )
 
 
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -119,9 +149,17 @@ class SpillWriter:
         self._sink.close()
 
 
-def read_batches(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The record batches of an Arrow file, read one at a time: nothing is mapped, so nothing stays in memory."""
-    with pa.OSFile(str(path), "rb") as source:
+def read_batches(
+    path: Path, columns: list[str] | None = None, *, mapped: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The record batches of an Arrow file, read one at a time: nothing stays in memory.
+
+    Args:
+        path: of the file.
+        columns: that are read; None: all.
+        mapped: map the file instead, where few columns of a batch may be looked at.
+    """
+    with pa.memory_map(str(path)) if mapped else pa.OSFile(str(path), "rb") as source:
         options = pa.ipc.IpcReadOptions()
         if columns is not None:
             schema = pa.ipc.open_file(source).schema

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,13 +22,19 @@ from cocite.atomic_files import sync
 from cocite.corpus.hits import Hit, StrictHitError
 from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.source import Source
+from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.rules import Limits
 from cocite.corpus.share import TABLES, Share, ShareBuilder
-from cocite.corpus.spill import read_batches
+from cocite.corpus.spill import NpyWriter, read_batches
+from cocite.corpus.store import id_hashes
 from cocite.errors import InputError
 from cocite.temporary import temporary_beside
 
 SHARES = "shares.jsonl"
+CONTEXT_IDS = "contexts.ids.npy"
+"""64-bit hashes of the ids of a part's contexts; empty where one is made of a number."""
+RunStep = Callable[[Any, int], list[dict[str, Any]]]
+"""Makes the parts of a step, which are numbered from 0, and gives their results: see :mod:`cocite.corpus.division`."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class StagedPart:
         lines: number of lines of the file that were read.
         numbers: number of contexts that the source gives no id.
         failed: ``message``, ``where`` and ``hint`` of the error that ended the reading; empty: there was none.
+        named: number of kept contexts with an id of their own.
+        longest: characters of the longest id that is made of a number.
 
     Example:
         >>> from cocite.corpus.staged_parts import StagedPart
@@ -48,6 +57,8 @@ class StagedPart:
     lines: int
     numbers: int
     failed: dict[str, Any] = field(default_factory=dict)
+    named: int = 0
+    longest: int = 0
 
 
 def stage_part(
@@ -68,8 +79,11 @@ def stage_part(
     with temporary_beside(folder, folder=True) as temporary:
         with _ShareWriter(temporary) as writer:
             try:
-                for record in source.read_part(part):
-                    builder.add(record, source.position)
+                for record in source.record_blocks(part):
+                    if isinstance(record, RecordBlock):
+                        builder.add_block(record)
+                    else:
+                        builder.add(record, source.position)
                     if builder.is_full:
                         writer.write(builder.take())
             except StrictHitError:
@@ -82,7 +96,7 @@ def stage_part(
         if folder.exists():
             shutil.rmtree(folder)
         temporary.rename(folder)
-    return StagedPart(source.position.line, builder.numbers, failed)
+    return StagedPart(source.position.line, builder.numbers, failed, writer.named, writer.longest)
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,7 @@ class StagedParts:
         parts: of the source.
         staged: what each held.
         limits: what a field may hold, as when the parts were staged.
+        run: makes the parts of further steps side by side; None: one process puts the parts together.
 
     Example:
         >>> import tempfile
@@ -118,6 +133,7 @@ class StagedParts:
     parts: Sequence[SourcePart]
     staged: Sequence[StagedPart]
     limits: Limits = field(default_factory=Limits)
+    run: RunStep | None = None
 
     def shares(self) -> Iterator[Share]:
         """The shares of all parts, with lines and numbers of the whole source.
@@ -131,16 +147,25 @@ class StagedParts:
             for share in read_shares(folder):
                 yield _moved(share, lines, numbers, self.limits.id)
             if staged.failed:
-                raise InputError(
-                    staged.failed["message"], where=staged.failed["where"], hint=staged.failed["hint"]
-                )
+                raise failure_of(staged)
             lines += staged.lines
             numbers += staged.numbers
 
 
-def read_shares(folder: Path) -> Iterator[Share]:
-    """The shares of a staged part, as it holds them."""
-    tables = [read_batches(folder / f"{name}.arrow") for name in TABLES]
+def failure_of(staged: StagedPart) -> InputError:
+    """The error that ended the reading of a part."""
+    failed = staged.failed
+    return InputError(failed["message"], where=failed["where"], hint=failed["hint"])
+
+
+def read_shares(folder: Path, *, mapped: bool = False) -> Iterator[Share]:
+    """The shares of a staged part, as it holds them.
+
+    Args:
+        folder: of the part.
+        mapped: map the tables, of which what is looked at alone is read then.
+    """
+    tables = [read_batches(folder / f"{name}.arrow", mapped=mapped) for name in TABLES]
     with (folder / SHARES).open(encoding="ascii") as lines:
         for line, *batches in zip(lines, *tables, strict=True):
             entry = json.loads(line)
@@ -153,6 +178,9 @@ class _ShareWriter(ExitStack):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
+        self.named = self.longest = 0
+        self._ids = NpyWriter(folder / CONTEXT_IDS, np.uint64)
+        self.callback(self._ids.close)
         self._lines = self.enter_context((folder / SHARES).open("w", encoding="ascii"))
         self._tables = {
             name: self.enter_context(
@@ -165,8 +193,17 @@ class _ShareWriter(ExitStack):
         """Append a share."""
         for name, batch in share.tables.items():
             self._tables[name].write_batch(batch)
+        self._write_ids(share.tables["contexts"])
         entry = {"files": share.files, "hits": [asdict(hit) for hit in share.hits]}
         self._lines.write(json.dumps(entry) + "\n")
+
+    def _write_ids(self, contexts: pa.RecordBatch) -> None:
+        named = contexts["number"].to_numpy() < 0
+        self.named += int(named.sum())
+        if not named.all():
+            numbered = contexts["id"].filter(pa.array(~named))
+            self.longest = max(self.longest, pc.max(pc.utf8_length(numbered)).as_py())
+        self._ids.write(id_hashes(contexts["id"].filter(pa.array(named)).cast(pa.binary()).to_pylist()))
 
 
 def _moved(share: Share, lines: int, numbers: int, longest: int) -> Share:
@@ -184,13 +221,7 @@ def _moved(share: Share, lines: int, numbers: int, longest: int) -> Share:
 
 def _renumber(share: Share, numbers: int, longest: int) -> None:
     """Make the ids of contexts that have a number of their numbers in the whole source."""
-    contexts = share.tables["contexts"]
-    number = contexts["number"].to_numpy()
-    if not (number >= 0).any():
-        return
-    begin = pc.replace_substring_regex(contexts["id"], "[0-9]+$", "")
-    ids = pc.binary_join_element_wise(begin, pc.cast(pa.array(number + numbers), pa.string()), "")
-    contexts = _with_column(contexts, "id", pc.if_else(pa.array(number >= 0), ids, contexts["id"]))
+    contexts = renumbered(share.tables["contexts"], numbers)
     too_long = pc.utf8_length(contexts["id"]).to_numpy() > longest
     for row in contexts.filter(pa.array(too_long)).select(["id", "sequence", "file", "line"]).to_pylist():
         reason = f"the id is broken or longer than {longest} characters"
@@ -198,6 +229,16 @@ def _renumber(share: Share, numbers: int, longest: int) -> None:
         file = share.files[row["file"]]
         share.hits.append(Hit(row["sequence"], "missing_id", reason, file, row["line"], details))
     share.tables["contexts"] = contexts.filter(pa.array(~too_long)) if too_long.any() else contexts
+
+
+def renumbered(contexts: pa.RecordBatch, numbers: int) -> pa.RecordBatch:
+    """Contexts of a share, those whose id has a number with the id in a source that has so many before."""
+    number = contexts["number"].to_numpy()
+    if not numbers or not (number >= 0).any():
+        return contexts
+    begin = pc.replace_substring_regex(contexts["id"], "[0-9]+$", "")
+    ids = pc.binary_join_element_wise(begin, pc.cast(pa.array(number + numbers), pa.string()), "")
+    return _with_column(contexts, "id", pc.if_else(pa.array(number >= 0), ids, contexts["id"]))
 
 
 def _with_column(table: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:

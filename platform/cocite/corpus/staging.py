@@ -17,16 +17,17 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cocite.corpus.citation_sample import CitationSample, SampledCitation
-from cocite.corpus.hits import Hit, StrictHitError
+from cocite.corpus.citation_sample import CitationSample
+from cocite.corpus.hits import StrictHitError
 from cocite.corpus.idtable import HashSet, IdTable
+from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.records import PAPERS, SPLITS, Record
 from cocite.corpus.rule_log import RuleLog
 from cocite.corpus.rules import Limits
 from cocite.corpus.share import CONTEXT_SHARE, SENTENCE_SHARE, Share, ShareBuilder
+from cocite.corpus.share_reports import kept_links, kept_rows, report_share, sample_citations
 from cocite.corpus.spill import BatchWriter, PairFile, SpillWriter, read_batches
 from cocite.corpus.store import Corpus
 from cocite.corpus.streams import SourcePosition
@@ -121,8 +122,8 @@ class StagingArea:
         """The number of papers of the base: rows below it are theirs."""
         return len(self.base) if self.base is not None else 0
 
-    def add(self, record: Record, position: SourcePosition) -> None:
-        """Stage one record.
+    def add(self, record: Record | RecordBlock, position: SourcePosition) -> None:
+        """Stage one record, or those of a block of lines.
 
         Args:
             record: may be changed by cleaning.
@@ -132,7 +133,10 @@ class StagingArea:
             InputError: the record, or one shortly before it, breaks a rule, and the log is strict.
         """
         try:
-            self._share.add(record, position)
+            if isinstance(record, RecordBlock):
+                self._share.add_block(record)
+            else:
+                self._share.add(record, position)
         except StrictHitError:
             # A paper whose id is a repeated one may stand earlier: a strict import names the first mistake.
             self.flush()
@@ -161,21 +165,15 @@ class StagingArea:
             papers["hash"].to_numpy(), papers["check"].to_numpy(), papers["id"].to_pylist
         )
         is_new_context = self._context_ids.add(_process_hashes(contexts["id"].to_pylist()))
-        repeated = "an earlier paper has this id; the first is kept"
-        hits = _repeated(share, "papers", is_new, "duplicate_id", repeated)
-        repeated = "an earlier context has this id; the first is kept"
-        hits += _repeated(share, "contexts", is_new_context, "duplicate_context", repeated)
-        known = (hit for hit in share.hits if hit.owner < 0 or is_new[hit.owner])
-        for hit in sorted([*known, *hits], key=lambda hit: hit.sequence):
-            hit.report(self.log)
-        self._write_papers(_kept(papers, is_new))
-        self._write_links(_kept(links, _of_kept_papers(links, is_new)), share.files)
+        report_share(share, is_new, is_new_context, self.log)
+        self._write_papers(kept_rows(papers, is_new))
+        self._write_links(kept_rows(links, kept_links(links, is_new)), share.files)
         for table, writer, keep in (
             (contexts, self.contexts, is_new_context),
             (sentences, self.sentences, None),
         ):
             if table.num_rows:
-                writer.write(self._spilled(table if keep is None else _kept(table, keep), share.files))
+                writer.write(self._spilled(table if keep is None else kept_rows(table, keep), share.files))
 
     def close(self) -> None:
         """Spill what is still in memory and end the files."""
@@ -215,13 +213,7 @@ class StagingArea:
         owner = np.repeat(np.arange(links.num_rows), sizes)
         cited = links["cited"].flatten().to_numpy()
         self.links.write(links["citing"].to_numpy()[owner], cited)
-        ids = links["cited_ids"].flatten()
-        for i in self.sample.wanted(cited).tolist():
-            row = int(owner[i])
-            names = (links["citing_id"][row].as_py(), ids[i].as_py())
-            citing, named = (name.decode("utf-8", "surrogatepass") for name in names)
-            file, line = files[links["file"][row].as_py()], links["line"][row].as_py()
-            self.sample.add(int(cited[i]), SampledCitation(citing, named, file, line))
+        sample_citations(self.sample, links, files)
 
     def _spilled(self, texts: pa.RecordBatch, files: Sequence[str]) -> pa.RecordBatch:
         """The columns of texts that are spilled, with the numbers of files among all of the source."""
@@ -234,33 +226,6 @@ class StagingArea:
             for name in schema.names
         ]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _kept(table: pa.RecordBatch, keep: NDArray[np.bool_]) -> pa.RecordBatch:
-    return table if keep.all() else table.filter(pa.array(keep))
-
-
-def _of_kept_papers(links: pa.RecordBatch, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which links are of a paper whose id is new, or of no paper."""
-    owner = links["owner"].to_numpy()
-    # Of links without an owner the last row is looked up, and not used.
-    return np.asarray((owner < 0) | kept[owner] if len(kept) else owner < 0)
-
-
-def _repeated(share: Share, name: str, is_new: NDArray[np.bool_], rule: str, reason: str) -> list[Hit]:
-    """The hits of a rule for the rows of a table whose ids an earlier one has."""
-    rows = share.tables[name].filter(pc.invert(pa.array(is_new)))
-    return [
-        Hit(
-            row["sequence"],
-            rule,
-            reason,
-            share.files[row["file"]],
-            row["line"],
-            {"field": "id", "id": row["id"]},
-        )
-        for row in rows.select(["id", "sequence", "file", "line"]).to_pylist()
-    ]
 
 
 def _process_hashes(ids: Sequence[str]) -> NDArray[np.uint64]:

@@ -52,6 +52,11 @@ def id_hash(text: str) -> int:
     )
 
 
+def id_hashes(ids: Iterable[bytes]) -> NDArray[np.uint64]:
+    """The hashes of some ids, given as UTF-8."""
+    return np.frombuffer(b"".join([hashlib.blake2b(id_, digest_size=8).digest() for id_ in ids]), "<u8")
+
+
 class ArrowFile:
     """A memory-mapped Arrow file of equal record batches.
 

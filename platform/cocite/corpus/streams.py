@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.records import Record
 
 
@@ -47,6 +48,24 @@ class RecordStream(Protocol):
     position: SourcePosition
 
     def __iter__(self) -> Iterator[Record]: ...
+
+
+@runtime_checkable
+class BlockStream(RecordStream, Protocol):
+    """A stream that can give the records of many lines at a time.
+
+    Example:
+        >>> from cocite.corpus.importers import open_source
+        >>> from cocite.corpus.starter import PAPERS
+        >>> from cocite.corpus.streams import BlockStream
+        >>> source = open_source(PAPERS)
+        >>> isinstance(source, BlockStream), next(source.record_blocks()).first_line
+        (True, 1)
+    """
+
+    def record_blocks(self) -> Iterator[Record | RecordBlock]:
+        """The records, those of many lines at a time where the source allows it."""
+        ...
 
 
 @runtime_checkable

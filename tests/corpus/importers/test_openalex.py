@@ -18,12 +18,9 @@ from helpers.records import (
     version,
     write_lines,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cocite.corpus.builder import build
 from cocite.corpus.importers import detect, open_source
-from cocite.corpus.importers.openalex import abstract
 from cocite.corpus.records import Malformed, PaperRecord
 
 
@@ -43,14 +40,6 @@ def test_openalex_fixture() -> None:
     assert works[2].keyphrases == ("Neuroscience", "Dream")
     assert works[3].venue == "Old Venue"
     assert works[4].title == ""
-
-
-@given(st.lists(st.sampled_from("a bb the".split()), max_size=12))
-def test_inverted_index_is_put_together(words: list[str]) -> None:
-    index: dict[str, list[int]] = {}
-    for at, word in enumerate(words):
-        index.setdefault(word, []).append(at)
-    assert abstract(index) == " ".join(words)
 
 
 @pytest.mark.skipif(

@@ -18,7 +18,8 @@ FIELDS = (
     "id title abstract year venue authors keyphrases doi split citations contexts sentences context citing cited text "
     "paper position section group unresolved corpusid content body annotations bibliography citingcorpusid "
     "citedcorpusid journal externalids s2fieldsofstudy referenced_works abstract_inverted_index authorships mesh "
-    "concepts primary_location keywords out_citations key_phrases start end attributes bibref bibentry paragraph"
+    "concepts primary_location keywords out_citations key_phrases start end attributes bibref bibentry paragraph "
+    "indexed_abstract InvertedIndex references fos n_citation"
 ).split()
 
 
@@ -44,7 +45,10 @@ OBJECTS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=8)
 
 
 @settings(max_examples=60)
-@given(st.sampled_from(["jsonl", "s2", "openalex", "citeomatic"]), st.lists(OBJECTS, min_size=1, max_size=6))
+@given(
+    st.sampled_from(["jsonl", "s2", "openalex", "citeomatic", "aminer"]),
+    st.lists(OBJECTS, min_size=1, max_size=6),
+)
 def test_any_objects_are_imported_or_rejected(
     tmp_path: Path, format: str, values: list[dict[str, Any]]
 ) -> None:

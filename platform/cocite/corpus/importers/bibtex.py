@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocite.corpus.importers.files import InputFile, data_files
-from cocite.corpus.importers.parts import SourcePart
-from cocite.corpus.importers.source import Source
+from cocite.corpus.importers.files import InputFile
+from cocite.corpus.importers.text_lines import in_utf8
+from cocite.corpus.importers.whole_files import WholeFiles
 from cocite.corpus.records import Malformed, Record
-from cocite.errors import InputError
 
 if TYPE_CHECKING:
     from cocite.corpus.importers.bibtex_entries import Fields
@@ -27,14 +26,9 @@ _ENTRY = re.compile(r"^\s*@\s*([\w-]+)\s*[{(]")
 _KEY = re.compile(r"@\s*[\w-]+\s*[{(]\s*([^\s,}]+)")
 _STRING = re.compile(r"@\s*string\b", re.IGNORECASE)
 _CROSSREF = re.compile(r"\bcrossref\s*=\s*[\"{]?\s*([^\s\"{},#]+)", re.IGNORECASE)
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")
-_WINDOWS_1252 = {
-    0xDC00 + byte: bytes([byte]).decode("cp1252", "surrogateescape") for byte in range(0x80, 0x100)
-}
-"""Lone surrogate of a byte that is not UTF-8 -> its character in Windows-1252, the encoding of most such files."""
 
 
-class BibTeX(Source):
+class BibTeX(WholeFiles):
     """Entries of one or several ``.bib`` files.
 
     Example:
@@ -50,31 +44,10 @@ class BibTeX(Source):
     """
 
     format = "bibtex"
+    suffixes = ".bib"
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.files = data_files(path)
-        if not self.files:
-            raise InputError("holds no .bib file", where=str(path))
-        self.total = sum(file.stat().st_size for file in self.files)
-
-    def __iter__(self) -> Iterator[Record]:
-        yield from self.unread(self.files)
-        for file in self.files:
-            yield from self._read(file)
-
-    def parts(self, size: int) -> list[SourcePart]:  # noqa: ARG002 an entry may refer to any other of its file
-        """Whole files."""
-        return [SourcePart(number, size=file.stat().st_size) for number, file in enumerate(self.files)]
-
-    def read_part(self, part: SourcePart) -> Iterator[Record]:
+    def read(self, file: Path) -> Iterator[Record]:
         """The records of one file."""
-        self.done = 0
-        if part.is_first:
-            yield from self.unread(self.files)
-        yield from self._read(self.files[part.file])
-
-    def _read(self, file: Path) -> Iterator[Record]:
         # The parsers take a tenth of a second to import, which only this format needs.
         from cocite.corpus.importers.bibtex_entries import Entry, EntryParser, papers
 
@@ -88,9 +61,9 @@ class BibTeX(Source):
             if isinstance(text, Malformed):
                 yield text
                 continue
-            if _NOT_UTF8.search(text):
-                text = text.translate(_WINDOWS_1252)
-                yield Malformed("bytes that are not UTF-8 were read as Windows-1252", rule="not_utf8")
+            text, hit = in_utf8(text)
+            if hit is not None:
+                yield hit
             for line, entry in parser.parse(text, first):
                 self.position.line = line
                 if isinstance(entry, Entry):
@@ -112,7 +85,7 @@ class BibTeX(Source):
         parser = EntryParser()
         parents: dict[str, Fields] = {}
         for text in _texts(file, needed):
-            for _, entry in parser.parse(text.translate(_WINDOWS_1252), 1):
+            for _, entry in parser.parse(in_utf8(text)[0], 1):
                 if isinstance(entry, Entry) and entry.key.lower() in keys:
                     fields = {name: entry.fields[name] for name in INHERITED if name in entry.fields}
                     parents.setdefault(entry.key.lower(), fields)

@@ -13,6 +13,7 @@ from pybtex.database.input.bibtex import LowLevelParser, month_names
 from pybtex.scanner import Pattern, PrematureEOF, PybtexSyntaxError
 
 from cocite.corpus.importers.record_reading import paper_of
+from cocite.corpus.importers.values import bare_doi
 from cocite.corpus.latex import from_latex
 from cocite.corpus.records import ARXIV_DOI, Malformed, PaperRecord, Record
 
@@ -23,7 +24,6 @@ INHERITED = ("title", "author", "year", "date", *VENUES, "crossref")
 """What an entry takes from the one that its ``crossref`` names: never what distinguishes the two, such as a DOI."""
 _YEAR = re.compile(r"\d{3,4}")
 _RUNS_ON = re.compile(r"\s*,\s*([A-Za-z][\w-]*)\s*=")
-_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _ARXIV_AROUND = re.compile(r"^arxiv:\s*|v\d+$", re.IGNORECASE)
 _NO_BRACES = str.maketrans("", "", "{}")
 _NOT_NAMED = {"others", "et al", "et al."}
@@ -225,7 +225,7 @@ def _name(text: str) -> str:
 def _doi(fields: Fields) -> str:
     """The DOI, or that of the preprint on arXiv which the entry names instead."""
     given = fields.get("doi", "")
-    doi = _DOI_PREFIX.sub("", from_latex(given) if "\\" in given else given.translate(_NO_BRACES))
+    doi = bare_doi(from_latex(given) if "\\" in given else given.translate(_NO_BRACES))
     prefix = fields.get("archiveprefix") or fields.get("eprinttype", "")
     if doi or not fields.get("eprint") or prefix.lower() != "arxiv":
         return doi

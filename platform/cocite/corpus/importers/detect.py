@@ -7,13 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cocite.corpus.importers.aminer import AMiner
 from cocite.corpus.importers.citeomatic import Citeomatic
+from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.files import bare_name, data_files
+from cocite.corpus.importers.hatten import is_published
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
+from cocite.corpus.importers.ris import BEGIN
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import first_objects
-from cocite.corpus.importers.unknown_formats import describe_binary, describe_source, is_csl, read_head
+from cocite.corpus.importers.unknown_formats import describe_binary, describe_source, read_head
 from cocite.errors import InputError
 
 _BIBTEX = re.compile(r"(?m)^[ \t]*@[A-Za-z]+\s*[{(]\s*[^\s,{}()]+\s*,")
@@ -21,6 +25,8 @@ RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
     "s2": SemanticScholar.recognises,
     "openalex": OpenAlex.recognises,
     "citeomatic": Citeomatic.recognises,
+    "aminer": AMiner.recognises,
+    "csl-json": CSL.recognises,
     "jsonl": NativeJSONL.recognises,
 }
 """Format of JSON objects -> whether an object looks like one of it; the first that does has it."""
@@ -34,6 +40,8 @@ def detect(path: Path) -> str:
     """
     if path.suffix == ".parquet" or (path.is_dir() and (path / "papers.parquet").exists()):
         return "parquet"
+    if is_published(path):
+        return "hatten"
     formats: dict[str, Path] = {}
     files = data_files(path)
     for file in files:
@@ -75,12 +83,17 @@ def _format_of(file: Path) -> str:
     if bare_name(file).endswith(".bib"):
         return "bibtex"
     head = read_head(file)
-    if describe_binary(head):
+    if describe_binary(head) or not head.strip():
         return ""
+    if bare_name(file).endswith((".csv", ".tsv")):
+        return "csv"
     value = next(iter(first_objects(file)), None)
     if value is not None:
-        return "" if is_csl(value) else _recognise(value)
-    return "bibtex" if _BIBTEX.search(head.decode("utf-8", "replace")) else ""
+        return _recognise(value)
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
+    if BEGIN.match(text.lstrip()):
+        return "ris"
+    return "bibtex" if _BIBTEX.search(text) else ""
 
 
 def _recognise(value: dict[str, Any]) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 from cocite.errors import InputError
 
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".bib")
+TABLES = (".ris", ".csv", ".tsv")
+"""Suffixes of data where a folder has no file of those above: beside these they are notes or exports of the same."""
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 BUFFER = 1 << 18
 """Bytes read at a time."""
@@ -123,7 +125,9 @@ def data_files(path: Path) -> list[Path]:
     """The files of a source: itself, or those of the folder that are compressed or whose names fit, in order."""
     if not path.is_dir():
         return [path]
-    return [p for p in folder_files(path) if bare_name(p).endswith(SUFFIXES) or p.suffix.lower() in PACKED]
+    files = folder_files(path)
+    data = [p for p in files if bare_name(p).endswith(SUFFIXES) or p.suffix.lower() in PACKED]
+    return data or [p for p in files if p.name.lower().endswith(TABLES)]
 
 
 def unread_files(path: Path, files: list[Path]) -> list[Path]:

@@ -64,14 +64,24 @@ def json_values(
             rest = stream.readline(MAX_LINE - CHUNK)
             left -= len(rest)
             line += rest
-            if len(line) == MAX_LINE and not line.endswith(b"\n"):
+            if is_too_long(line):
                 while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
                     left -= len(rest)
                 left -= len(rest)
-                yield Malformed(f"the line is longer than {MAX_LINE >> 20} MiB")
+                yield too_long_line()
                 continue
         if not line.isspace():
             yield parse(line, decoder)
+
+
+def is_too_long(line: bytes) -> bool:
+    """Whether a line, or its first bytes, is longer than ``MAX_LINE``."""
+    return len(line) > MAX_LINE or (len(line) == MAX_LINE and not line.endswith(b"\n"))
+
+
+def too_long_line() -> Malformed:
+    """The report of such a line."""
+    return Malformed(f"the line is longer than {MAX_LINE >> 20} MiB")
 
 
 def parse(line: bytes, decoder: json.JSONDecoder) -> dict[str, Any] | Malformed:
@@ -91,7 +101,7 @@ def parse(line: bytes, decoder: json.JSONDecoder) -> dict[str, Any] | Malformed:
         value = decoder.decode(text)
     except (ValueError, RecursionError) as error:
         return Malformed(f"not valid JSON: {error or 'too deep'}", excerpt=text[:200])
-    return value if isinstance(value, dict) else _not_an_object(value)
+    return value if isinstance(value, dict) else not_an_object(value)
 
 
 def is_document(file: Path, decoder: json.JSONDecoder) -> bool:
@@ -103,7 +113,8 @@ def is_document(file: Path, decoder: json.JSONDecoder) -> bool:
     return False
 
 
-def _not_an_object(value: Any) -> Malformed:
+def not_an_object(value: Any) -> Malformed:
+    """The report of such a value."""
     return Malformed(
         f"a JSON object is expected, not {type(value).__name__}", excerpt=json.dumps(value)[:200]
     )
@@ -125,7 +136,7 @@ def _documents(
     stream: InputFile, head: bytes, position: SourcePosition, decoder: json.JSONDecoder
 ) -> Iterator[dict[str, Any] | Malformed]:
     """The objects of JSON documents that follow each other; those of an array are given one by one."""
-    text = _Window(stream, head)
+    text = Window(stream, head)
     first = position.line
     in_array = False
     while text.skip_space():
@@ -134,32 +145,56 @@ def _documents(
             in_array = not in_array
             text.advance(1)
             continue
-        value = _decode(text, decoder, f"{stream.path}:{position.line}")
-        yield value if isinstance(value, dict) else _not_an_object(value)
+        value = next_value(text, decoder, f"{stream.path}:{position.line}")
+        yield value if isinstance(value, dict) else not_an_object(value)
     if in_array:
         raise InputError("the JSON array has no end: the file is cut short", where=str(stream.path))
 
 
-def _decode(text: _Window, decoder: json.JSONDecoder, where: str) -> Any:
+def next_value(text: Window, decoder: json.JSONDecoder, where: str) -> Any:
     """The value that the window begins with; more is read until it is whole."""
     while True:
         try:
             value, end = decoder.raw_decode(text.text, text.at)
         except (ValueError, RecursionError) as error:
-            if isinstance(error, ValueError) and text.size < MAX_LINE and text.read_more():
+            # AMiner published version 13 of its citation network as MongoDB's shell prints it.
+            is_shell = text.text.startswith("NumberInt(", getattr(error, "pos", 0))
+            if isinstance(error, ValueError) and not is_shell and text.size < MAX_LINE and text.read_more():
                 continue
             reason = getattr(error, "msg", None) or str(error) or "too deep"
-            raise InputError(f"not valid JSON: {reason}", where=where) from error
+            raise InputError(
+                "not JSON but what MongoDB's shell prints" if is_shell else f"not valid JSON: {reason}",
+                where=where,
+                hint=r"sed -E 's/NumberInt\((-?[0-9]+)\)/\1/g' FILE > NEW.json" if is_shell else None,
+            ) from error
         # A number at the end of what is read may go on.
         if end < len(text.text) or isinstance(value, dict | list) or not text.read_more():
             text.advance(end - text.at)
             return value
 
 
-class _Window:
-    """A part of a file's text, from ``at`` on; what is before it is dropped when more is read."""
+class Window:
+    """A part of a file's text, from ``at`` on; what is before it is dropped when more is read.
 
-    def __init__(self, stream: InputFile, head: bytes) -> None:
+    Args:
+        stream: the file.
+        head: what was read of it before.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from cocite.corpus.importers.files import InputFile
+        >>> from cocite.corpus.importers.json_values import Window, next_value
+        >>> _ = Path("two.json").write_text('{"id": 1}\\n[2]')
+        >>> with InputFile(Path("two.json")) as stream:
+        ...     text = Window(stream)
+        ...     while text.skip_space():
+        ...         print(text.lines, next_value(text, json.JSONDecoder(), "two.json"))
+        0 {'id': 1}
+        1 [2]
+    """
+
+    def __init__(self, stream: InputFile, head: bytes = b"") -> None:
         self._stream = stream
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
         self.text = self._decode(head)

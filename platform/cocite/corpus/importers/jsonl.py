@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.fields import kind_of
+from cocite.corpus.importers.files import InputFile
+from cocite.corpus.importers.json_values import is_document, is_too_long, parse, too_long_line
+from cocite.corpus.importers.line_blocks import PAUSE, LineBlock, line_blocks
 from cocite.corpus.importers.native_fields import context_of, read_fields
+from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.record_reading import citations_of, read_records
 from cocite.corpus.importers.source import JSONLines
 from cocite.corpus.importers.values import FieldError
+from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.records import (
     ContextRecord,
     Malformed,
@@ -52,6 +57,7 @@ class NativeJSONL(JSONLines):
         super().__init__(path, files)
         self.decoder = json.JSONDecoder(object_pairs_hook=_distinct)
         self._unnamed = 0
+        self._in_blocks = False
 
     def begin(self) -> None:
         """Number the contexts without an id from 0."""
@@ -65,6 +71,52 @@ class NativeJSONL(JSONLines):
             or ("citing" in value and "cited" in value)
             or "paper" in value
         )
+
+    def record_blocks(self, part: SourcePart | None = None) -> Iterator[Record | RecordBlock]:
+        """The lines in blocks; the records of a file that is an array or a document one by one."""
+        self._in_blocks = True
+        try:
+            yield from super().record_blocks(part)
+        finally:
+            self._in_blocks = False
+
+    def read(self, file: Path, first: int = 0, last: int | None = None) -> Iterator[Any]:
+        """The records of a file or of a range of its lines, in blocks where they were asked for."""
+        if self._in_blocks and (first or not is_document(file, self.decoder)):
+            return self._read_blocks(file, first, last)
+        return super().read(file, first, last)
+
+    def _read_blocks(self, file: Path, first: int, last: int | None) -> Iterator[RecordBlock]:
+        self.name_file(file)
+        before = self.done - first
+        line = pause = 0
+        with InputFile(file) as stream:
+            if first:
+                stream.seek(first)
+            for lines in line_blocks(stream, None if last is None else last - first):
+                self.done = before + stream.bytes_read
+                columns, rows, others = lines.columns() if not pause else lines.no_columns()
+                pause = pause - 1 if pause else PAUSE * (len(others) > len(rows))
+                block = RecordBlock(
+                    self.position.file,
+                    line + 1,
+                    columns,
+                    rows,
+                    others,
+                    partial(self._read_line, lines),
+                    self._unnamed,
+                )
+                line += len(lines)
+                self.position.line = line
+                yield block
+                self._unnamed = block.number
+        self.done = before + (file.stat().st_size if last is None else last)
+
+    def _read_line(self, lines: LineBlock, index: int, number: int) -> Iterator[Record]:
+        """The records of one line of a block."""
+        self._unnamed = number
+        line = lines.line(index)
+        yield from self.records_of(too_long_line() if is_too_long(line) else parse(line, self.decoder))
 
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
         """The records of one line."""

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from cocite.corpus.importers.inverted_abstract import abstract_of
 from cocite.corpus.importers.record_reading import paper_of, read_records
 from cocite.corpus.importers.source import JSONLines
 from cocite.corpus.importers.values import FieldError, integer, mapping, objects, text, texts
 from cocite.corpus.records import PaperRecord, Record
 
-MAX_POSITION = 20_000
-"""Words of the longest abstract put together."""
+INDEX = "abstract_inverted_index"
+"""Field of the abstract."""
 MIN_CONCEPT_SCORE = 0.3
 """Concepts scored lower are guesses."""
 _OTHER = re.compile(r"https://openalex\.org/(?!W)")
@@ -72,7 +73,7 @@ def _work(value: Any) -> PaperRecord:
         value,
         {"title": ("title", "display_name"), "year": ("publication_year",)},
         id=short_id(id_),
-        abstract=abstract(mapping(value, "abstract_inverted_index")),
+        abstract=abstract_of(mapping(value, INDEX), INDEX),
         venue=_venue(value),
         authors=tuple(text(mapping(a, "author"), "display_name") for a in objects(value, "authorships")),
         keyphrases=_keyphrases(value),
@@ -88,16 +89,6 @@ def _is_page(value: dict[str, object]) -> bool:
 def short_id(url: str) -> str:
     """``W123`` of ``https://openalex.org/W123``."""
     return url.rsplit("/", 1)[-1]
-
-
-def abstract(index: dict[str, Any]) -> str:
-    """The text whose words and positions an inverted index gives."""
-    words: list[tuple[int, str]] = []
-    for word, positions in index.items():
-        if not isinstance(positions, list):
-            raise FieldError("abstract_inverted_index", "lists of positions", positions)
-        words.extend((at, word) for at in positions if isinstance(at, int) and 0 <= at < MAX_POSITION)
-    return " ".join(word for _, word in sorted(words))
 
 
 def _venue(value: dict[str, Any]) -> str:

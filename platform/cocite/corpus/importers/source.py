@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cocite.corpus.importers.files import InputFile, data_files, unread_files
 from cocite.corpus.importers.json_values import is_document, json_values
 from cocite.corpus.importers.parts import SourcePart, byte_ranges
 from cocite.corpus.importers.record_reading import malformed
 from cocite.corpus.importers.values import FieldError
+from cocite.corpus.record_block import RecordBlock
 from cocite.corpus.records import Malformed, Record
 from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
+
+T = TypeVar("T")
 
 FIRST = 20
 """Values at a file's beginning that its format is recognised by."""
@@ -73,6 +76,33 @@ class Source(ABC):
         In a part whose lines continue those of another, lines and numbers of contexts begin anew.
         """
         return iter(self)
+
+    def record_blocks(self, part: SourcePart | None = None) -> Iterator[Record | RecordBlock]:
+        """The records of the source or of a part, those of many lines at a time where the format allows it."""
+        return iter(self) if part is None else self.read_part(part)
+
+    def values_of(
+        self,
+        file: Path,
+        read: Callable[[InputFile, SourcePosition], Iterator[T]],
+        first: int = 0,
+        last: int | None = None,
+    ) -> Iterator[T]:
+        """What ``read`` makes of one file, or of its bytes from ``first`` to ``last``; says how far it has come."""
+        self.name_file(file)
+        before = self.done - first
+        with InputFile(file) as stream:
+            if first:
+                stream.seek(first)
+            for number, value in enumerate(read(stream, self.position)):
+                if not number % PROGRESS:
+                    self.done = before + stream.bytes_read
+                yield value
+        self.done = before + (file.stat().st_size if last is None else last)
+
+    def name_file(self, file: Path) -> None:
+        """Say which file is read now."""
+        self.position.file = str(file.relative_to(self.path)) if file != self.path else file.name
 
     def unread(self, files: list[Path]) -> Iterator[Malformed]:
         """One hit of a rule for each file of the folder that is not among those read."""
@@ -146,16 +176,19 @@ class JSONLines(Source):
 
     def read(self, file: Path, first: int = 0, last: int | None = None) -> Iterator[Record]:
         """The records of one file, or of those of its lines that begin from byte ``first`` to before ``last``."""
-        records = self.records
         for value in self.objects(file, first, last):
-            if isinstance(value, Malformed):
-                yield value
-                continue
-            # As read_records does; one generator less for each object counts here.
-            try:
-                yield from records(value)
-            except FieldError as error:
-                yield malformed(error, value)
+            yield from self.records_of(value)
+
+    def records_of(self, value: dict[str, Any] | Malformed) -> Iterator[Record]:
+        """The records of one value of a file, up to the first field that does not fit."""
+        if isinstance(value, Malformed):
+            yield value
+            return
+        # As read_records does; one generator less for each object counts here.
+        try:
+            yield from self.records(value)
+        except FieldError as error:
+            yield malformed(error, value)
 
     @abstractmethod
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
@@ -169,17 +202,12 @@ class JSONLines(Source):
         self, file: Path, first: int = 0, last: int | None = None
     ) -> Iterator[dict[str, Any] | Malformed]:
         """The JSON objects of one file or range of lines; empty lines are skipped."""
-        self.position.file = str(file.relative_to(self.path)) if file != self.path else file.name
-        before = self.done - first
-        with InputFile(file) as stream:
-            if first:
-                stream.seek(first)
-            size = None if last is None else last - first
-            for number, value in enumerate(json_values(stream, self.position, self.decoder, size, first > 0)):
-                if not number % PROGRESS:
-                    self.done = before + stream.bytes_read
-                yield value
-        self.done = before + (file.stat().st_size if last is None else last)
+        size = None if last is None else last - first
+
+        def read(stream: InputFile, position: SourcePosition) -> Iterator[dict[str, Any] | Malformed]:
+            return json_values(stream, position, self.decoder, size, first > 0)
+
+        return self.values_of(file, read, first, last)
 
 
 def first_objects(path: Path) -> list[dict[str, Any]]:

@@ -28,12 +28,11 @@ _BINARY: dict[bytes, tuple[str, str]] = {
 """First bytes -> format, what to do."""
 _TEXTS: list[tuple[str, str, str]] = [
     (r"\s*$", "an empty file", "fetch or write it again"),
-    (r"\s*TY  - ", "RIS", "export it as BibTeX, or: pandoc -f ris -t bibtex FILE -o NEW.bib"),
-    (r"\s*%0 ", "EndNote's tagged references", "export them as BibTeX"),
+    (r"\s*%0 ", "EndNote's tagged references", "export them as RIS or BibTeX"),
     (
         r"\s*PMID- ",
         "PubMed's tagged references",
-        "export them as RIS, and: pandoc -f ris -t bibtex FILE -o NEW.bib",
+        "export them as RIS",
     ),
     (
         r"(?s)(?=.*\\(documentclass|begin|bibitem|section|usepackage|input)\b)",
@@ -45,11 +44,6 @@ _TEXTS: list[tuple[str, str, str]] = [
 ]
 """Pattern that a text matches, its format, what to do."""
 _OBJECTS: list[tuple[Callable[[dict[str, Any]], bool], str, str]] = [
-    (
-        lambda v: is_csl(v),
-        "CSL JSON",
-        "export it as BibTeX, or: pandoc -f csljson -t bibtex FILE -o NEW.bib",
-    ),
     (
         lambda v: "_id" in v and "text" in v,
         "a BEIR corpus with _id, title and text",
@@ -65,6 +59,13 @@ _OBJECTS: list[tuple[Callable[[dict[str, Any]], bool], str, str]] = [
         lambda v: isinstance(v.get("data"), list),
         "a page of an API with `data`",
         "write each element of `data` as a line: jq -c '.data[]' FILE > NEW.jsonl",
+    ),
+    (
+        lambda v: any(
+            isinstance(entry, dict) and {"masked_text", "title"} & set(entry) for entry in v.values()
+        ),
+        "an object of papers or contexts by their ids, as HAtten's authors published",
+        "name the folder that holds papers.json, contexts.json and train.json, val.json or test.json",
     ),
     (
         lambda v: "message-type" in v or ("DOI" in v and isinstance(v.get("title"), list)),
@@ -132,16 +133,6 @@ def describe_binary(head: bytes) -> tuple[str, str] | None:
     return ("binary data", f"a source is text or Parquet; {_FORM}") if b"\0" in head else None
 
 
-def is_csl(value: dict[str, Any]) -> bool:
-    """Whether an object is an item of CSL JSON, which has an id and a title as cocite's own papers have."""
-    authors = value.get("author")
-    return (
-        any(name in value for name in ("container-title", "citation-key", "collection-title"))
-        or isinstance(value.get("issued"), dict)
-        or (isinstance(authors, list) and any(isinstance(a, dict) and "family" in a for a in authors))
-    )
-
-
 def _describe_object(value: dict[str, Any]) -> tuple[str, str]:
     for fits, seen, hint in _OBJECTS:
         if fits(value):
@@ -166,16 +157,8 @@ def _describe_table(text: str) -> tuple[str, str] | None:
         except csv.Error:
             continue
         if len(rows[0]) > 1 and len({len(row) for row in rows}) == 1:
-            recipe = (
-                (
-                    "python -c 'import csv, json, sys; [print(json.dumps(row)) for row in "
-                    f"csv.DictReader(sys.stdin, delimiter={delimiter!r})]' < FILE > NEW.jsonl"
-                )
-                .replace("','", '","')
-                .replace("';'", '";"')
-                .replace(r"'\t'", r'"\t"')
-            )
-            return f"a {name} file with the columns {_listed(rows[0])}", f"{recipe}; {_FORM}"
+            recipe = "--format csv --columns id=COLUMN,title=COLUMN"
+            return f"a {name} file with the columns {_listed(rows[0])}", recipe
     return None
 
 

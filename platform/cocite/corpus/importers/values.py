@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
 _TYPES = {"NoneType": "absent", "bool": "true or false", "dict": "an object", "list": "a list"}
 MIN_INT, MAX_INT = -(1 << 31), (1 << 31) - 1
@@ -50,6 +51,16 @@ def text(value: Mapping[str, Any], *names: str) -> str:
             return str(raw)
         raise FieldError(name, "text", raw)
     return ""
+
+
+def bare_doi(doi: str) -> str:
+    """A DOI without the address or the word before it.
+
+    Example:
+        >>> bare_doi("https://doi.org/10.1000/182")
+        '10.1000/182'
+    """
+    return _DOI_PREFIX.sub("", doi.strip())
 
 
 def integer(value: Mapping[str, Any], name: str, default: int = 0) -> int:

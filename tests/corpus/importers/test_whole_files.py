@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cocite.corpus.importers.whole_files import WholeFiles
+from cocite.corpus.records import Malformed, PaperRecord, Record
+from cocite.errors import InputError
+
+
+class Titles(WholeFiles):
+    """Papers whose titles are the words of files."""
+
+    format = "titles"
+    suffixes = ".bib"
+
+    def read(self, file: Path) -> Iterator[Record]:
+        for word in file.read_text().split():
+            yield PaperRecord(word, word)
+        self.done += file.stat().st_size
+
+
+def names(records: Iterator[Record]) -> list[str]:
+    return [record.id if isinstance(record, PaperRecord) else type(record).__name__ for record in records]
+
+
+def test_the_parts_are_the_files_and_together_the_source(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no \.bib file"):
+        Titles(tmp_path)
+    for name, words in (("a.bib", "A B"), ("b.bib", "C"), ("notes.txt", "D")):
+        (tmp_path / name).write_text(words)
+    source = Titles(tmp_path)
+    whole = names(iter(source))
+    assert whole == [Malformed.__name__, "A", "B", "C"]
+    assert (source.done, source.total) == (4, 4)
+    assert names(iter(source)) == whole
+    assert [name for part in source.parts(1) for name in names(source.read_part(part))] == whole
+    assert source.done == 1
