@@ -46,7 +46,7 @@ def test_an_index_that_is_large_for_the_machine_is_opened_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = ShardedIndex.create(starter_corpus(), tmp_path, shards=2).path
-    counts = path / "shards" / "0001" / "papers" / "text" / "counts.indices.npy"
+    counts = path / "shards" / "0001" / "papers" / "text" / "counts.entries.npy"
     index = open_index(tmp_path)
     assert "rr" not in flags(counts)
     index.close()

@@ -52,3 +52,32 @@ def test_qrels_of_a_task_are_its_relevant_papers(split_corpus, tmp_path):
     experiment.write_task_qrels(task, tmp_path / "qrels")
     expected = {id_: split_corpus.ids(task.relevant[i]) for i, id_ in enumerate(task.ids)}
     assert read_qrels(tmp_path / "qrels").relevant == expected
+
+
+def test_parts_of_whole_batches_give_the_result_of_all_to_the_last_digit(split_corpus):
+    task = tasks.local(split_corpus, sample=40)
+    search = Bm25Baseline(lexical_index(split_corpus)).search
+    whole = experiment.run(task, search, k=50, batch=4)
+    written = []
+    parts = [
+        experiment.rank_some(
+            task,
+            search,
+            first,
+            min(first + 12, 40),
+            k=50,
+            batch=4,
+            write=lambda ids, ranking: written.append((ids, ranking.rows)),
+        )
+        for first in range(0, 40, 12)
+    ]
+    assert [len(part.hits) for part in parts] == [12, 12, 12, 4]
+    assert [len(ids) for ids, _ in written] == [4] * 10
+    joined = experiment.EvalResult.of(parts)
+    for array in ("indptr", "ranks", "rows"):
+        np.testing.assert_array_equal(getattr(joined.hits, array), getattr(whole.hits, array))
+    for array in ("mean_rank", "max_rank", "queries"):
+        np.testing.assert_array_equal(
+            getattr(joined.self_citation, array), getattr(whole.self_citation, array)
+        )
+    assert (joined.empty, joined.hits.depth) == (whole.empty, whole.hits.depth)

@@ -95,3 +95,29 @@ def test_files_that_hold_no_query(split_corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(queries, "LINE_LIMIT", 20)
     with pytest.raises(InputError, match="line 1: longer than 20 bytes"):
         QueryFile(write(tmp_path / "long", {"id": "a", "title": "a long title"}), split_corpus).check()
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_ranges_hold_all_queries_in_order(split_corpus, tmp_path, size, monkeypatch):
+    monkeypatch.setattr(queries, "BATCH", 4)
+    lines = [{"id": i, "title": f"title {i} \u00fc", "exclude": ["nobody"]} for i in range(10)]
+    path = write(tmp_path / "q.jsonl", "", *lines[:4], "  ", "", *lines[4:], "")
+    whole = list(QueryFile(path, split_corpus))
+    file = QueryFile(path, split_corpus)
+    ranges = file.ranges(size)
+    assert [part.count for part in ranges[:-1]] == [size] * (len(ranges) - 1)
+    assert file.unknown_excludes == 10
+    parts = [QueryFile(path, split_corpus, within) for within in ranges]
+    assert [query for part in parts for query in part] == whole
+    assert sum(part.unknown_excludes for part in parts) == 10
+    assert file.check() == 10
+
+
+def test_an_error_in_a_range_names_the_line_of_the_file(split_corpus, tmp_path):
+    path = write(tmp_path / "q.jsonl", *({"id": i, "title": "a"} for i in range(6)))
+    *_, last = QueryFile(path, split_corpus).ranges(4)
+    write(path, *({"id": i, "title": "a"} for i in range(5)), {"id": 5, "titel": "a"})
+    with pytest.raises(InputError, match=r"q\.jsonl, line 6: .*titel"):
+        list(QueryFile(path, split_corpus, last))
+    with pytest.raises(InputError, match="holds no query"):
+        QueryFile(write(tmp_path / "none.jsonl", ""), split_corpus).ranges(3)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from cocite.evaluation import trec
 from cocite.evaluation.hits import Hits
 from cocite.evaluation.trec import (
     DocumentNumbers,
+    RunWriter,
+    join_runs,
     read_qrels,
     read_run,
     run_writer,
@@ -218,3 +221,30 @@ def test_qrels_come_back_and_grade_zero_is_not_relevant(tmp_path):
     assert qrels.documents == ["P003", "P001"]
     write_qrels(tmp_path / "again", ["q"], CSR.build([0, 0], [3, 1], 1), names)
     assert read_qrels(tmp_path / "again").relevant == {"q": ["P001", "P003"]}
+
+
+@pytest.mark.parametrize("name", ["run", "run.gz"])
+def test_runs_that_were_written_in_pieces_are_the_run_of_one_writer(tmp_path, name):
+    ranking = Ranking(np.array([[3, 1], [2, 0]], np.int32), np.array([[2, 1], [4, 4]], np.float32))
+    write_run(tmp_path / name, ["a", "b"], ranking)
+    pieces = []
+    for i, query in enumerate("ab"):
+        text = io.StringIO()
+        RunWriter(text, names, "cocite").write([query], Ranking(ranking.rows[[i]], ranking.scores[[i]]))
+        pieces.append(text.getvalue().encode())
+    (tmp_path / "joined").mkdir()
+    join_runs(tmp_path / "joined" / name, iter(pieces))
+    assert (tmp_path / "joined" / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_a_piece_that_cannot_be_had_leaves_the_old_file(tmp_path):
+    (tmp_path / "run").write_text("old")
+
+    def pieces():
+        yield b"a Q0 b 1 2 c\n"
+        raise OSError("lost")
+
+    with pytest.raises(OSError, match="lost"):
+        join_runs(tmp_path / "run", pieces())
+    assert (tmp_path / "run").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

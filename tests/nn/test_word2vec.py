@@ -1,50 +1,14 @@
-"""Word vectors trained on sentences, and kept in a model folder."""
+"""Word vectors trained on sentences."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from cocite.artifacts import verify
 from cocite.errors import InputError
-from cocite.nn.word2vec import Word2VecSettings, cached_vectors, train_word2vec
+from cocite.nn.word2vec import Word2VecSettings, train_word2vec
 
 SETTINGS = Word2VecSettings(epochs=2, window=3)
-
-
-def vectors(value: float) -> NDArray[np.float32]:
-    return np.full((4, 3), value, np.float32)
-
-
-def test_vectors_are_made_once_for_the_same_inputs(tmp_path: Path) -> None:
-    made: list[float] = []
-
-    def make(value: float) -> NDArray[np.float32]:
-        made.append(value)
-        return vectors(value)
-
-    inputs = {"corpus": "a", "seed": 1}
-    for value in (1.0, 2.0):
-        assert np.array_equal(cached_vectors(tmp_path, "kind", inputs, lambda v=value: make(v)), vectors(1.0))
-    assert made == [1.0]
-    verify(tmp_path / "kind", kind="kind")
-    # Their order does not matter, their values do; the folder keeps the last vectors alone.
-    reordered = {"seed": 1, "corpus": "a"}
-    assert np.array_equal(cached_vectors(tmp_path, "kind", reordered, lambda: make(3.0)), vectors(1.0))
-    other = {"corpus": "a", "seed": 2}
-    assert np.array_equal(cached_vectors(tmp_path, "kind", other, lambda: make(4.0)), vectors(4.0))
-    assert np.array_equal(cached_vectors(tmp_path, "kind", inputs, lambda: make(5.0)), vectors(5.0))
-    assert made == [1.0, 4.0, 5.0]
-
-
-def test_damaged_vectors_are_made_again(tmp_path: Path) -> None:
-    cached_vectors(tmp_path, "kind", {}, lambda: vectors(1.0))
-    (tmp_path / "kind" / "vectors.safetensors").write_bytes(b"nothing")
-    assert np.array_equal(cached_vectors(tmp_path, "kind", {}, lambda: vectors(2.0)), vectors(2.0))
-    assert np.array_equal(cached_vectors(tmp_path, "kind", {}, lambda: vectors(3.0)), vectors(2.0))
 
 
 def test_words_that_occur_together_are_near() -> None:

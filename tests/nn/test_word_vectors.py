@@ -54,6 +54,13 @@ def test_vectors_of_a_file_are_those_of_its_words(
     rest = np.delete(found, [SPECIAL + 5, SPECIAL, SPECIAL + 17], axis=0)
     assert rest.std() == pytest.approx(1, abs=0.1)
     assert len(np.unique(rest[:, 0])) == len(rest)
+    known_of_file = known_vectors(WordVectorSettings(source="file", path=str(path)), history, reader, D)
+    found = mixed_vectors(reader, D, known_of_file, rescaled=False)
+    assert found[[SPECIAL + 5, SPECIAL, SPECIAL + 17]] == pytest.approx(
+        numbers, rel=1e-5
+    )  # as the file has them
+    rest = np.delete(found, [SPECIAL + 5, SPECIAL, SPECIAL + 17], axis=0)
+    assert rest.std() == pytest.approx(numbers.std(), rel=0.1)
 
 
 def test_vectors_trained_on_the_corpus_are_those_of_its_words(

@@ -25,7 +25,7 @@ def in_history(history: History) -> NDArray[np.int64]:
 def test_draws_follow_the_powers_of_the_counts(power: float) -> None:
     counts = np.array([0, 1, 5, 0, 40, 3, 3, 200, 0])
     masses = np.array([0 if c == 0 else float(c) ** power for c in counts.tolist()])
-    noise = NoiseDistribution(counts, power)
+    noise = NoiseDistribution.of(counts, power)
     assert noise.rows.tolist() == [1, 2, 4, 5, 6, 7]
     assert np.allclose(noise.masses, masses[noise.rows] / masses.sum())
     drawn = noise.draw(Draws(0, 0, np.arange(10_000)).uniform(4))
@@ -36,9 +36,9 @@ def test_draws_follow_the_powers_of_the_counts(power: float) -> None:
 
 def test_what_cannot_be_drawn_from_is_told() -> None:
     with pytest.raises(ConfigError, match=r"power of a noise distribution is -0\.5"):
-        NoiseDistribution(np.array([1, 2]), -0.5)
+        NoiseDistribution.of(np.array([1, 2]), -0.5)
     with pytest.raises(InputError, match="no paper is cited"):
-        NoiseDistribution(np.zeros(4, int), 0.0)
+        NoiseDistribution.of(np.zeros(4, int), 0.0)
 
 
 @pytest.mark.parametrize("power", POWERS)
@@ -50,8 +50,35 @@ def test_negatives_follow_the_equation_without_what_is_forbidden(history: Histor
     masses[history.cites[citing]] = 0
     masses[citing] = 0
     contexts = np.full(10_000, context)
-    drawn = NegativeSampler(history, power).draw(contexts, 4, Draws(1, 0, np.arange(len(contexts))))
+    drawn = NegativeSampler.of(history, power).draw(contexts, 4, Draws(1, 0, np.arange(len(contexts))))
     assert fits(drawn.ravel(), masses / masses.sum())
+
+
+@pytest.mark.parametrize("power", [0.0, 0.75, 1.0])
+def test_equation_2_as_the_paper_has_it(history: History, power: float) -> None:
+    """Counts of occurrences as citations, over all papers but the positive citations (and the citing paper itself)."""
+    corpus = history.corpus
+    context = in_history(history)[0]
+    counts = np.zeros(len(corpus))
+    for known in history.contexts.tolist():
+        for paper in corpus.context_cited[known].tolist():
+            counts[paper] += paper != int(corpus.context_citing[known])
+    masses = np.array([count**power if count else 0.0 for count in counts.tolist()])
+    positives = np.flatnonzero(masses)[[0, 5]].astype(np.int32)
+    masses[positives] = 0
+    masses[corpus.context_cited[context]] = 0
+    citing = int(corpus.context_citing[context])
+    masses[citing] = 0
+    assert masses[history.cites[citing]].sum() > 0  # what the manuscript cites elsewhere may be drawn
+    sampler = NegativeSampler.of(history, power, count="occurrences", exclude_cited=False)
+    contexts = np.full(10_000, context)
+    drawn = sampler.draw(
+        contexts, 4, Draws(1, 0, np.arange(len(contexts))), np.tile(positives, (len(contexts), 1))
+    )
+    assert fits(drawn.ravel(), masses / masses.sum())
+    assert (
+        not np.allclose(sampler.noise.masses, NegativeSampler.of(history, power).noise.masses) or power == 0
+    )
 
 
 @pytest.mark.parametrize("exclude_cited", [True, False])
@@ -61,7 +88,7 @@ def test_a_forbidden_paper_is_never_drawn(history: History, exclude_cited: bool)
     draws = Draws(2, 0, np.arange(len(contexts)))
     positives = draws.of(5).uniform(2)
     positives = np.where(positives < 0.3, NO_ROW, (positives * len(corpus)).astype(np.int64))
-    sampler = NegativeSampler(history, exclude_cited=exclude_cited)
+    sampler = NegativeSampler.of(history, exclude_cited=exclude_cited)
     drawn = sampler.draw(contexts, 5, draws, positives)
     assert (drawn != NO_ROW).all()
     elsewhere = 0
@@ -76,7 +103,7 @@ def test_a_forbidden_paper_is_never_drawn(history: History, exclude_cited: bool)
 
 
 def test_it_is_told_who_may_use_shared_negatives(history: History) -> None:
-    sampler = NegativeSampler(history)
+    sampler = NegativeSampler.of(history)
     contexts, rows = history.contexts[:40], np.arange(0, len(history.corpus), 3)
     positives = np.stack([rows[:40], np.full(40, NO_ROW)], 1)
     table = sampler.forbidden(contexts[:, None], rows, positives[:, None])
@@ -89,7 +116,7 @@ def test_it_is_told_who_may_use_shared_negatives(history: History) -> None:
 
 def test_where_nearly_all_is_forbidden_the_rest_is_drawn_in_proportion(history: History) -> None:
     """Of all that is cited but three papers is forbidden to one context, all to another."""
-    sampler = NegativeSampler(history, 1.0)
+    sampler = NegativeSampler.of(history, 1.0)
     context = history.contexts[0]
     free = sampler.noise.rows[~sampler.forbidden(np.array(context), sampler.noise.rows)]
     left = free[np.argsort(-history.in_citations[free])[[-1, -30, -60]]]
@@ -105,10 +132,10 @@ def test_where_nearly_all_is_forbidden_the_rest_is_drawn_in_proportion(history: 
 
 
 def test_draws_hang_on_seed_epoch_and_example_alone(history: History) -> None:
-    sampler, examples = NegativeSampler(history), np.arange(300)
+    sampler, examples = NegativeSampler.of(history), np.arange(300)
     contexts = history.contexts[examples]
     drawn = sampler.draw(contexts, 4, Draws(3, 1, examples))
-    again = NegativeSampler(history)
+    again = NegativeSampler.of(history)
     some = np.array([200, 7, 7, 31])
     assert np.array_equal(again.draw(contexts[some], 4, Draws(3, 1, some)), drawn[some])
     for other in (Draws(3, 2, examples), Draws(4, 1, examples)):

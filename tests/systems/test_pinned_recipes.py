@@ -25,7 +25,14 @@ SETTINGS = {
         "words.source=random",
         "objective.bag_epochs=0",
     ],
-    "hatten-paper": [*FP32, "training.steps=4", "training.batch=16", "words.source=random"],
+    # As the recipe was when its numbers were printed, without papers of later years.
+    "hatten-paper": [
+        *FP32,
+        "training.steps=4",
+        "training.batch=16",
+        "words.source=random",
+        "objective.later=left_out",
+    ],
     "masked-lm": [*FP32, "training.steps=3"],
     "mp-bert4cr-pretraining-small": [*FP32, "training.steps=3", "training.batch=16"],
     "mp-bert4cr-small": [*FP32, "training.steps=4", "training.batch=16", "bag_epochs=0"],

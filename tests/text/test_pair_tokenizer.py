@@ -62,6 +62,34 @@ def test_local_layout_token_by_token(tokenizer: Any) -> None:
     assert batch.longest == 23
 
 
+def test_the_context_may_come_last_behind_a_gap_token_of_its_own(tokenizer: Any) -> None:
+    """Figure 3 of HAtten's paper: the global context, then the local one."""
+    pairs = made(tokenizer, context="last", gap="[CIT]")
+    batch = pairs.batch(pairs.queries(QUERIES), pairs.papers(["the trees", "it"], ["grow tall", ""]))
+    assert words(pairs, batch, 0) == (
+        "[CLS] a title . an abstract we use the parser of [CIT] for it , see [SEP] the trees . grow tall [SEP]"
+    )
+    assert words(pairs, batch, 1) == "[CLS] a long title . trees [SEP] it [SEP]"
+
+
+def test_a_model_of_an_earlier_version_reads_the_context_first() -> None:
+    assert PairSettings.parse({"layout": "local", "share": True, "gap": "mask"}).context == "first"
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_a_context_that_comes_last_is_never_cut(tokenizer: Any, share: bool) -> None:
+    query = Query("1", "we use the parser of TARGETCIT for it", "a title", "an abstract " * 40)
+    pairs = made(tokenizer, context="last", query_tokens=15, candidate_tokens=30, share=share)
+    batch = pairs.batch(pairs.queries([query] * 2), pairs.papers(["it", "trees " * 60], ["", ""]))
+    read = "[CLS] a title . an abstract we use the parser of [MASK] for it [SEP]"
+    assert words(pairs, batch, 0) == f"{read} it [SEP]"
+    assert words(pairs, batch, 1) == f"{read} {'trees ' * 29}[SEP]"
+    first = made(tokenizer, query_tokens=15, candidate_tokens=30, share=share)
+    assert words(first, first.batch(first.queries([query]), first.papers(["it"], [""])), 0).startswith(
+        "[CLS] we use the parser of [MASK] for it a title . an abstract"
+    )
+
+
 def test_global_layout_reads_no_context(tokenizer: Any) -> None:
     pairs = made(tokenizer, layout="global")
     batch = pairs.batch(pairs.queries(QUERIES[:1]), pairs.papers(["it"], [None]))  # type: ignore[list-item]

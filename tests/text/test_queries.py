@@ -7,7 +7,8 @@ import pytest
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
-from cocite.text.queries import context_queries, manuscript_queries
+from cocite.text import queries
+from cocite.text.queries import CorpusQueries, context_queries, manuscript_queries
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +46,20 @@ def test_a_gap_has_its_own_text_and_the_citing_papers_fields(corpus: Corpus) -> 
             manuscript.abstract,
             manuscript.year,
         )
+
+
+def test_queries_that_are_made_when_asked_are_those_that_are_made_at_once(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "BLOCK", 7)
+    positions = np.arange(0, len(corpus.contexts), 3)
+    whole = context_queries(corpus, positions)
+    lazy = CorpusQueries(context_queries, corpus, positions)
+    assert list(lazy) == whole
+    assert len(lazy) == len(whole)
+    assert lazy[5] == whole[5]
+    assert lazy[-1] == whole[-1]
+    assert lazy[3:9] == whole[3:9]
+    assert list(lazy.take(np.array([8, 2, 8]))) == [whole[8], whole[2], whole[8]]
+    with pytest.raises(IndexError, match="out of bounds"):
+        lazy[len(whole)]

@@ -50,11 +50,12 @@ def test_many_texts_are_split_as_one_is(texts: list[str]) -> None:
         assert [words[n] for n in numbers[indptr[i] : indptr[i + 1]]] == tokenizer.words(text)
 
 
-def test_batches_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_batches_are_put_together_in_order(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "BATCH", 3)
     texts = [f"word{i % 7} of paper{i}" for i in range(50)]
     vocabulary: dict[str, int] = {}
-    numbers, indptr = WordTokenizer().learn(iter(texts), vocabulary)
+    numbers, indptr = WordTokenizer().learn(iter(texts), vocabulary, threads=threads)
     words = list(vocabulary)
     assert [words[n] for n in numbers] == [word for i in range(50) for word in (f"word{i % 7}", f"paper{i}")]
     assert indptr.tolist() == list(range(0, 101, 2))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.candidate_sets import save
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
@@ -14,7 +15,6 @@ from cocite.training.candidates import (
     CandidateSettings,
     cited_rows,
     load,
-    save,
     training_positions,
 )
 
@@ -84,5 +84,5 @@ def test_arrays_that_do_not_fit_are_refused(corpus: Corpus, tmp_path: Path) -> N
     part = candidates(corpus, "global")
     wrong = CandidateSet("global", part.positions, part.rows + len(corpus), part.cited)
     save(tmp_path / "candidates", {"train": wrong, "dev": part}, {"corpus": corpus.version})
-    with pytest.raises(IntegrityError, match="the arrays do not fit each other"):
+    with pytest.raises(IntegrityError, match="the arrays of train do not fit each other"):
         load(tmp_path / "candidates", corpus)

@@ -11,6 +11,7 @@ To be read in this order:
 | :mod:`~cocite.evaluation.reference_metrics` | the same through ir_measures, to check a run |
 | :mod:`~cocite.evaluation.experiment` | ranks a task with a system, batch by batch |
 | :mod:`~cocite.evaluation.trec` | run and qrels files |
+| :mod:`~cocite.evaluation.ranked_file` | ranks a file of queries into a run |
 | :mod:`~cocite.evaluation.run_files` | evaluates a run file against qrels |
 | :mod:`~cocite.evaluation.significance` | the paired t-test of two runs |
 | :mod:`~cocite.evaluation.slices`, :mod:`~cocite.evaluation.cocitation` | metrics of parts of the queries |

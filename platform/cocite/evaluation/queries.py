@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,6 +76,25 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+@dataclass(frozen=True)
+class QueryRange:
+    """Some queries of a file, one behind the other.
+
+    Attributes:
+        offset: bytes before the first one's line.
+        line: lines before it.
+        count: of the queries.
+
+    Example:
+        >>> QueryRange(offset=0, line=0, count=100).count
+        100
+    """
+
+    offset: int
+    line: int
+    count: int
+
+
 class QueryFile:
     r"""Queries of a JSONL file, for a corpus.
 
@@ -83,6 +104,7 @@ class QueryFile:
     Args:
         path: the file.
         corpus: resolves ids of papers.
+        within: the queries that are read; all by default.
 
     Attributes:
         unknown_excludes: how many ids to exclude are not in the corpus, so that they have no effect.
@@ -98,8 +120,8 @@ class QueryFile:
         (2, [False, True])
     """
 
-    def __init__(self, path: str | Path, corpus: Corpus) -> None:
-        self.path, self.corpus = Path(path), corpus
+    def __init__(self, path: str | Path, corpus: Corpus, within: QueryRange | None = None) -> None:
+        self.path, self.corpus, self.within = Path(path), corpus, within
         self.unknown_excludes = 0
 
     def check(self) -> int:
@@ -109,10 +131,24 @@ class QueryFile:
             InputError: a line is malformed, or the file holds no query.
             NotFoundError: there is no such file.
         """
-        count = sum(1 for _ in self)
-        if not count:
+        return sum(part.count for part in self.ranges(sys.maxsize))
+
+    def ranges(self, size: int) -> list[QueryRange]:
+        """Read all queries, as :meth:`check` does; returns where each ``size`` of them lie.
+
+        Raises:
+            InputError: a line is malformed, or the file holds no query.
+            NotFoundError: there is no such file.
+        """
+        parts: list[QueryRange] = []
+        for number, (place, _) in enumerate(self._read()):
+            if number % size:
+                parts[-1] = replace(parts[-1], count=parts[-1].count + 1)
+            else:
+                parts.append(place)
+        if not parts:
             raise InputError("holds no query", where=str(self.path))
-        return count
+        return parts
 
     def batches(self, size: int) -> Iterator[list[Query]]:
         """The queries, ``size`` at a time."""
@@ -121,19 +157,27 @@ class QueryFile:
             yield batch
 
     def __iter__(self) -> Iterator[Query]:
+        return (query for _, query in self._read())
+
+    def _read(self) -> Iterator[tuple[QueryRange, Query]]:
+        """Each query, and where it lies."""
         self.unknown_excludes = 0
         seen: set[str] = set()
         lines = self._lines(seen)
         while batch := list(islice(lines, BATCH)):
-            yield from self._queries(batch)
+            queries = self._queries([(place.line + 1, line) for place, line in batch])
+            yield from zip((place for place, _ in batch), queries, strict=True)
 
-    def _lines(self, seen: set[str]) -> Iterator[tuple[int, QueryLine]]:
+    def _lines(self, seen: set[str]) -> Iterator[tuple[QueryRange, QueryLine]]:
+        within = self.within or QueryRange(0, 0, sys.maxsize)
         try:
             with self.path.open("rb") as file:
-                number = 0
+                file.seek(within.offset)
+                offset, number = within.offset, within.line
                 # Iterating over the file would read a line of any length into memory.
-                while raw := file.readline(LINE_LIMIT + 1):
-                    number += 1
+                while len(seen) < within.count and (raw := file.readline(LINE_LIMIT + 1)):
+                    place = QueryRange(offset, number, 1)
+                    offset, number = offset + len(raw), number + 1
                     where = f"{self.path}, line {number}"
                     if len(raw) > LINE_LIMIT:
                         raise InputError(f"longer than {LINE_LIMIT:,} bytes", where=where)
@@ -144,7 +188,7 @@ class QueryFile:
                     if line.id in seen:
                         raise InputError(f"id: {line.id!r} has been used by an earlier line", where=where)
                     seen.add(line.id)
-                    yield number, line
+                    yield place, line
         except FileNotFoundError as error:
             raise NotFoundError("no such file", where=str(self.path)) from error
         except OSError as error:

@@ -131,15 +131,28 @@ class SelfCitationCounter:
 
     def add(self, authors: Sequence[Sequence[str]], ranking: Ranking) -> None:
         """Count a batch: the authors of each query (Q) and its ranking (Q, k)."""
+        self.add_sums(self.sums(authors, ranking))
+
+    def sums(self, authors: Sequence[Sequence[str]], ranking: Ranking) -> NDArray[np.float64]:
+        """(3, n) of a batch: sums over its queries of mean ranks, largest ranks, and of queries that have such a paper.
+
+        Sums of floating-point numbers depend on their order: batches that were counted elsewhere give the same result
+        where they are added (:meth:`add_sums`) in the order of the queries.
+        """
         shared = self._shared(authors, ranking.top(self.depth).rows)  # (Q, n)
         if shared.shape[1] < self.depth:
             shared = np.pad(shared, ((0, 0), (0, self.depth - shared.shape[1])))
         ranks = np.where(shared, np.arange(1, self.depth + 1), 0)
         count = np.cumsum(shared, axis=1)
-        mean = np.cumsum(ranks, axis=1) / np.maximum(count, 1)
-        self._mean += mean.sum(axis=0)  # 0 where a query has none
-        self._max += np.maximum.accumulate(ranks, axis=1).sum(axis=0)
-        self._queries += (count > 0).sum(axis=0)
+        mean = np.cumsum(ranks, axis=1) / np.maximum(count, 1)  # 0 where a query has none
+        largest = np.maximum.accumulate(ranks, axis=1)
+        return np.stack([mean.sum(axis=0), largest.sum(axis=0), (count > 0).sum(axis=0)])
+
+    def add_sums(self, sums: NDArray[np.float64]) -> None:
+        """Count a batch of which there are :meth:`sums`, (3, n)."""
+        self._mean += sums[0]
+        self._max += sums[1]
+        self._queries += sums[2].astype(np.int64)
 
     def result(self) -> SelfCitation:
         """The averages over all queries added."""

@@ -23,7 +23,7 @@ from cocite.retrieval.sharded_retrievers import vector_retriever
 SYSTEMS = {
     "bm25": "BM25 alone; needs no model",
     "nnselect": "cosine in NNSelect's space",
-    "nnrank": "NNSelect's neighbours and what they cite, ordered by NNRank: Citeomatic as published",
+    "nnrank": "NNSelect's 100 neighbours and what they cite, ordered by NNRank: Citeomatic's two phases",
     "hatten": "cosine in HAtten's space",
     "sentence": "cosine of a public sentence encoder's vectors, without training",
     "mp-bert4cr": "cosine in MP-BERT4CR's space",

@@ -25,7 +25,7 @@ from cocite.corpus.splits import split_papers
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
 from cocite.protocols import Query
-from cocite.text.queries import context_queries, manuscript_queries
+from cocite.text.queries import CorpusQueries, context_queries, manuscript_queries
 
 TASKS = ("local", "global")
 """Names of the tasks."""
@@ -38,7 +38,8 @@ class EvalTask:
     Attributes:
         name: ``local`` or ``global``.
         corpus: the store that rows refer to.
-        queries: Q queries; the id of a local one is the context's, of a global one the paper's.
+        queries: Q queries; the id of a local one is the context's, of a global one the paper's. Those of a corpus are
+            made when they are asked for.
         relevant: for each query, the rows of the papers it cites.
 
     Example:
@@ -59,7 +60,10 @@ class EvalTask:
     def take(self, positions: NDArray[np.integer[Any]]) -> EvalTask:
         """Some of the queries."""
         owner, rows = self.relevant.gather(positions)
-        queries = [self.queries[i] for i in positions.tolist()]
+        if isinstance(self.queries, CorpusQueries):
+            queries: Sequence[Query] = self.queries.take(positions)
+        else:
+            queries = [self.queries[i] for i in positions.tolist()]
         return EvalTask(self.name, self.corpus, queries, CSR.build(owner, rows, len(queries)))
 
     @property
@@ -108,9 +112,8 @@ def local(corpus: Corpus, split: str = "test", *, sample: int | None = None, see
     chosen = draw_sample(chosen, sample, seed)
     owner, rows = cited.gather(chosen)
     keep = rows != corpus.context_citing[chosen][owner]
-    return EvalTask(
-        "local", corpus, context_queries(corpus, chosen), CSR.build(owner[keep], rows[keep], len(chosen))
-    )
+    relevant = CSR.build(owner[keep], rows[keep], len(chosen))
+    return EvalTask("local", corpus, CorpusQueries(context_queries, corpus, chosen), relevant)
 
 
 def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, seed: int = 0) -> EvalTask:
@@ -122,7 +125,7 @@ def global_(corpus: Corpus, split: str = "test", *, sample: int | None = None, s
     owner, rows = corpus.cites.gather(chosen)
     keep = rows != chosen[owner]
     relevant = CSR.build(owner[keep], rows[keep], len(chosen))
-    return EvalTask("global", corpus, manuscript_queries(corpus, chosen), relevant)
+    return EvalTask("global", corpus, CorpusQueries(manuscript_queries, corpus, chosen), relevant)
 
 
 def draw_sample(positions: NDArray[np.int64], sample: int | None, seed: int) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import io
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -155,25 +155,32 @@ def strictly_falling(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return unsigned.astype(np.uint32).view(np.float32)
 
 
+def join_runs(path: str | Path, pieces: Iterable[bytes]) -> None:
+    """Write a run whose lines, as UTF-8, are there in pieces, in order: the file that one writer would have made."""
+    with _atomic_bytes(Path(path)) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()  # as a writer of text does at its end: of a compressed file it is a part
+
+
 @contextmanager
 def _atomic(path: Path) -> Iterator[IO[str]]:
+    with _atomic_bytes(path) as raw:
+        file = io.TextIOWrapper(cast(BinaryIO, raw), encoding="utf-8", newline="\n")
+        yield file
+        file.flush()
+        file.detach()
+
+
+@contextmanager
+def _atomic_bytes(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with replace_file(path) as raw:
         if path.suffix == ".gz":
             # No time stamp and no name in the header: the same run is the same file.
-            with (
-                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-                _text(packed) as file,
-            ):
-                yield file
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                yield packed
         else:
-            file = _text(raw)
-            yield file
-            file.flush()
-            file.detach()
-
-
-def _text(raw: IO[bytes] | gzip.GzipFile) -> io.TextIOWrapper:
-    return io.TextIOWrapper(cast(BinaryIO, raw), encoding="utf-8", newline="\n")
+            yield raw
 
 
 # -- reading ------------------------------------------------------------------------------------------------

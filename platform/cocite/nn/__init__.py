@@ -3,6 +3,7 @@
 | module | content |
 | --- | --- |
 | ``attention`` | attention over padded sequences |
+| ``varlen_attention`` | attention over sequences one after the other by flash kernels of a GPU, with dropout |
 | ``packed_attention`` | attention over packed sequences of states, without padding |
 | ``packed_bert`` | a BERT-like backbone over packed pairs of texts, trainable |
 | ``frozen_bert`` | the same backbone with frozen weights on a CPU, faster |

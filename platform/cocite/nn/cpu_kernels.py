@@ -15,12 +15,16 @@ from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
+
+from cocite.nn.int8_dense import Int8Dense, has_int8
 
 Precision = Literal["fp32", "bf16"]
 DTYPES: dict[str, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
 FASTER = 1.2
 """Factor by which bf16 must be faster than fp32 to justify its rounding."""
+INT8_FASTER = 1.5
+"""Factor by which integers must be faster than fp32 and bf16 to justify theirs."""
 _FUSED = {"gelu": ("gelu", "none"), "gelu_new": ("gelu", "tanh"), "relu": ("relu", "")}
 """Activations by Hugging Face's name, as oneDNN's operator and algorithm."""
 
@@ -33,6 +37,7 @@ class Speed:
         plain: fp32 by torch's own matrix product.
         packed: fp32 by oneDNN with rearranged weights; 0 without oneDNN.
         bf16: likewise in bf16; 0 where the processor or oneDNN has none.
+        int8: by integers, from fp32 inputs to fp32 outputs; 0 where the processor has no instruction for them.
 
     Example:
         >>> Speed(plain=60.0, packed=110.0, bf16=300.0).best
@@ -44,10 +49,16 @@ class Speed:
     plain: float
     packed: float
     bf16: float
+    int8: float = 0.0
+
+    @property
+    def int8_pays(self) -> bool:
+        """Whether integers are so much faster than all else that their rounding is worth it."""
+        return self.int8 > INT8_FASTER * max(self.plain, self.packed, self.bf16)
 
     @property
     def best(self) -> Precision:
-        """The precision to compute in."""
+        """The floating-point precision to compute in."""
         return "bf16" if self.bf16 > FASTER * max(self.plain, self.packed) else "fp32"
 
 
@@ -63,7 +74,7 @@ def measure(width: int, inner: int, rows: int = 512) -> Speed:
     bias = torch.zeros(inner)
     flops = 2.0 * rows * width * inner
 
-    def speed(dense: Dense) -> float:
+    def speed(dense: Dense | Int8Dense) -> float:
         sample = inputs.to(dense.dtype)
         return flops / _best_time(lambda: dense(sample)) / 1e9
 
@@ -72,6 +83,7 @@ def measure(width: int, inner: int, rows: int = 512) -> Speed:
             plain=speed(Dense(weight, bias, torch.float32, packed=False)),
             packed=speed(Dense(weight, bias, torch.float32, packed=True)) if can_pack(torch.float32) else 0.0,
             bf16=speed(Dense(weight, bias, torch.bfloat16, packed=True)) if can_pack(torch.bfloat16) else 0.0,
+            int8=speed(Int8Dense(weight, bias)) if has_int8() else 0.0,
         )
 
 
@@ -121,11 +133,6 @@ class Dense:
         if self.packed:
             # The number of rows is a hint for the layout; inputs may have any number of rows.
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, 1024)
-
-    @classmethod
-    def of(cls, linear: nn.Linear, dtype: torch.dtype, *, packed: bool) -> Dense:
-        """A frozen copy of a module with its current weights."""
-        return cls(linear.weight, linear.bias, dtype, packed=packed)
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """(n, in) -> (n, out)."""

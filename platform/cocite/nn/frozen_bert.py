@@ -17,13 +17,16 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Dense, Precision
+from cocite.nn.int8_dense import Int8Dense
 from cocite.text.pair_batch import PairBatch
 
 LARGEST = 100.0
@@ -34,26 +37,31 @@ longer changes the result, is still above the least number that has all its digi
 """
 
 
+Frozen = Callable[[Tensor, Tensor | None], Dense | Int8Dense]
+"""Makes a dense layer of a weight and a bias."""
+
+
 class _Layer:
     """One layer's frozen weights."""
 
-    def __init__(self, layer: Any, dtype: torch.dtype, scale: float, *, packed: bool) -> None:
+    def __init__(self, layer: Any, dense: Frozen, scale: float) -> None:
         output = layer.attention.output
-        self.all = _projections(layer, slice(3), dtype, scale, packed=packed)
-        self.out = Dense.of(output.dense, dtype, packed=packed)
-        self.inner = Dense.of(layer.intermediate.dense, dtype, packed=packed)
-        self.outer = Dense.of(layer.output.dense, dtype, packed=packed)
+        self.all = _projections(layer, slice(3), dense, scale)
+        self.out, self.inner, self.outer = (
+            dense(linear.weight, linear.bias)
+            for linear in (output.dense, layer.intermediate.dense, layer.output.dense)
+        )
         self.activation = layer.intermediate.intermediate_act_fn
         self.norms = output.LayerNorm, layer.output.LayerNorm
 
 
-def _projections(layer: Any, parts: slice, dtype: torch.dtype, scale: float, *, packed: bool) -> Dense:
+def _projections(layer: Any, parts: slice, dense: Frozen, scale: float) -> Dense | Int8Dense:
     """Some of a layer's projections to queries, keys and values, in this order, as one; queries are scaled."""
     attention = layer.attention.self
     query, keys = attention.query, (attention.key, attention.value)
     weights = [query.weight * scale, *(linear.weight for linear in keys)]
     biases = [query.bias * scale, *(linear.bias for linear in keys)]
-    return Dense(torch.cat(weights[parts]), torch.cat(biases[parts]), dtype, packed=packed)
+    return dense(torch.cat(weights[parts]), torch.cat(biases[parts]))
 
 
 class FrozenBert:
@@ -62,8 +70,8 @@ class FrozenBert:
     Args:
         backbone: a backbone that :func:`packed_bert.supports`, on the CPU; its weights must not change afterwards.
         precision: of matrix products. States are summed and normalised in fp32, which costs little and has a third of
-            the error of bf16 throughout.
-        packed: whether the dense layers are oneDNN's.
+            the error of bf16 throughout. With ``int8`` attention is in fp32, and only dense layers in integers.
+        packed: whether the dense layers are oneDNN's; int8 layers are in any case.
 
     Example:
         >>> from transformers import BertConfig, BertModel
@@ -78,23 +86,24 @@ class FrozenBert:
         True
     """
 
-    def __init__(self, backbone: Any, precision: Precision, *, packed: bool) -> None:
-        self.backbone, self.precision = backbone, precision
-        self.dtype = DTYPES[precision]
+    def __init__(self, backbone: Any, precision: Precision | Literal["int8"], *, packed: bool) -> None:
+        self.backbone = backbone
+        dense: Frozen = Int8Dense
+        self.dtype = torch.float32
+        if precision != "int8":
+            self.dtype = DTYPES[precision]
+            dense = partial(Dense, dtype=self.dtype, packed=packed)
         config = backbone.config
         self.heads = config.num_attention_heads
         self.activation = config.hidden_act if isinstance(config.hidden_act, str) else ""
         width = backbone.encoder.layer[0].attention.self.attention_head_size
         # Powers of two are cheaper than powers of e; log2(e) goes into the queries' weights with 1 / sqrt(width).
         self.scale = width**-0.5 * math.log2(math.e)
-        self.layers = [
-            _Layer(layer, self.dtype, self.scale, packed=packed) for layer in backbone.encoder.layer
-        ]
+        self.layers = [_Layer(layer, dense, self.scale) for layer in backbone.encoder.layer]
         # First tokens alone have queries in the last layer, so its projections are there in two parts as well.
         last = backbone.encoder.layer[-1]
         self.query, self.keys = (
-            _projections(last, parts, self.dtype, self.scale, packed=packed)
-            for parts in (slice(1), slice(1, 3))
+            _projections(last, parts, dense, self.scale) for parts in (slice(1), slice(1, 3))
         )
         # Threads share this object, and each needs a buffer of its own.
         self._scratch = threading.local()
@@ -152,7 +161,7 @@ class FrozenBert:
         query, key, value = packed = states.permute(1, 2, 0, 3).contiguous()
         h, n, _ = query.shape
         scores, key = self._buffer(h * n * n).view(h, n, n), key.transpose(1, 2)
-        if not careful and self.precision == "fp32":
+        if not careful and self.dtype == torch.float32:
             sums = torch.bmm(query, key, out=scores).exp2_().sum(-1, keepdim=True)
             least, most = sums.aminmax()
             careful = not (float(least) > 2**-LARGEST and float(most) < 2**LARGEST)  # a NaN is neither

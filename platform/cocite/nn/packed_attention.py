@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-try:
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:  # a torch before 2.10: attention goes by rectangles on a GPU too
-    varlen_attn = None  # type: ignore[assignment]
+from cocite.nn.varlen_attention import Sequences, applies, varlen_attention
 
 HANDLING = 384
 """Cost of a further rectangle, in tokens."""
@@ -92,9 +89,9 @@ class PackedSequences:
         return rows - self.offsets[:-1][self.owner]
 
     @cached_property
-    def cumulative(self) -> Tensor:
-        """:attr:`offsets` as variable-length attention takes them."""
-        return self.offsets.to(torch.int32)
+    def sequences(self) -> Sequences:
+        """What variable-length attention needs to know."""
+        return Sequences(self.offsets.to(torch.int32), int(self.host_lengths[-1]))
 
     @cached_property
     def rectangles(self) -> tuple[Rectangle, ...]:
@@ -188,13 +185,10 @@ def attention(
     Returns:
         (T, d).
     """
-    half = projected.dtype in (torch.float16, torch.bfloat16)
-    if varlen_attn is not None and projected.is_cuda and half and not dropout:
+    if applies(projected, dropout=dropout):
         query, key, value = projected.view(len(projected), 3, heads, -1).unbind(1)
-        longest = int(packed.host_lengths[-1])
-        starts, window = packed.cumulative, (-1, 0 if causal else -1)
-        attended = varlen_attn(query, key, value, starts, starts, longest, longest, window_size=window)
-        return attended.flatten(1)  # type: ignore[union-attr]
+        whole = packed.sequences
+        return varlen_attention(query, key, value, whole, whole, dropout=dropout, causal=causal)
     result: Tensor = _Attention.apply(projected, packed, heads, dropout, causal)  # type: ignore[no-untyped-call]
     return result
 

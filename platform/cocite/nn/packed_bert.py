@@ -16,12 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from cocite.nn.attention import padded_attention
+from cocite.nn.varlen_attention import Sequences, applies, varlen_attention
 from cocite.text.pair_batch import PairBatch
-
-try:
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:  # a torch before 2.10: attention is padded on a GPU too
-    varlen_attn = None  # type: ignore[assignment]
 
 FAMILY = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
 """Hugging Face model types whose layers are BERT's, module by module."""
@@ -65,8 +61,9 @@ def embed(backbone: Any, batch: PairBatch) -> Tensor:
 class PairAttention:
     """Attention of packed tokens, each to those of its own pair.
 
-    On a GPU in half precision it uses variable-length flash attention. Elsewhere queries, keys and values are padded to
-    the longest pair for this one step (there is little padding when a batch has pairs of like length).
+    On a GPU in half precision it uses variable-length flash attention, with dropout too. Elsewhere queries, keys and
+    values are padded to the longest pair for this one step (there is little padding when a batch has pairs of like
+    length).
 
     Args:
         batch: the pairs.
@@ -84,7 +81,9 @@ class PairAttention:
         self.batch = batch
         lengths = batch.lengths
         device = lengths.device
-        self.cumulative = batch.offsets.to(torch.int32)
+        self.sequences = Sequences(batch.offsets.to(torch.int32), batch.longest)
+        # Made once: a layer that is computed again for its gradient has to meet the same tensor.
+        self.firsts = Sequences(torch.arange(len(batch) + 1, device=device, dtype=torch.int32), 1)
         self.even = len(batch) * batch.longest == len(batch.ids)
         if not self.even:
             pair = batch.pairs
@@ -113,13 +112,9 @@ class PairAttention:
         Returns:
             (T or b, h * e).
         """
-        b = len(self.batch)
-        half = query.dtype in (torch.float16, torch.bfloat16)
-        if varlen_attn is not None and query.is_cuda and half and not dropout:
-            starts = torch.arange(b + 1, device=query.device, dtype=torch.int32) if first else self.cumulative
-            most = 1 if first else self.batch.longest
-            attended = varlen_attn(query, key, value, starts, self.cumulative, most, self.batch.longest)
-            return attended.flatten(1)  # type: ignore[union-attr]
+        if applies(query, dropout=dropout):
+            queries = self.firsts if first else self.sequences
+            return varlen_attention(query, key, value, queries, self.sequences, dropout=dropout)
         # One query a pair is even by itself: nothing to pad.
         padded = query[:, :, None] if first else self._padded(query)
         mask = None if self.even else self.mask

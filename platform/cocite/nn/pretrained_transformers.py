@@ -65,12 +65,7 @@ def load(name_or_folder: str, *, with_head: bool = True) -> PretrainedEncoder:
         InputError: no safetensors, an unknown architecture, or one that is no encoder.
         IntegrityError: weights that cannot be read, or lack some of what the architecture needs.
     """
-    folder = Path(name_or_folder)
-    options: dict[str, Any] = {}
-    if folder.is_dir():
-        _check_folder(folder)
-    elif hub.must_be_cached(name_or_folder):
-        options["local_files_only"] = True
+    options = _options(name_or_folder)
     with _explained(name_or_folder), _quiet():
         config = AutoConfig.from_pretrained(name_or_folder, **options)
         if getattr(config, "is_encoder_decoder", False):
@@ -88,6 +83,30 @@ def load(name_or_folder: str, *, with_head: bool = True) -> PretrainedEncoder:
     # Many published encoders come without a pooler, which only some readouts use, after training it.
     _check_complete(report, name_or_folder, besides="pooler.")
     return PretrainedEncoder(backbone.eval(), tokenizer, None)
+
+
+def load_tokenizer(name_or_folder: str) -> Any:
+    """The tokenizer of an encoder, without its weights.
+
+    Args:
+        name_or_folder: as for :func:`load`.
+
+    Raises:
+        NotFoundError: neither a folder, nor in this machine's cache, nor a name that a reachable hub knows.
+        InputError: it cannot be loaded.
+    """
+    options = _options(name_or_folder)
+    with _explained(name_or_folder), _quiet():
+        return AutoTokenizer.from_pretrained(name_or_folder, **options)
+
+
+def _options(name_or_folder: str) -> dict[str, Any]:
+    """How Hugging Face is to look for an encoder; one in a folder is checked."""
+    folder = Path(name_or_folder)
+    if folder.is_dir():
+        _check_folder(folder)
+        return {}
+    return {"local_files_only": True} if hub.must_be_cached(name_or_folder) else {}
 
 
 def _is_reranker(config: Any) -> bool:

@@ -1,27 +1,19 @@
-"""Word vectors trained on a corpus and kept in a model folder: all workers and a resumed training use the same ones."""
+"""Word vectors trained on a corpus."""
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from cocite.artifacts import publish
 from cocite.bounds import Epochs, PositiveSmallCount
 from cocite.config import Settings
-from cocite.errors import CociteError, InputError, IntegrityError
-from cocite.locks import locked
-from cocite.manifests import holds
-from cocite.verification import open_verified
+from cocite.errors import InputError, IntegrityError
 from cocite.write_errors import writing_to
 
 
@@ -95,40 +87,4 @@ def train_word2vec(
     vectors[np.array(model.wv.index_to_key, np.int64)] = model.wv.vectors
     if not np.isfinite(vectors).all():
         raise IntegrityError("word2vec made vectors that are no numbers", where="words")
-    return vectors
-
-
-def cached_vectors(
-    folder: Path, kind: str, inputs: Mapping[str, Any], make: Callable[[], NDArray[np.float32]]
-) -> NDArray[np.float32]:
-    """The vectors that a model folder keeps for these inputs; where it has none, they are made and kept.
-
-    Args:
-        folder: a model folder.
-        kind: of the artifact, and its name in the folder.
-        inputs: everything that the vectors are a function of, as JSON values.
-        make: makes the vectors.
-
-    Example:
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     first = cached_vectors(Path(folder), "vectors", {"seed": 1}, lambda: np.ones((1, 2), np.float32))
-        ...     again = cached_vectors(Path(folder), "vectors", {"seed": 1}, lambda: np.zeros((1, 2), np.float32))
-        >>> again  # those of the first call
-        array([[1., 1.]], dtype=float32)
-    """
-    fingerprint = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
-    artifact = folder / kind
-    # Workers that share the folder wait for the vectors of the one that has the lock.
-    with locked(folder / f".{kind}.lock", wait=True):
-        if holds(artifact, kind=kind, meta={"of": fingerprint}):
-            try:
-                open_verified(artifact, kind=kind)
-                vectors: NDArray[np.float32] = load_file(artifact / "vectors.safetensors")["vectors"]
-            except (CociteError, OSError, SafetensorError, KeyError):
-                pass  # the artifact is damaged: make it again
-            else:
-                return vectors
-        vectors = make()
-        with publish(artifact, kind=kind, meta={"of": fingerprint}, replace=True) as temporary:
-            save_file({"vectors": vectors}, temporary / "vectors.safetensors")
     return vectors

@@ -40,6 +40,9 @@ class WordVectorSettings(Word2VecSettings):
     """Text file in GloVe's or word2vec's format (``source: file``)."""
     trained: bool = True
     """Whether training changes them; in the paper it does not."""
+    rescaled: bool = True
+    """Whether all are divided by the standard deviation of their components, as a layer's inputs usually are; the paper
+    reads GloVe's vectors as they are."""
 
     @model_validator(mode="after")
     def _whole(self) -> WordVectorSettings:
@@ -79,16 +82,18 @@ def mixed_vectors(
     known: tuple[NDArray[np.bool_], NDArray[np.float32]] | None,
     *,
     seed: int = 0,
+    rescaled: bool = True,
 ) -> NDArray[np.float32]:
-    """(W, d) vectors of all word numbers of a reader, with components of variance 1 over the words that have a vector.
+    """(W, d) vectors of all word numbers of a reader.
 
-    Words without a vector, and the marks, get vectors from a normal distribution.
+    Words without a vector, and the marks, get vectors from a normal distribution of the others' standard deviation.
 
     Args:
         reader: numbers the words.
         dimension: d.
         known: from :func:`known_vectors`; None: no word has a vector.
         seed: of the random vectors.
+        rescaled: whether components get the variance 1 over the words that have a vector.
 
     Example:
         >>> from cocite.text.paragraph_reader import ParagraphSettings
@@ -97,12 +102,16 @@ def mixed_vectors(
         >>> known = np.array([True, False]), np.array([[3.0, -3.0], [0.0, 0.0]], np.float32)
         >>> mixed_vectors(reader, 2, known)[SPECIAL].tolist()
         [1.0, -1.0]
+        >>> mixed_vectors(reader, 2, known, rescaled=False)[SPECIAL].tolist()
+        [3.0, -3.0]
     """
     drawn = np.random.default_rng(seed).normal(size=(reader.size, dimension)).astype(np.float32)
     if known is not None:
         has_vector, vectors = known
         chosen = vectors[has_vector]
-        drawn[SPECIAL + np.flatnonzero(has_vector)] = chosen / chosen.std()
+        if not rescaled:
+            drawn *= chosen.std()
+        drawn[SPECIAL + np.flatnonzero(has_vector)] = chosen / chosen.std() if rescaled else chosen
     return drawn
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.context_links import ContextLinks
+from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import ConfigError, InputError
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import NEGATIVES, Draws
 
+Count = Literal["papers", "occurrences"]
+"""What the count of a paper is: how many papers cite it, or how often it is cited in contexts."""
 POWER = 0.75
 """Power of the counts in Eq. 1 and 2, as in word2vec's noise distribution (Mikolov et al., 2013)."""
 ROUNDS = 32
@@ -33,40 +38,63 @@ def powers(counts: NDArray[Any], power: float) -> NDArray[np.float64]:
     return np.where(counts > 0, np.asarray(counts, np.float64) ** power, 0.0)
 
 
+def paper_counts(history: History, count: Count) -> NDArray[np.int32]:
+    """(N,) the counts of Eq. 2.
+
+    Args:
+        history: the known citations.
+        count: ``occurrences`` is the paper's count; with ``papers``, a paper that is cited ten times by one other
+            counts once.
+    """
+    return history.occurrences if count == "occurrences" else history.in_citations
+
+
+@dataclass(frozen=True)
 class NoiseDistribution:
     """p(i) proportional to count(i) ** power; a draw is a binary search in the cumulative sums, O(log n).
 
-    Args:
-        counts: (N,) how often each paper occurs; one that never occurs is never drawn.
-        power: 0 draws evenly, 1 in proportion.
-
-    Raises:
-        ConfigError: the power is negative.
-        InputError: no paper occurs.
+    Attributes:
+        rows: (n,) int32 the papers that can be drawn, ascending.
+        masses: (n,) float64 probability of each of them.
+        ends: (n,) float64 their cumulative sums; the last is 1.
 
     Example:
-        >>> noise = NoiseDistribution(np.array([16, 0, 1]), power=0.75)
+        >>> noise = NoiseDistribution.of(np.array([16, 0, 1]), power=0.75)
         >>> noise.rows, noise.masses.round(3)
         (array([0, 2], dtype=int32), array([0.889, 0.111]))
         >>> noise.draw(np.array([0.1, 0.95]))
         array([0, 2], dtype=int32)
     """
 
-    def __init__(self, counts: NDArray[Any], power: float = POWER) -> None:
+    rows: NDArray[np.int32]
+    masses: NDArray[np.float64]
+    ends: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, counts: NDArray[Any], power: float = POWER) -> NoiseDistribution:
+        """The distribution of some counts.
+
+        Args:
+            counts: (N,) how often each paper occurs; one that never occurs is never drawn.
+            power: 0 draws evenly, 1 in proportion.
+
+        Raises:
+            ConfigError: the power is negative.
+            InputError: no paper occurs.
+        """
         masses = powers(counts, power)
-        self.rows = np.flatnonzero(masses).astype(np.int32)
-        """(n,) the papers that can be drawn, ascending."""
-        if not len(self.rows):
+        rows = np.flatnonzero(masses).astype(np.int32)
+        if not len(rows):
             raise InputError("no paper is cited, so there is nothing to draw negatives from")
-        self.masses = masses[self.rows] / masses.sum()
-        """(n,) probability of each of them."""
-        self._ends = np.cumsum(self.masses)
+        masses = masses[rows] / masses.sum()
+        ends = np.cumsum(masses)
         # Rounding may leave the last sum below 1, and a number above it would find no paper.
-        self._ends[-1] = 1.0
+        ends[-1] = 1.0
+        return cls(rows, masses, ends)
 
     def draw(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
         """A paper for each number in [0, 1), in any shape."""
-        return np.asarray(self.rows[np.searchsorted(self._ends, numbers, side="right")])
+        return np.asarray(self.rows[np.searchsorted(self.ends, numbers, side="right")])
 
 
 class NegativeSampler:
@@ -78,13 +106,10 @@ class NegativeSampler:
     proportions.
 
     Args:
-        history: the known citations; the count of a paper is the number of known papers that cite it.
-        power: of the counts.
-        exclude_cited: whether all that the citing paper is known to cite is forbidden.
-
-    Raises:
-        ConfigError: the power is negative.
-        InputError: the history has no citation.
+        contexts: of the corpus, at least those that are drawn for.
+        noise: the probabilities.
+        cites: the papers that each paper is known to cite, which are forbidden to its contexts; None: they are not.
+            Eq. 2 is over all papers "except the positive citations".
 
     Example:
         >>> import tempfile
@@ -94,18 +119,33 @@ class NegativeSampler:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
         ...     contexts = np.arange(10)
-        ...     negatives = NegativeSampler(History.all(corpus)).draw(contexts, 4, Draws(0, 0, contexts))
+        ...     negatives = NegativeSampler.of(History.all(corpus)).draw(contexts, 4, Draws(0, 0, contexts))
         ...     cited = corpus.context_cited.contains(contexts[:, None], negatives)
         >>> negatives.shape, bool(cited.any())
         ((10, 4), False)
     """
 
-    def __init__(self, history: History, power: float = POWER, *, exclude_cited: bool = True) -> None:
-        self.noise = NoiseDistribution(history.in_citations, power)
-        self.exclude_cited = exclude_cited
-        self._citing = history.corpus.context_citing
-        self._groups = history.corpus.context_cited
-        self._cites = history.cites
+    def __init__(self, contexts: ContextLinks, noise: NoiseDistribution, cites: CSR | None) -> None:
+        self.contexts, self.noise, self.cites = contexts, noise, cites
+
+    @classmethod
+    def of(
+        cls, history: History, power: float = POWER, *, count: Count = "papers", exclude_cited: bool = True
+    ) -> NegativeSampler:
+        """The sampler of a history.
+
+        Args:
+            history: the known citations.
+            power: of the counts.
+            count: see :func:`paper_counts`.
+            exclude_cited: whether all that the citing paper is known to cite is forbidden.
+
+        Raises:
+            ConfigError: the power is negative.
+            InputError: the history has no citation, or with ``occurrences`` no context that cites.
+        """
+        noise = NoiseDistribution.of(paper_counts(history, count), power)
+        return cls(ContextLinks.of(history.corpus), noise, history.cites if exclude_cited else None)
 
     def forbidden(
         self,
@@ -123,10 +163,10 @@ class NegativeSampler:
             positives: further papers that are forbidden to each context, padded with ``NO_ROW``: of the shape of
                 ``contexts`` with one axis more.
         """
-        citing = self._citing[contexts]
-        forbidden = (rows == citing) | (rows == NO_ROW) | self._groups.contains(contexts, rows)
-        if self.exclude_cited:
-            forbidden |= self._cites.contains(citing, rows)
+        citing = self.contexts.citing[contexts]
+        forbidden = (rows == citing) | (rows == NO_ROW) | self.contexts.cited.contains(contexts, rows)
+        if self.cites is not None:
+            forbidden |= self.cites.contains(citing, rows)
         if positives is not None:
             forbidden |= (np.asarray(rows)[..., None] == positives).any(-1)
         return np.asarray(forbidden)

@@ -23,6 +23,7 @@ class Documents:
         ids: (T,) int64 tokens of all sentences, one behind the other.
         sentences: (S + 1,) int64, sentence i is ``ids[sentences[i] : sentences[i + 1]]``.
         documents: (D + 1,) int64, document i has the sentences ``documents[i] ... documents[i + 1] - 1``.
+        vectors: (S, t) vector of each sentence by a frozen trunk; None where no model reads them.
 
     Example:
         >>> sentences = TokenLists.of([[5, 6, 2], [7, 2], [8, 2]])  # 2 is the end token
@@ -34,6 +35,7 @@ class Documents:
     ids: Tensor
     sentences: Tensor
     documents: Tensor
+    vectors: Tensor | None = None
 
     @classmethod
     def of(cls, sentences: TokenLists, documents: NDArray[np.int64]) -> Documents:
@@ -67,7 +69,13 @@ class Documents:
             documents.append(part.documents[1:].cpu() + count)
             tokens, count = tokens + len(part.ids), count + len(part.sentences) - 1
         device = parts[0].ids.device
-        return Documents(torch.cat(ids), torch.cat(sentences).to(device), torch.cat(documents).to(device))
+        vectors = [part.vectors for part in parts if part.vectors is not None]
+        return Documents(
+            torch.cat(ids),
+            torch.cat(sentences).to(device),
+            torch.cat(documents).to(device),
+            torch.cat(vectors) if len(vectors) == len(parts) else None,
+        )
 
     def __len__(self) -> int:
         return len(self.documents) - 1
@@ -84,12 +92,11 @@ class Documents:
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Documents:
         """The same documents on another device."""
-        return Documents(
-            *(
-                part.to(device, non_blocking=non_blocking)
-                for part in (self.ids, self.sentences, self.documents)
-            )
+        ids, sentences, documents = (
+            part.to(device, non_blocking=non_blocking) for part in (self.ids, self.sentences, self.documents)
         )
+        vectors = None if self.vectors is None else self.vectors.to(device, non_blocking=non_blocking)
+        return Documents(ids, sentences, documents, vectors)
 
 
 def bounds(counts: NDArray[np.integer]) -> NDArray[np.int64]:

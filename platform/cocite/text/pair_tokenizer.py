@@ -3,14 +3,16 @@
 Two layouts:
 
 - ``local`` (HAtten + SciBERT, section 4.2):
-  ``[CLS] context, citing title and abstract [SEP] title and abstract [SEP]``. The context comes first, unlike in the
-  paper's figure 3, because tokens that do not fit are cut from the end and the context matters most. The gap is one
-  token; marks of other citations are left out.
+  ``[CLS] context, citing title and abstract [SEP] title and abstract [SEP]``. By default the context comes first,
+  unlike in the paper's figure 3, because tokens that do not fit are cut from the end and the context matters most; with
+  ``context: last`` the citing abstract is cut so that the context behind it is whole. The gap is one token; marks of
+  other citations are left out.
 - ``global`` (Nogueira et al., section 3): ``[CLS] title and abstract [SEP] title and abstract [SEP]``.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -49,6 +51,9 @@ class PairSettings(Settings):
     """Tokens of a candidate, with the special token behind it."""
     share: bool = True
     """Whether a side may use the tokens that the other side leaves, up to the sum of both."""
+    context: Literal["first", "last"] = "first"
+    """Whether the context stands before title and abstract of the citing paper, or behind them, as in HAtten's paper.
+    ``last``: the query then keeps to ``query_tokens``, whatever ``share`` says, and its abstract is cut."""
     context_tokens: int = Field(192, ge=3, le=32_768)
     """Tokens of the context, taken around its gap."""
     gap: Name = MASK
@@ -164,6 +169,11 @@ class PairTokenizer:
         return len(self.tokenizer)
 
     @property
+    def fingerprint(self) -> str:
+        """Of vocabulary and rules: texts are cut into the same tokens by tokenizers of the same fingerprint."""
+        return hashlib.sha256(self._rust.to_str().encode()).hexdigest()[:16]
+
+    @property
     def pad(self) -> int:
         """The token of padding; models mask it, so a tokenizer without one may use any."""
         return int(self.tokenizer.pad_token_id or 0)
@@ -202,7 +212,13 @@ class PairTokenizer:
         # Each side of the gap gets half of the tokens, and those that the other side leaves.
         room = self.settings.context_tokens - 1
         left = np.minimum(before.counts, np.maximum(room - behind.counts, (room + 1) // 2))
-        return TokenLists.joined([before.tail(left), gap, behind.head(room - left), citing])
+        context = [before.tail(left), gap, behind.head(room - left)]
+        if self.settings.context == "first":
+            return TokenLists.joined([*context, citing])
+        # What is cut later is cut from the end, where the context stands: so the abstract is cut here.
+        taken = np.sum([part.counts for part in context], axis=0)
+        kept = np.minimum(citing.counts, np.maximum(self._query_room - taken, 0))
+        return TokenLists.joined([citing.head(kept), *context])
 
     def cut(
         self, query: NDArray[np.int64], candidate: NDArray[np.int64]

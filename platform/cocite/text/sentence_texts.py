@@ -15,6 +15,7 @@ from cocite.corpus.records import TARGET_MARK
 from cocite.errors import ConfigError
 from cocite.text.documents import bounds
 from cocite.text.gaps import strip_marks
+from cocite.text.sentence_vectors import SentenceVectors
 from cocite.text.sentences import split_sentences
 from cocite.text.token_lists import TokenLists, spans
 
@@ -40,6 +41,7 @@ class Surroundings:
         sentences: one list of tokens each, the end token included.
         indptr: (n + 1,) int64 position of each text's first sentence.
         gap: (n,) int64 which of its sentences contains the gap; 0 where there is no sentence.
+        numbers: (S,) int64 which of the sentences of a larger one these are; None: all, in order.
 
     Example:
         >>> sentences = TokenLists.of([[5, 2], [6, 2], [7, 2]])
@@ -51,6 +53,7 @@ class Surroundings:
     sentences: TokenLists
     indptr: NDArray[np.int64]
     gap: NDArray[np.int64]
+    numbers: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -58,7 +61,9 @@ class Surroundings:
     def take(self, positions: NDArray[np.integer]) -> Surroundings:
         """The texts around the gaps at some positions; no token is copied."""
         first, counts = self.indptr[positions], self.indptr[positions + 1] - self.indptr[positions]
-        return Surroundings(self.sentences.take(spans(first, counts)), bounds(counts), self.gap[positions])
+        at = spans(np.asarray(first, np.int64), np.asarray(counts, np.int64))
+        numbers = at if self.numbers is None else self.numbers[at]
+        return Surroundings(self.sentences.take(at), bounds(counts), self.gap[positions], numbers)
 
     @classmethod
     def none(cls, count: int) -> Surroundings:
@@ -80,6 +85,7 @@ class SentenceTexts:
         contexts: the texts of contexts whose own sentence is not among the bodies; other contexts have no text here.
         context_citing: (C,) the paper of each context.
         context_positions: (C,) position of its sentence in the paper's body, -1 where unknown.
+        vectors: of the sentences, by a frozen trunk; None: there are none.
 
     Example:
         >>> abstracts, bodies = TokenLists.of([[5, 2], [6, 2]]), TokenLists.of([])
@@ -97,6 +103,7 @@ class SentenceTexts:
     contexts: Surroundings = field(default_factory=lambda: Surroundings.none(0))
     context_citing: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     context_positions: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    vectors: SentenceVectors | None = None
 
     def __len__(self) -> int:
         return len(self.abstract_indptr) - 1

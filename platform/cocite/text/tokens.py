@@ -25,7 +25,7 @@ _BETWEEN = r"[^\p{L}\p{N}_]+"
 BATCH = 8192
 """Texts split at a time."""
 SPLITTERS = 2
-"""Threads that split batches; one more than this many are held."""
+"""Threads that split batches by default; one more batch than threads is held."""
 
 _LUCENE = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
@@ -92,21 +92,25 @@ class WordTokenizer:
         return words if self._stem is None else [self._stem(word) for word in words]
 
     def learn(
-        self, texts: Iterable[str], vocabulary: dict[str, int]
+        self, texts: Iterable[str], vocabulary: dict[str, int], *, threads: int = SPLITTERS
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The word numbers of many texts; unknown words are added to ``vocabulary`` in order of appearance.
+
+        Args:
+            texts: to split.
+            vocabulary: word -> number.
+            threads: that split texts beside this one; 0: this one does.
 
         Returns:
             ``(numbers, indptr)``: the words of text ``i`` are ``numbers[indptr[i] : indptr[i + 1]]``.
         """
         numbers, counts = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
-        with ThreadPoolExecutor(SPLITTERS) as pool:
-            for part in _in_order(pool, self._split, batched(texts, BATCH)):
-                number = np.array([self._number(word, vocabulary) for word in part.words], np.int32)
-                of_word = number[part.codes]
-                kept = of_word >= 0
-                numbers.append(of_word[kept])
-                counts.append(np.diff(np.concatenate([[0], np.cumsum(kept)])[part.ends]))
+        for part in _in_order(self._split, batched(texts, BATCH), threads):
+            number = np.array([self._number(word, vocabulary) for word in part.words], np.int32)
+            of_word = number[part.codes]
+            kept = of_word >= 0
+            numbers.append(of_word[kept])
+            counts.append(np.diff(np.concatenate([[0], np.cumsum(kept)])[part.ends]))
         return np.concatenate(numbers), np.cumsum(np.concatenate(counts))
 
     def _number(self, word: str, vocabulary: dict[str, int]) -> int:
@@ -147,12 +151,16 @@ def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, function: Callable[[list[str]], _Split], batches: Iterator[list[str]]
+    function: Callable[[list[str]], _Split], batches: Iterator[list[str]], threads: int
 ) -> Iterator[_Split]:
     """The function's results in order; only so many batches wait as keep the threads at work."""
-    waiting: deque[Future[_Split]] = deque(
-        pool.submit(function, batch) for batch in islice(batches, SPLITTERS + 1)
-    )
-    while waiting:
-        yield waiting.popleft().result()
-        waiting.extend(pool.submit(function, batch) for batch in islice(batches, 1))
+    if not threads:
+        yield from map(function, batches)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[_Split]] = deque(
+            pool.submit(function, batch) for batch in islice(batches, threads + 1)
+        )
+        while waiting:
+            yield waiting.popleft().result()
+            waiting.extend(pool.submit(function, batch) for batch in islice(batches, 1))

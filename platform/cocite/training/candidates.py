@@ -6,6 +6,7 @@ a worker trains without an index.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cocite.artifacts import load_array, publish
+from cocite.array_files import require_fit
+from cocite.artifacts import load_array
 from cocite.bounds import Depth, FilePath, Seed, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
-from cocite.errors import IntegrityError
 from cocite.protocols import NO_ROW, Query
 from cocite.text.queries import context_queries, manuscript_queries
-from cocite.training.input_artifacts import check_same_corpus
+from cocite.training.input_artifacts import open_input
 from cocite.training.periods import PeriodSettings
-from cocite.verification import open_verified_once
 
 KIND = "candidates"
+WITHOUT_ENCODER = ("first-stage", "bm25")
+"""The retrievers that need no trained encoder."""
 PARTS = ("train", "dev")
 
 
@@ -40,9 +42,10 @@ class CandidateSettings(Settings):
 
     task: Literal["local", "global"] = "local"
     """``local``: queries are contexts. ``global``: queries are papers, by title and abstract."""
-    retriever: Literal["first-stage", "bm25"] = "first-stage"
+    retriever: Literal["first-stage", "bm25", "nnselect", "hatten", "sentence", "mp-bert4cr"] = "first-stage"
     """``first-stage``: the untrained blend of signals. ``bm25``: title and abstract against context and citing title
-    (local), or against title and abstract (global)."""
+    (local), or against title and abstract (global). The others: the nearest papers by that encoder of the model folder,
+    which must be trained before."""
     period: PeriodSettings = PeriodSettings()
     """Which papers' links are trained on, and which tune."""
     years: int = Field(4, ge=1, le=9999)
@@ -56,12 +59,18 @@ class CandidateSettings(Settings):
     dev_depth: Depth = 50
     """Candidates of a dev query: what the dev metric reranks."""
     earlier_only: bool = True
-    """Whether a training query's candidates are no later than its year, as they are for a manuscript of today."""
+    """Whether a training query's candidates are no later than its year, as they are for a manuscript of today. The
+    papers keep later candidates."""
     seed: Seed = 0
     """Seed of the draw of queries."""
     index: FilePath | None = None
     """An index folder of the same corpus, whole or in shards, that knows the training period's links; its word
     statistics and counts are used instead of reading the texts again."""
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Components of the model folder that find the candidates."""
+        return () if self.retriever in WITHOUT_ENCODER else (self.retriever,)
 
 
 @dataclass(frozen=True)
@@ -150,15 +159,24 @@ def cited_rows(corpus: Corpus, task: str, positions: NDArray[np.int64]) -> CSR:
     return CSR.build(owner[keep], rows[keep], len(positions))
 
 
-def save(folder: Path, parts: dict[str, CandidateSet], meta: dict[str, Any]) -> None:
-    """Write the training and the dev candidates as one artifact."""
-    described = {**meta, "task": parts["train"].task, "queries": {n: len(p) for n, p in parts.items()}}
-    with publish(folder, kind=KIND, meta=described, replace=folder.exists()) as temporary:
-        for name, part in parts.items():
-            np.save(temporary / f"{name}.positions.npy", part.positions, allow_pickle=False)
-            np.save(temporary / f"{name}.rows.npy", part.rows, allow_pickle=False)
-            np.save(temporary / f"{name}.cited.indptr.npy", part.cited.indptr, allow_pickle=False)
-            np.save(temporary / f"{name}.cited.indices.npy", part.cited.indices, allow_pickle=False)
+def create(folder: Path, parts: Mapping[str, CandidateSet]) -> dict[str, np.memmap[Any, np.dtype[np.int32]]]:
+    """Write the queries of an artifact, and what they cite, into its folder.
+
+    Args:
+        folder: the temporary folder of the artifact.
+        parts: the queries of training and of dev; their candidates are not read.
+
+    Returns:
+        The files of the candidates (Q, k), memory-mapped, to be filled.
+    """
+    files = {}
+    for name, part in parts.items():
+        np.save(folder / f"{name}.positions.npy", part.positions, allow_pickle=False)
+        np.save(folder / f"{name}.cited.indptr.npy", part.cited.indptr, allow_pickle=False)
+        np.save(folder / f"{name}.cited.indices.npy", part.cited.indices, allow_pickle=False)
+        path = folder / f"{name}.rows.npy"
+        files[name] = np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=part.rows.shape)
+    return files
 
 
 def load(folder: Path, corpus: Corpus) -> dict[str, CandidateSet]:
@@ -168,8 +186,7 @@ def load(folder: Path, corpus: Corpus) -> dict[str, CandidateSet]:
         InputError: they were made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    manifest = open_verified_once(folder, kind=KIND)
-    check_same_corpus(manifest, corpus, folder, what="candidates")
+    manifest = open_input(folder, KIND, corpus, what="candidates")
     result = {}
     for name in PARTS:
         get = {
@@ -178,14 +195,14 @@ def load(folder: Path, corpus: Corpus) -> dict[str, CandidateSet]:
         }
         count = len(get["positions"])
         size = len(corpus.contexts) if manifest.meta["task"] == "local" else len(corpus)
-        if (
-            get["rows"].ndim != 2
-            or len(get["rows"]) != count
-            or len(get["cited.indptr"]) != count + 1
-            or get["rows"].max(initial=NO_ROW) >= len(corpus)
-            or get["positions"].max(initial=-1) >= size
-        ):
-            raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
+        fits = (
+            get["rows"].ndim == 2
+            and len(get["rows"]) == count
+            and len(get["cited.indptr"]) == count + 1
+            and get["rows"].max(initial=NO_ROW) < len(corpus)
+            and get["positions"].max(initial=-1) < size
+        )
+        require_fit(fits, folder, of=name)
         cited = CSR(get["cited.indptr"], get["cited.indices"])
         result[name] = CandidateSet(manifest.meta["task"], get["positions"], get["rows"], cited)
     return result

@@ -23,6 +23,17 @@ def test_gradient_of_the_sums() -> None:
     assert torch.autograd.gradcheck(sums, (table.magnitude, table.direction))
 
 
+def test_a_word_without_direction_has_a_finite_gradient() -> None:
+    table = WordVectors(TYPES, 3)
+    with torch.no_grad():
+        table.direction[5] = 0
+    sums, _ = table.sums(TokenBags.of(bags([{2, 5}])))
+    sums.sum().backward()
+    assert torch.equal(sums[0], table(torch.tensor([2]))[0])
+    assert table.direction.grad is not None
+    assert bool(table.direction.grad.to_dense().isfinite().all())
+
+
 class _Sums(torch.nn.Module):
     def __init__(self, table: WordVectors) -> None:
         super().__init__()

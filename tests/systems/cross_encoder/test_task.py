@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from helpers.tiny_bert import tiny_bert
 from torch.utils.flop_counter import FlopCounterMode
 
 from cocite.corpus.store import Corpus
-from cocite.errors import NotFoundError
+from cocite.errors import InputError, NotFoundError
 from cocite.manifests import read_manifest
 from cocite.pipeline.candidate_files import prepare
 from cocite.protocols import NO_ROW
+from cocite.systems.cross_encoder import pair_tokens
 from cocite.systems.cross_encoder.losses import pairwise_triplet_loss
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
@@ -40,9 +42,10 @@ def encoder(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(corpus: Corpus, encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder with candidates."""
-    folder = tmp_path_factory.mktemp("model")
-    prepare(small_recipe(encoder).candidates, corpus, folder / "candidates")
+    """A model folder with candidates and their tokens."""
+    folder, recipe = tmp_path_factory.mktemp("model"), small_recipe(encoder)
+    prepare(recipe.candidates, corpus, folder / "candidates")
+    pair_tokens.prepare(recipe.tokens, corpus, folder / "pair-tokens")
     return folder
 
 
@@ -56,6 +59,20 @@ def test_without_candidates_there_is_nothing_to_train_on(
 ) -> None:
     with pytest.raises(NotFoundError, match="holds no candidates to train on"):
         build(small_recipe(encoder), corpus, tmp_path)
+
+
+def test_tokens_of_another_tokenizer_are_refused(corpus: Corpus, folder: Path, tmp_path: Path) -> None:
+    other = tiny_bert(tmp_path / "bert", {"unlike"})
+    with pytest.raises(InputError, match="the tokens were made with other settings"):
+        build(small_recipe(other), corpus, folder)
+
+
+def test_the_same_encoder_in_another_place_takes_the_tokens(
+    corpus: Corpus, encoder: Path, folder: Path, tmp_path: Path, task: CrossEncoderTask
+) -> None:
+    shutil.copytree(encoder, tmp_path / "bert")
+    moved = build(small_recipe(tmp_path / "bert"), corpus, folder)
+    assert torch.equal(moved.collate(np.arange(3), 0).pairs.ids, task.collate(np.arange(3), 0).pairs.ids)
 
 
 def test_an_example_is_a_query_with_its_group(corpus: Corpus, task: CrossEncoderTask) -> None:

@@ -2,12 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.goodness_of_fit import fits
 
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
-from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, mine, most_overlapping
+from cocite.systems.hatten.mining import (
+    ForbiddenNegatives,
+    MinedPapers,
+    RandomPapers,
+    mine,
+    most_overlapping,
+)
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 
@@ -57,6 +64,36 @@ def test_forbidden_papers_are_the_same_pairwise_and_as_a_table(history: History,
     for i in (0, 50, len(citing) - 1):
         assert set(rows[table[i]].tolist()) == wrong(history, citing[i], rows)
     assert forbidden.at(citing[:1], np.array([NO_ROW])).all()
+
+
+def test_later_papers_are_mined_where_they_are_not_forbidden(history: History, citing: np.ndarray) -> None:
+    forbidden = ForbiddenNegatives(history, later=False)
+    years, rows = history.corpus.years, np.arange(len(history.corpus))
+    for i in (0, 50, len(citing) - 1):
+        expected = {int(citing[i]), *history.cites[citing[i]].tolist()}
+        assert set(rows[forbidden.at(citing[i : i + 1], rows)].tolist()) == expected
+        assert set(rows[forbidden.table(citing[i : i + 1], rows)[0]].tolist()) == expected
+    rng = np.random.default_rng(0)
+    papers, queries = units(rng, len(rows)), units(rng, len(citing))
+    mined, _ = mine(queries, citing, papers, forbidden, 20)
+    similar = queries @ papers.T
+    for i in range(0, len(citing), 17):
+        allowed = np.setdiff1d(rows, [citing[i], *history.cites[citing[i]].tolist()])
+        best = allowed[np.argsort(-similar[i, allowed], kind="stable")][:20]
+        assert mined[i].tolist() == best.tolist()
+    assert (years[mined] > years[citing][:, None]).any()
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_random_papers_are_drawn_evenly_from_those_that_may_be_drawn(limited: bool) -> None:
+    years = np.array([2005, 2001, 0, 2003, 2003, 2001, 2009], np.int16)
+    random = RandomPapers(years, np.where(years > 0, years, 9999).astype(np.int16) if limited else None)
+    for citing, allowed in ((3, [1, 2, 3, 4, 5]), (1, [1, 2, 5]), (2, range(7)), (6, range(7))):
+        masses = np.zeros(7)
+        masses[list(allowed) if limited else slice(None)] = 1
+        numbers = uniform(0, citing, np.arange(10_000), 2)
+        drawn = random.draw(np.full(10_000, citing), numbers)
+        assert fits(drawn.ravel(), masses / masses.sum())
 
 
 def test_mined_papers_are_drawn_from_those_that_there_are() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from helpers.small_hatten import TRIPLETS, hatten_task
 from torch.nn import functional
@@ -16,8 +17,9 @@ from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
 
 
-def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path) -> None:
-    task = hatten_task(corpus, tmp_path, objective=TRIPLETS)
+@pytest.mark.parametrize("later", ["used", "not_drawn", "left_out"])
+def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path, later: str) -> None:
+    task = hatten_task(corpus, tmp_path, objective={**TRIPLETS, "later": later})
     assert isinstance(task, TripletTask)
     assert not isinstance(task, ContrastiveTask)
     task.model.eval()
@@ -36,7 +38,7 @@ def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path) -> 
         allowed = [
             (p, n)
             for p, n in expected
-            if n not in forbidden and p != n and corpus.years[n] <= corpus.years[citing]
+            if n not in forbidden and p != n and (later == "used" or corpus.years[n] <= corpus.years[citing])
         ]
         assert sorted((p, n) for i, p, n in triplets if i == q) == sorted(allowed)
     assert sample.relevant.any()
@@ -51,3 +53,19 @@ def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path) -> 
         ]
         losses[q] = torch.stack(own).mean()
     assert torch.allclose(task.loss(task.model, batch), losses, atol=1e-5)
+
+
+def test_no_random_negative_is_lost_but_what_the_citing_paper_cites(corpus: Corpus, tmp_path: Path) -> None:
+    left = {}
+    for later in ("used", "not_drawn", "left_out"):
+        task = hatten_task(corpus, tmp_path, objective={**TRIPLETS, "later": later})
+        sample = task.sample(np.arange(len(task.gaps)), 0)
+        citing = task.gaps.citing[sample.contexts]
+        drawn = sample.random[:, 0]
+        lost = (drawn == citing) | corpus.cites.contains(citing, drawn)
+        left[later] = (~task.forbidden.at(citing, drawn)).mean()
+        if later != "left_out":
+            assert left[later] == 1 - lost.mean()
+        is_later = corpus.years[drawn] > corpus.years[citing]
+        assert is_later.any() == (later != "not_drawn")
+    assert left["left_out"] < 0.7 < 0.9 < min(left["used"], left["not_drawn"])

@@ -89,7 +89,7 @@ def test_texts_of_another_corpus_and_damaged_arrays_are_refused(
     with pytest.raises(IntegrityError, match=r"dev\.counts\.npy: damaged"):
         load(tmp_path / "texts", corpus)
     seal(tmp_path / "texts", kind=manifest.kind, meta=manifest.meta)
-    with pytest.raises(IntegrityError, match="the arrays do not fit each other"):
+    with pytest.raises(IntegrityError, match="the arrays of dev do not fit each other"):
         load(tmp_path / "texts", corpus)
 
 

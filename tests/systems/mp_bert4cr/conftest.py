@@ -7,7 +7,9 @@ from helpers.small_mp_bert4cr import mp_bert4cr_recipe
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
+from cocite.systems.mp_bert4cr import token_weights
 from cocite.systems.mp_bert4cr.sentence_texts import prepare
+from cocite.systems.mp_bert4cr.token_weights import TokenWeightSettings
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +19,9 @@ def corpus(synthetic: SyntheticCorpora) -> Corpus:
 
 @pytest.fixture(scope="session")
 def folder(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder with the corpus' sentences."""
+    """A model folder with the corpus' sentences and the weights of their words."""
     folder = tmp_path_factory.mktemp("model")
-    prepare(mp_bert4cr_recipe().texts, corpus, folder / "sentence-texts")
+    texts = mp_bert4cr_recipe().texts
+    prepare(texts, corpus, folder / "sentence-texts")
+    token_weights.prepare(TokenWeightSettings(texts=texts), corpus, folder / "token-weights")
     return folder

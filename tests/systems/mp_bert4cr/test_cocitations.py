@@ -82,7 +82,7 @@ def test_positives_follow_the_powers_of_the_frequencies(
     for row, mass in pool(counts, case[1], power).items():
         masses[row] = mass
     assert (masses > 0).sum() >= 4
-    drawn = drawn_often(CocitationSampler(history, power), case, 1)
+    drawn = drawn_often(CocitationSampler.of(history, power), case, 1)
     assert fits(drawn[:, 0], masses / masses.sum())
 
 
@@ -96,7 +96,7 @@ def test_several_are_drawn_without_putting_back(
 ) -> None:
     monkeypatch.setattr(cocitations, "SMALL", small)
     masses = pool(counts, case[1], 0.75)
-    drawn = drawn_often(CocitationSampler(history), case, 3)
+    drawn = drawn_often(CocitationSampler.of(history), case, 3)
     assert (np.sort(drawn, axis=1)[:, 1:] != np.sort(drawn, axis=1)[:, :-1]).all()
     rows, total = sorted(masses), sum(masses.values())
     expected = {}
@@ -112,7 +112,7 @@ def test_a_target_of_few_gives_all(
     history: History, counts: dict[tuple[int, int], int], case: tuple[int, int]
 ) -> None:
     masses = pool(counts, case[1], 1.0)
-    drawn = drawn_often(CocitationSampler(history, 2.0), case, len(masses) + 2)[:50]
+    drawn = drawn_often(CocitationSampler.of(history, 2.0), case, len(masses) + 2)[:50]
     for row in drawn.tolist():
         assert sorted(row[: len(masses)]) == sorted(masses)
         assert row[len(masses) :] == [NO_ROW, NO_ROW]
@@ -133,7 +133,7 @@ def test_positives_are_of_their_set_and_never_forbidden(
     corpus = history.corpus
     owner, targets = corpus.context_cited.gather(history.contexts)
     contexts = history.contexts[owner]
-    sampler = CocitationSampler(history, source=source, single=single)
+    sampler = CocitationSampler.of(history, source=source, single=single)
     drawn = sampler.draw(contexts, targets, 3, Draws(0, 0, np.arange(len(contexts))))
     for context, target, row in zip(contexts.tolist(), targets.tolist(), drawn.tolist(), strict=True):
         there = [paper for paper in row if paper != NO_ROW]
@@ -156,7 +156,7 @@ def test_the_future_is_not_counted(history: History) -> None:
     later = np.setdiff1d(np.arange(len(corpus.context_citing)), history.contexts)
     later = later[corpus.context_cited.degrees[later] > 1]
     targets = corpus.context_cited.indices[corpus.context_cited.indptr[later]]
-    drawn = CocitationSampler(history, source="both").draw(later, targets, 3, Draws(0, 0, later))
+    drawn = CocitationSampler.of(history, source="both").draw(later, targets, 3, Draws(0, 0, later))
     assert (drawn == NO_ROW).any()
     for target, row in zip(targets.tolist(), drawn.tolist(), strict=True):
         assert all((target, paper) in counts for paper in row if paper != NO_ROW)
@@ -169,14 +169,14 @@ def test_draws_hang_on_seed_epoch_and_example_alone(
     monkeypatch.setattr(cocitations, "SMALL", small)
     owner, targets = history.corpus.context_cited.gather(history.contexts)
     contexts, examples = history.contexts[owner], np.arange(len(owner))
-    drawn = CocitationSampler(history).draw(contexts, targets, 3, Draws(5, 1, examples))
+    drawn = CocitationSampler.of(history).draw(contexts, targets, 3, Draws(5, 1, examples))
     some = np.array([400, 7, 7, 31])
-    again = CocitationSampler(history).draw(contexts[some], targets[some], 3, Draws(5, 1, some))
+    again = CocitationSampler.of(history).draw(contexts[some], targets[some], 3, Draws(5, 1, some))
     assert np.array_equal(again, drawn[some])
-    other = CocitationSampler(history).draw(contexts, targets, 3, Draws(5, 2, examples))
+    other = CocitationSampler.of(history).draw(contexts, targets, 3, Draws(5, 2, examples))
     assert (other != drawn).any(axis=1).mean() > 0.3
 
 
 def test_a_negative_power_is_refused(history: History) -> None:
     with pytest.raises(ConfigError, match="power of a noise distribution"):
-        CocitationSampler(history, -1.0)
+        CocitationSampler.of(history, -1.0)

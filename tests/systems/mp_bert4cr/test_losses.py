@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,9 @@ from cocite.systems.mp_bert4cr.losses import (
     all_distances,
     distances,
     euclidean_triplet,
+    log_sum_exp,
+    loss_of,
+    mean_hinge,
     mpt_src,
     mpt_src_tgt,
     mpt_tgt,
@@ -106,6 +110,70 @@ def test_each_is_its_equation(loss: Loss, equation: Callable[..., float], shared
     assert torch.allclose(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=1e-12)
     close = loss(*(part.float() if part.is_floating_point() else part for part in given))
     assert torch.allclose(close, found.float(), atol=1e-5)
+
+
+def compared(
+    name: str, s: Vector, t: Vector, positives: list[Vector], negatives: list[Vector]
+) -> list[float]:
+    """The differences of distances that a loss compares, each as often as its equation has it."""
+    source = [dist(s, t) - dist(s, n) for n in negatives]
+    both = [(c, n) for c in positives for n in negatives]
+    from_source = [dist(s, c) - dist(s, n) for c, n in both]
+    if name == "triplet":
+        return source
+    if name == "mpt-src":
+        return source + from_source
+    if name == "mpt-src-tgt":
+        return source + from_source + [dist(t, c) - dist(t, n) for c, n in both]
+    return source * max(len(positives), 1) + [dist(c, t) - dist(c, n) for c, n in both]
+
+
+@pytest.mark.parametrize("name", ["triplet", "mpt-tgt", "mpt-src", "mpt-src-tgt"])
+@pytest.mark.parametrize("n", [N, 0])
+@pytest.mark.parametrize("form", ["hinge", "log-sum-exp"])
+def test_form_and_positives_are_set_apart(name: str, n: int, form: str) -> None:
+    """The 2 x 2 of the controls: hinges averaged or a log of a sum of exponentials, with and without positives."""
+    s, t, c, positive_mask, negatives, negative_mask = given = batch(9, n=n)
+    margin, expected = 0.7, []
+    for i in range(B):
+        values = compared(
+            name,
+            s[i].tolist(),
+            t[i].tolist(),
+            [c[i, k].tolist() for k in range(n) if positive_mask[i, k]],
+            [negatives[i, k].tolist() for k in range(M) if negative_mask[i, k]],
+        )
+        if form == "hinge":
+            expected.append(sum(max(value + margin, 0.0) for value in values) / max(len(values), 1))
+        else:
+            expected.append(math.log(1.0 + sum(map(math.exp, values))))
+    found = loss_of(name, form, margin=margin)(*given)  # type: ignore[arg-type]
+    assert torch.allclose(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=1e-12)
+
+
+def test_without_positives_the_names_differ_by_their_form_alone() -> None:
+    given = batch(10, n=0)
+    assert torch.equal(loss_of("triplet")(*given), loss_of("mpt-src-tgt", "hinge")(*given))
+    assert torch.equal(loss_of("triplet", "log-sum-exp")(*given), loss_of("mpt-src")(*given))
+    assert torch.equal(loss_of("mpt-src")(*given), loss_of("mpt-src-tgt")(*given))
+
+
+@pytest.mark.parametrize(("name", "loss"), [("triplet", euclidean_triplet), ("mpt-tgt", mpt_tgt)])
+def test_a_name_alone_means_its_equation(name: str, loss: Loss) -> None:
+    given = batch(11)
+    assert torch.equal(loss_of(name, margin=1.0)(*given), loss(*given))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("form", [partial(mean_hinge, margin=0.5), log_sum_exp])
+def test_weights_repeat_negatives_in_either_form(loss: Loss, form: Callable[..., Tensor]) -> None:
+    *others, negatives, mask = batch(12, shared=True)
+    times = torch.tensor([3, 1, 2, 1])
+    weighed = loss(*others, negatives, mask, times.double(), form=form)
+    repeated = loss(
+        *others, negatives.repeat_interleave(times, 0), mask.repeat_interleave(times, 1), form=form
+    )
+    torch.testing.assert_close(weighed, repeated, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

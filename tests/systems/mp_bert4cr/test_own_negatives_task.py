@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 import torch
 from helpers.changed_weights import changed_by
-from helpers.small_mp_bert4cr import mp_bert4cr_recipe
+from helpers.small_mp_bert4cr import mp_bert4cr_recipe, prepared_task
+from safetensors import safe_open
 
 from cocite.artifacts import verify
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Ranking
+from cocite.sampling.draws import Draws
 from cocite.systems.mp_bert4cr.encoder import load_mp_bert4cr_encoder
 from cocite.systems.mp_bert4cr.own_negatives_task import MpBert4crTask, recommendation_metrics
-from cocite.systems.mp_bert4cr.task import build
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.task import ContrastiveTask
@@ -26,7 +27,7 @@ from cocite.training.gaps import Gaps
 
 
 def test_the_loss_of_an_example_is_the_papers_equation(corpus: Corpus, folder: Path) -> None:
-    task = build(mp_bert4cr_recipe(), corpus, folder)
+    task = prepared_task(mp_bert4cr_recipe(), corpus, folder)
     assert not isinstance(task, ContrastiveTask)
     task.model.eval()
     examples = np.arange(12)
@@ -53,7 +54,7 @@ def test_the_loss_of_an_example_is_the_papers_equation(corpus: Corpus, folder: P
 
 
 def test_layers_join_after_the_bag_epochs(corpus: Corpus, folder: Path) -> None:
-    task = build(mp_bert4cr_recipe(bag_epochs=2), corpus, folder)
+    task = prepared_task(mp_bert4cr_recipe(bag_epochs=2), corpus, folder)
     model, layers = task.model, [name for name, _ in task.model.named_parameters() if "_layers." in name]
     before, after = task.collate(np.arange(8), 1), task.collate(np.arange(8), 2)
     assert (before.layers, after.layers) == (False, True)
@@ -70,6 +71,18 @@ def test_layers_join_after_the_bag_epochs(corpus: Corpus, folder: Path) -> None:
         for name in layers:
             model.get_parameter(name).normal_()
         assert not torch.allclose(model(before.manuscripts, before.papers), bag, atol=0.1)
+
+
+@pytest.mark.parametrize(("dev_body", "read"), [(None, 2), (1, 1), (9, 2)])
+def test_the_dev_metric_reads_as_many_sentences_as_inference(
+    corpus: Corpus, folder: Path, dev_body: int | None, read: int
+) -> None:
+    task = prepared_task(mp_bert4cr_recipe(dev_body=dev_body), corpus, folder)
+    assert task.dev_documents.settings.body == read
+    rows = np.arange(len(corpus))
+    documents = task.dev_documents.papers(rows, Draws(0, 0, rows))
+    sentences = documents.document_lengths.numpy() - np.minimum(np.diff(task.texts.abstract_indptr), 4)
+    assert sentences.max() == read
 
 
 def test_metrics_are_those_of_the_papers_tables() -> None:
@@ -95,7 +108,7 @@ def test_training_finds_more_of_what_is_cited_and_leaves_an_encoder(
         negatives={"shared": shared, "count": 2},
         model={"shared_words": True},
     )
-    task = build(chosen, corpus, folder)
+    task = prepared_task(chosen, corpus, folder)
     seen: list[dict[str, float]] = []
     outcome = train(
         task, chosen.training, world=World(), log=lambda m, _: seen.append(m) if "R@10" in m else None
@@ -124,17 +137,22 @@ def test_a_resumed_training_ends_as_one_never_interrupted(
             raise Killed
 
     world = World()
-    plain = build(chosen, corpus, folder)
+    plain = prepared_task(chosen, corpus, folder)
     train(plain, chosen.training, world=world)
     with pytest.raises(Killed, match=r"^$"):
         train(
-            build(chosen, corpus, folder),
+            prepared_task(chosen, corpus, folder),
             chosen.training,
             world=world,
             store=KilledStore(tmp_path, world, metric="R@10", keep=1),
         )
-    task = build(chosen, corpus, folder)
+    task = prepared_task(chosen, corpus, folder)
     store = FolderStore(tmp_path, world, metric="R@10", keep=1)
+    with store.latest() as checkpoint:
+        assert checkpoint is not None
+        with safe_open(checkpoint / "state.safetensors", "np") as state:
+            # They are mapped from the prepared input instead.
+            assert not any("lengths" in name for name in state.keys())  # noqa: SIM118 - not a mapping
     train(task, chosen.training, world=world, store=store)
     for (name, one), other in zip(plain.model.named_parameters(), task.model.parameters(), strict=True):
         assert torch.equal(one, other), name
@@ -145,7 +163,7 @@ def test_word_vectors_may_stay_as_they_begin(corpus: Corpus, folder: Path, share
     chosen = mp_bert4cr_recipe(
         words={"trained": False}, model={"shared_words": shared}, training={"steps": 3, "log_every": 1}
     )
-    task = build(chosen, corpus, folder)
+    task = prepared_task(chosen, corpus, folder)
     changed = changed_by(chosen.training, task)
     assert not any("words" in name for name in changed)
     assert "manuscript.sentence_layers.0.output.weight" in changed
@@ -154,7 +172,7 @@ def test_word_vectors_may_stay_as_they_begin(corpus: Corpus, folder: Path, share
 def test_flops_count_both_encoders(corpus: Corpus, folder: Path) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
-    task: MpBert4crTask = build(mp_bert4cr_recipe(), corpus, folder)
+    task: MpBert4crTask = prepared_task(mp_bert4cr_recipe(), corpus, folder)
     batch = task.collate(np.arange(8), 0)
     with FlopCounterMode(display=False) as counter:
         task.loss(task.model, batch).sum().backward()

@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers.small_mp_bert4cr import mp_bert4cr_recipe
+from helpers.small_mp_bert4cr import mp_bert4cr_recipe, prepared_task
 
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
 from cocite.systems.mp_bert4cr.losses import mpt_src_tgt
 from cocite.systems.mp_bert4cr.shared_negatives_task import SharedNegativesTask
-from cocite.systems.mp_bert4cr.task import build
 from cocite.training.engine.task import ContrastiveTask
 
 
@@ -21,7 +20,7 @@ from cocite.training.engine.task import ContrastiveTask
 def test_shared_negatives_are_all_papers_of_the_step_that_are_none_of_an_example(
     corpus: Corpus, folder: Path, loss: str
 ) -> None:
-    task = build(
+    task = prepared_task(
         mp_bert4cr_recipe(negatives={"shared": True, "count": 1}, objective={"loss": loss}), corpus, folder
     )
     assert isinstance(task, SharedNegativesTask)

@@ -1,4 +1,4 @@
-"""Initial word vectors and weights of words."""
+"""The artifact of initial word vectors."""
 
 from __future__ import annotations
 
@@ -6,58 +6,62 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.small_mp_bert4cr import mp_bert4cr_recipe
+from helpers.small_mp_bert4cr import mp_bert4cr_recipe, pretraining_recipe
 
 from cocite.artifacts import verify
-from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.systems.mp_bert4cr.sentence_texts import load_from_model_folder
 from cocite.systems.mp_bert4cr.token_vectors import (
+    KIND,
+    InitialTokenVectorSettings,
     TokenVectorSettings,
-    inverse_document_frequency,
+    prepare,
     token_vectors,
 )
-from cocite.text.sentence_texts import SentenceTexts
 
-
-@pytest.fixture(scope="module")
-def texts(corpus: Corpus, folder: Path) -> SentenceTexts:
-    return load_from_model_folder(folder, corpus)
-
-
-def test_weights_of_words_are_their_inverse_document_frequencies(texts: SentenceTexts) -> None:
-    papers = [
-        {int(token) for i in range(*texts.abstract_indptr[row : row + 2]) for token in texts.abstracts[i]}
-        for row in range(len(texts))
-    ]
-    tokens = np.concatenate([texts.abstracts[i] for i in range(len(texts.abstracts))])
-    words = len(texts.tokenizer)
-    wanted = np.array(
-        [np.log((len(texts) + 1) / (sum(word in paper for paper in papers) + 1)) for word in range(words)]
-    )
-    found = inverse_document_frequency(texts)
-    assert found == pytest.approx(wanted / wanted[tokens].mean(), rel=1e-5, abs=1e-6)
-    assert found[tokens].mean() == pytest.approx(1, rel=1e-5)
+WORDS = {"source": "corpus", "epochs": 1}
 
 
 def test_vectors_are_units_of_the_words_that_occur_and_are_kept(
-    corpus: Corpus, texts: SentenceTexts, tmp_path: Path
+    corpus: Corpus, folder: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("gensim")
-    settings = TokenVectorSettings(source="corpus", epochs=1)
-    history = History.until(corpus, 2015)
-    vectors = token_vectors(settings, history, texts, 16, tmp_path)
-    verify(tmp_path / "token-vectors", kind="token-vectors")
-    assert vectors.shape == (len(texts.tokenizer), 16)
+    settings = mp_bert4cr_recipe(words=WORDS).token_vectors
+    assert settings is not None
+    with pytest.raises(NotFoundError, match="holds no sentences to train on"):
+        prepare(settings, corpus, tmp_path / KIND)
+    (tmp_path / "sentence-texts").symlink_to(folder / "sentence-texts")
+    assert prepare(settings, corpus, tmp_path / KIND)
+    verify(tmp_path / KIND, kind=KIND)
+    tokenizer = load_from_model_folder(folder, corpus).tokenizer
+    vectors = token_vectors(tmp_path, corpus, settings, len(tokenizer))
+    assert isinstance(vectors, np.memmap)
+    assert vectors.shape == (len(tokenizer), 24)
     norms = np.linalg.norm(vectors, axis=1)
     assert norms[norms > 0] == pytest.approx(1, abs=1e-5)
-    assert norms[texts.tokenizer.sep_token_id] == 0  # sentences are read without their end token
+    assert norms[tokenizer.sep_token_id] == 0  # sentences are read without their end token
     assert (norms > 0).mean() > 0.5
     # word2vec differs from run to run: equal vectors are the kept ones.
-    assert np.array_equal(token_vectors(settings, history, texts, 16, tmp_path), vectors)
-    other = token_vectors(settings, History.until(corpus, 2005), texts, 16, tmp_path)
-    assert not np.array_equal(other, vectors)
+    kept = np.array(vectors)
+    assert not prepare(settings, corpus, tmp_path / KIND)
+    assert np.array_equal(token_vectors(tmp_path, corpus, settings, len(tokenizer)), kept)
+    with pytest.raises(IntegrityError, match="the arrays do not fit the vocabulary"):
+        token_vectors(tmp_path, corpus, settings, len(tokenizer) + 1)
+    other = settings.model_copy(update={"dimension": 8})
+    with pytest.raises(InputError, match="the word vectors were made with other settings"):
+        token_vectors(tmp_path, corpus, other, len(tokenizer))
+    assert prepare(other, corpus, tmp_path / KIND)
+    assert token_vectors(tmp_path, corpus, other, len(tokenizer)).shape == (len(tokenizer), 8)
+
+
+def test_pretraining_and_fine_tuning_begin_with_the_same_vectors() -> None:
+    pretrained = pretraining_recipe(words=WORDS | {"trained": False}).token_vectors
+    assert pretrained == mp_bert4cr_recipe(words=WORDS | {"idf": True}).token_vectors
+    assert isinstance(pretrained, InitialTokenVectorSettings)
+    assert mp_bert4cr_recipe(words=WORDS, pretrained="mp-bert4cr-pretraining").token_vectors is None
 
 
 def test_random_vectors_are_the_default() -> None:
     assert mp_bert4cr_recipe().words == TokenVectorSettings(source="random", idf=False, trained=True)
+    assert mp_bert4cr_recipe().token_vectors is pretraining_recipe().token_vectors is None

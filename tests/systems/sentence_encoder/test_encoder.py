@@ -132,3 +132,16 @@ def test_an_encoder_of_another_architecture_encodes_as_well(tmp_path: Path, sour
     texts = ["a parser of trees", "words " * 90, "finds"]
     wanted = theirs.encode(texts, normalize_embeddings=True)
     np.testing.assert_allclose(ours.encode(texts), wanted, rtol=0, atol=1e-5)
+
+
+def test_it_says_how_many_tokens_a_query_has_before_it_is_cut(encoder: SentenceEncoder) -> None:
+    assert encoder.max_tokens == 48
+    queries = [
+        Query("s", title="trees"),
+        Query("l", title="trees " * 60),
+        Query("g", "trees TARGETCIT words"),
+    ]
+    lengths = encoder.query_lengths(queries)
+    assert lengths.tolist() == [3, 62, 4]
+    vectors = encoder.encode_queries([queries[1], Query("c", title="trees " * 46)])
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)

@@ -20,8 +20,10 @@ from transformers import (
     MPNetModel,
 )
 
+from cocite.errors import ConfigError
+from cocite.nn.cpu_kernels import Speed
 from cocite.systems.sentence_encoder import forward as forwards
-from cocite.systems.sentence_encoder.forward import PackedForward, PaddedForward, forward_of
+from cocite.systems.sentence_encoder.forward import PackedForward, PaddedForward, fastest_dtype, forward_of
 from cocite.systems.sentence_encoder.pooling import Pooling, pool
 from cocite.text.token_lists import TokenLists
 
@@ -94,6 +96,35 @@ def test_bf16_is_near(name: str, texts: TokenLists) -> None:
     wanted = alone(model, texts, "mean")
     found = forward_of(model, "mean", device=CPU, dtype=torch.bfloat16).vectors(texts)
     assert ((found * wanted).sum(1) > 0.995).all()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_int8_is_near_and_does_not_depend_on_the_batch(pooling: Any, texts: TokenLists) -> None:
+    model = model_of(small_bert)
+    wanted = alone(model, texts, pooling)
+    forward = forward_of(model, pooling, device=CPU, dtype=torch.int8)
+    found = forward.vectors(texts)
+    assert ((found * wanted).sum(1) > 0.995).all()
+    for i in range(len(texts)):
+        np.testing.assert_allclose(forward.vectors(texts.take(np.array([i]))), found[[i]], rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize(("name", "device"), [("distilbert", "cpu"), ("bert", "meta")])
+def test_int8_is_of_berts_family_on_a_cpu(name: str, device: str) -> None:
+    model = model_of((PACKED | PADDED)[name])
+    with pytest.raises(ConfigError, match=f"not of a {name} on a {device}"):
+        forward_of(model, "mean", device=torch.device(device), dtype=torch.int8)
+
+
+@pytest.mark.parametrize("int8", [400.0, 0.0])
+def test_int8_is_chosen_where_it_pays(int8: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        forwards, "measure", lambda *_: Speed(plain=100.0, packed=110.0, bf16=70.0, int8=int8)
+    )
+    monkeypatch.setattr(forwards, "inference_dtype", lambda _: torch.bfloat16)
+    assert fastest_dtype(small_bert(), CPU) == (torch.int8 if int8 else torch.bfloat16)
+    assert fastest_dtype(PADDED["distilbert"](), CPU) == torch.bfloat16
+    assert fastest_dtype(small_bert(), torch.device("meta")) == torch.bfloat16
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from helpers.command_line import call
 from helpers.tiny_bert import tiny_bert
 
@@ -15,7 +16,6 @@ from cocite.corpus.builder import build
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import CociteError, InputError, IntegrityError, NotFoundError
-from cocite.nn.precision import inference_dtype
 from cocite.systems.sentence_encoder.encoder import load_sentence_encoder
 from cocite.systems.sentence_encoder.recipe import SentenceRecipe, save_sentence_encoder
 
@@ -42,11 +42,13 @@ def test_a_recipe_puts_it_into_a_model_folder_that_needs_nothing_else(
 ) -> None:
     model = tmp_path / "model"
     arguments = ("--corpus", corpus.path, "--to", model, "--no-track", "--json")
-    code, out, err = call(capsys, "train", "sentence", f"encoder={source}", "max_tokens=64", *arguments)
+    code, out, err = call(
+        capsys, "train", "sentence", f"encoder={source}", "max_tokens=64", "precision=float32", *arguments
+    )
     assert code == 0, err
     assert json.loads(out)["details"]["dimension"] == 32
     encoder = load_sentence_encoder(model / "sentence")
-    assert encoder.dtype == inference_dtype()
+    assert encoder.dtype == torch.float32
     assert encoder.settings.max_tokens == 64
     assert encoder.encode(["a parser"]).dtype == np.float32
     code, out, err = call(

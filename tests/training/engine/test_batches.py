@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers.bag_task import settings
@@ -81,6 +83,46 @@ def test_the_same_seed_and_epoch_give_the_same_plan_and_others_another(given: di
     one, two = plan_of(given), plan_of(given)
     for step in range(one.steps):
         assert one.examples(step).tolist() == two.examples(step).tolist()
+
+
+@given(epochs)
+def test_the_order_is_that_of_one_sort_in_memory(given: dict) -> None:
+    """The draws that trainings were measured with: a permutation, sorted by pool and length, and steps shuffled."""
+    plan, batch = plan_of(given), given["batch"]
+    lengths = np.maximum(given["lengths"], 1)
+    rng = np.random.default_rng([given["seed"], 1])
+    order = rng.permutation(len(lengths))
+    full = len(lengths) // batch
+    body = order[: full * batch]
+    pool = np.arange(full * batch) // (batch * given["sort_within"])
+    body = body[np.lexsort((lengths[body], pool))].reshape(full, batch)[rng.permutation(full)]
+    wanted = [*body, *([order[full * batch :]] if len(lengths) % batch else [])]
+    assert plan.steps == len(wanted)
+    for step, chosen in enumerate(wanted):
+        found = plan.examples(step)
+        assert found.tolist() == chosen[np.argsort(-lengths[chosen], kind="stable")].tolist()
+
+
+def test_mapped_lengths_and_the_order_take_no_memory(tmp_path: Path) -> None:
+    count = 2_000_000
+    np.save(tmp_path / "lengths.npy", np.arange(count, dtype=np.int64) % 300 + 1)
+    lengths = np.load(tmp_path / "lengths.npy", mmap_mode="r")
+    EpochPlan(lengths[:1000], settings(batch=32), 0)  # imports and small blocks of memory
+    before = anonymous_bytes()
+    plan = EpochPlan(lengths, settings(batch=32, sort_within=100), 0)
+    assert anonymous_bytes() - before < 0.25 * 8 * count
+    assert plan.lengths is lengths
+    assert sorted(plan.examples(7).tolist(), key=lambda i: -lengths[i]) == plan.examples(7).tolist()
+
+
+def anonymous_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("RssAnon:")[1].split()[0])
+
+
+def test_an_ordered_epoch_is_taken_as_it_stands() -> None:
+    plan = EpochPlan(np.array([1, 1, 2, 2, 3]), settings(batch=2), 0, ordered=True)
+    assert [plan.examples(step).tolist() for step in range(plan.steps)] == [[0, 1], [2, 3], [4]]
 
 
 def test_another_epoch_or_seed_is_shuffled_anew() -> None:

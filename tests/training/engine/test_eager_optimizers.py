@@ -12,7 +12,7 @@ from helpers.endpoint import free_port
 from torch import nn
 from torch.optim import Optimizer
 
-from cocite.training.engine.eager_optimizers import AdamW, SparseAdam
+from cocite.training.engine.eager_optimizers import AdamW, NAdam, SparseAdam
 
 RUN = """
 import os, sys
@@ -57,7 +57,13 @@ def test_sparse_adam_steps_as_torchs_own() -> None:
     assert torch.equal(stepped(SparseAdam, sparse=True), stepped(torch.optim.SparseAdam, sparse=True))
 
 
-@pytest.mark.parametrize("kind", [AdamW, SparseAdam])
+def test_nadam_steps_as_torchs_own() -> None:
+    settings = {"decoupled_weight_decay": True, "weight_decay": 0.1}
+    ours, own = (stepped(kind, sparse=False, **settings) for kind in (NAdam, torch.optim.NAdam))
+    assert torch.equal(ours, own)
+
+
+@pytest.mark.parametrize("kind", [AdamW, NAdam, SparseAdam])
 def test_hooks_of_a_step_are_called(kind: type[Optimizer]) -> None:
     table = nn.Embedding(3, 1, sparse=kind is SparseAdam)
     optimizer, calls = kind(table.parameters()), []  # type: ignore[call-arg]

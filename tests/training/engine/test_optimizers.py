@@ -50,6 +50,33 @@ def test_without_groups_there_is_one_optimizer() -> None:
     assert [len(group["params"]) for group in optimizer.param_groups] == [1, 1]
 
 
+def test_nadam_is_that_of_dozat_with_keras_decay() -> None:
+    """Dozat (2016) in float64, with the momentum schedule mu_t = beta_1 (1 - 0.5 * 0.96^(0.004 t)) that Keras has."""
+    weight = nn.Parameter(torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64))
+    holder = nn.ParameterDict({"weight": weight})
+    settings = OptimizerSettings(name="nadam", learning_rate=0.05, weight_decay=0.0)
+    [optimizer] = make_optimizers(holder, settings)
+    target = torch.tensor([0.3, 0.1, -0.4], dtype=torch.float64)
+    x, m, v, product = weight.detach().clone(), torch.zeros(3), torch.zeros(3), 1.0
+    for step in range(1, 40):
+        optimizer.zero_grad()
+        (weight - target).square().sum().backward()
+        optimizer.step()
+        gradient = 2 * (x - target)
+        now, then = (0.9 * (1 - 0.5 * 0.96 ** (0.004 * t)) for t in (step, step + 1))
+        product *= now
+        m = 0.9 * m + 0.1 * gradient
+        v = 0.999 * v + 0.001 * gradient.square()
+        hat = then * m / (1 - product * then) + (1 - now) * gradient / (1 - product)
+        x = x - 0.05 * hat / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+        torch.testing.assert_close(weight.detach(), x, rtol=1e-6, atol=1e-7)
+
+
+def test_nadam_does_not_step_sparse_gradients() -> None:
+    with pytest.raises(ConfigError, match="sparse gradients, which Nadam does not step"):
+        make_optimizers(Table(), OptimizerSettings(name="nadam"), GROUPS)
+
+
 def test_a_frozen_table_is_not_stepped() -> None:
     model = Table()
     model.words.requires_grad_(False)

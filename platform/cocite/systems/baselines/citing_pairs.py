@@ -41,7 +41,7 @@ class CitingPairs:
         context, cited = texts.cited.pairs()
         self.contexts, self.cited = context.astype(np.int64), cited.astype(np.int64)
         self.drawn = noise
-        self.noise = NoiseDistribution(np.bincount(cited, minlength=len(texts.history.corpus)), power)
+        self.noise = NoiseDistribution.of(np.bincount(cited, minlength=len(texts.history.corpus)), power)
         self.rng = np.random.default_rng(seed)
 
     def __len__(self) -> int:

@@ -82,6 +82,11 @@ class CiteomaticTrainingSettings(TrainingSettings):
     optimizer: AdamSettings = AdamSettings()
     schedule: ConstantRateSettings = ConstantRateSettings()
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether a step changes only the rows of tables that its batch used (the paper's LazyAdam)."""
+        return self.optimizer.name == "adamw"
+
 
 class InProcessSettings(WorkerSettings):
     """The processes that train: this one, unless ``count`` says how many workers Ray starts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from cocite.corpus.csr import CSR
+
+SMALLEST = 1e-12
+"""Least length that a direction is divided by, as in :func:`torch.nn.functional.normalize`."""
 
 
 class TokenBags(NamedTuple):
@@ -88,10 +91,9 @@ class WordVectors(nn.Module):
         self.direction = nn.Parameter(torch.randn(types, dimension) / dimension**0.5)
 
     def forward(self, types: Tensor) -> Tensor:
-        """Vectors (U, d) of some types (U,)."""
-        direction = functional.embedding(types, self.direction, sparse=self.sparse)
-        magnitude = functional.embedding(types, self.magnitude, sparse=self.sparse)
-        return magnitude * functional.normalize(direction, dim=1)
+        """Vectors (U, d) of some distinct types (U,), ascending."""
+        vectors: Tensor = _ScaledDirections.apply(self.magnitude, self.direction, types, self.sparse)  # type: ignore[no-untyped-call]
+        return vectors
 
     def table(self) -> Tensor:
         """All vectors (V, d) without gradient, for encoding many bags."""
@@ -122,6 +124,40 @@ class WordVectors(nn.Module):
         return sums, vectors
 
 
+class _ScaledDirections(torch.autograd.Function):
+    """``magnitude[types] * direction[types] / |direction[types]|``, and its gradient, in few passes over memory.
+
+    With v = m d / |d| and u = d / |d|, a gradient g of v gives g . u of m, and m / |d| (g - (g . u) u) of d.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, magnitude: Tensor, direction: Tensor, types: Tensor, sparse: bool) -> Tensor:
+        chosen, factor = direction[types], magnitude[types]  # (U, d), (U, 1)
+        norm = torch.linalg.vector_norm(chosen, dim=1, keepdim=True).clamp_min(SMALLEST)
+        ctx.sparse, ctx.shapes = sparse, (magnitude.shape, direction.shape)
+        ctx.save_for_backward(chosen, factor, norm, types)
+        return torch.mul(chosen, factor / norm)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        chosen, factor, norm, types = ctx.saved_tensors
+        of_magnitude = torch.bmm(gradient[:, None], chosen[:, :, None])[:, 0] / norm  # (U, 1)
+        of_direction = (gradient * (factor / norm)).addcmul_(chosen, -of_magnitude * factor / norm.square())
+        return (
+            _of_rows(types, of_magnitude, ctx.shapes[0], ctx.sparse),
+            _of_rows(types, of_direction, ctx.shapes[1], ctx.sparse),
+            None,
+            None,
+        )
+
+
+def _of_rows(rows: Tensor, values: Tensor, shape: torch.Size, sparse: bool) -> Tensor:
+    """A gradient that is zero but for some distinct ascending rows."""
+    if sparse:
+        return torch.sparse_coo_tensor(rows[None], values, shape, is_coalesced=True, check_invariants=False)
+    return values.new_zeros(shape).index_copy_(0, rows, values)
+
+
 def embedding_penalty(vectors: Tensor, *, l1: float, l2: float) -> Tensor:
     """L1 and L2 regularisation of the word vectors a batch used (Appendix A).
 
@@ -136,4 +172,6 @@ def embedding_penalty(vectors: Tensor, *, l1: float, l2: float) -> Tensor:
     if not len(vectors):
         # A zero with a gradient, for the loss may have no other part; a mean of nothing is NaN.
         return vectors.sum()
-    return l1 * vectors.abs().sum(1).mean() + l2 * vectors.square().sum(1).mean()
+    # Norms of the whole array: they make no array of its size.
+    total = l1 * torch.linalg.vector_norm(vectors, 1) + l2 * torch.linalg.vector_norm(vectors, 2).square()
+    return torch.div(total, len(vectors))

@@ -43,6 +43,7 @@ class PairScorer:
 
     Attributes:
         precision: the precision in use. bf16 rounds each state to 8 binary digits.
+        chunk_tokens: tokens of pairs that are worth scoring together; fewer leave a core idle, or pad more.
         speed: the result of the probe; None on a GPU.
 
     Raises:
@@ -97,6 +98,8 @@ class PairScorer:
             # The head stays in fp32: logits that differ little keep their order.
             self._model = copy.deepcopy(model).to(self.device)
             self._model.backbone.to(DTYPES[self.precision])
+        # What is padded is sorted by length over several batches; what is packed needs one for each thread.
+        self.chunk_tokens = self.tokens * (threads if self._frozen is not None else 4 * threads)
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
         """(b,) logits of the pairs (query i, candidate i), from the lists of a :class:`PairTokenizer`."""

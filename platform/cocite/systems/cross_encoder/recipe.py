@@ -11,6 +11,7 @@ from cocite.config import Settings
 from cocite.nn.pretrained_transformers import Layers
 from cocite.systems.cross_encoder.examples import GroupSettings
 from cocite.systems.cross_encoder.network import SCIBERT, Readout
+from cocite.systems.cross_encoder.pair_tokens import PairTokenSettings
 from cocite.text.pair_tokenizer import PairSettings
 from cocite.training.candidates import CandidateSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
@@ -58,6 +59,16 @@ class CrossEncoderRecipe(Settings):
     workers: WorkerSettings = WorkerSettings()
     keep: Keep = "unless_below"
     """Whether a cross-encoder that is below its retriever on dev is left out of the pipeline, or kept (``always``)."""
+
+    @property
+    def tokens(self) -> PairTokenSettings:
+        """What determines the tokens that are trained on; it reads the encoder's tokenizer.
+
+        Raises:
+            NotFoundError: there is no such encoder.
+            InputError: its tokenizer cannot be used.
+        """
+        return PairTokenSettings.of(self.candidates, self.encoder, self.pairs)
 
     @model_validator(mode="after")
     def _possible(self) -> CrossEncoderRecipe:

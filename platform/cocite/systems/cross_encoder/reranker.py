@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.paper_tokens import PaperTokens
+from cocite.systems.cross_encoder.query_pairs import QueryPairs, stack
+from cocite.text.token_lists import TokenLists
 
 
 class CrossEncoderReranker:
@@ -68,6 +71,49 @@ class CrossEncoderReranker:
             require_finite(scores, self.name, "scores")
             result[query, column] = scores
         return result
+
+    def pairs(self, query: Query, rows: NDArray[np.int32]) -> QueryPairs:
+        """Tokenise a query with some papers (r,), to be read by :meth:`read`."""
+        return self._pairs(query, self.papers.lists(rows))
+
+    def text_pairs(self, query: Query, texts: Sequence[str], *, whole: bool = False) -> QueryPairs:
+        """Tokenise a query with some texts (r,) in the place of papers, to be read by :meth:`read`.
+
+        Args:
+            query: one query.
+            texts: read as titles of papers are.
+            whole: refuse what is too long for the model, instead of cutting it.
+
+        Raises:
+            InputError: the query and a text are too long together, and are to be read whole.
+        """
+        tokenizer = self.scorer.pairs
+        lists = tokenizer.tokens(texts)
+        if whole:
+            asked = tokenizer.queries([query]).counts[np.zeros(len(texts), np.int64)]
+            left, right = tokenizer.cut(asked, lists.counts)
+            cut = np.flatnonzero((left < asked) | (right < lists.counts))
+            if len(cut):
+                tokens = int(asked[0] + lists.counts[cut[0]])
+                raise InputError(
+                    f"text {int(cut[0])} and the query have {tokens:,} tokens, of which {tokenizer.settings.total:,} "
+                    "can be read",
+                    where="texts",
+                    hint="let them be cut: truncate",
+                )
+        return self._pairs(query, lists.head(tokenizer.paper_limit))
+
+    def _pairs(self, query: Query, candidates: TokenLists) -> QueryPairs:
+        left = self.scorer.pairs.queries([query])
+        lengths = self.scorer.pairs.lengths(left.take(np.zeros(len(candidates), np.int64)), candidates)
+        return QueryPairs(left, candidates, lengths)
+
+    def read(self, parts: Sequence[tuple[QueryPairs, slice]]) -> list[NDArray[np.float32]]:
+        """Logits of some pairs of each of several queries, which are scored together: those of :meth:`score`."""
+        scores = self.scorer.logits(*stack(parts))
+        require_finite(scores, self.name, "scores")
+        counts = [len(range(*part.indices(len(pairs.lengths)))) for pairs, part in parts]
+        return np.split(scores, np.cumsum(counts)[:-1])
 
 
 def load_cross_encoder(folder: str | Path, corpus: Corpus, **options: Any) -> CrossEncoderReranker:

@@ -22,9 +22,11 @@ from cocite.corpus.store import Corpus
 from cocite.nn.layer_flops import layer_flops
 from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
+from cocite.systems.cross_encoder import pair_tokens
 from cocite.systems.cross_encoder.examples import CandidateGroups
 from cocite.systems.cross_encoder.losses import pairwise_triplet_loss, pointwise_loss
 from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.pair_tokens import PairTokenSettings
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe, ObjectiveSettings
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
@@ -34,11 +36,6 @@ from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.input_artifacts import find_input
 from cocite.training.stages import METRICS, metric_means, query_values
-
-CANDIDATES = "candidates"
-"""Name of the artifact of a model folder with the candidates that are trained on."""
-BLOCK = 4096
-"""Texts tokenised at a time."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +73,14 @@ class CrossEncoderTask:
     Args:
         recipe: settings.
         corpus: the papers.
-        parts: the candidates of training and of dev queries.
+        model_folder: has the candidates and their tokens.
 
     Attributes:
         model: the cross-encoder.
+
+    Raises:
+        NotFoundError: the model folder holds no candidates, or not their tokens.
+        InputError: they are of another corpus, or the tokens of another tokenizer.
 
     Example:
         >>> from cocite.systems.cross_encoder.losses import pointwise_loss
@@ -90,7 +91,7 @@ class CrossEncoderTask:
 
     metric = "MRR"
 
-    def __init__(self, recipe: CrossEncoderRecipe, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> None:
+    def __init__(self, recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> None:
         torch.manual_seed(recipe.training.seed)
         self.recipe = recipe
         self.model = CrossEncoder.from_pretrained(
@@ -100,8 +101,13 @@ class CrossEncoderTask:
             dropout=recipe.dropout,
             readout=recipe.readout,
         )
-        self.sides = {name: _Side(part, self._queries(corpus, part)) for name, part in parts.items()}
-        self.papers = self._papers(corpus, parts)
+        parts = candidates.load(
+            find_input(model_folder, candidates.KIND, lacking="candidates to train on"), corpus
+        )
+        settings = PairTokenSettings.of(recipe.candidates, recipe.encoder, self.model.pairs)
+        tokens = pair_tokens.load(model_folder, corpus, settings)
+        self.sides = {name: _Side(part, tokens.queries[name]) for name, part in parts.items()}
+        self.papers = tokens.papers
         train = parts["train"]
         objective = recipe.objective
         self.groups = CandidateGroups(
@@ -113,35 +119,6 @@ class CrossEncoderTask:
         )
         self._lock = Lock()
         self._epoch: tuple[int, NDArray[np.int32], NDArray[np.bool_]] | None = None
-
-    def _queries(self, corpus: Corpus, part: CandidateSet) -> TokenLists:
-        limit = self.recipe.pairs.total
-        parts = [
-            self.model.pairs.queries(
-                part.take(np.arange(start, min(start + BLOCK, len(part)))).queries(corpus)
-            )
-            for start in range(0, len(part), BLOCK)
-        ]
-        return TokenLists.stacked([tokens.head(limit) for tokens in parts])
-
-    def _papers(self, corpus: Corpus, parts: Mapping[str, CandidateSet]) -> TokenLists:
-        """The tokens of every paper that is a candidate or cited; the others have no tokens."""
-        read = np.zeros(len(corpus), bool)
-        for part in parts.values():
-            read[part.rows[part.rows != NO_ROW]] = True
-            read[part.cited.indices] = True
-        rows = np.flatnonzero(read)
-        tokens = TokenLists.stacked(
-            [
-                self.model.pairs.papers(
-                    corpus.papers.take("title", block), corpus.papers.take("abstract", block)
-                )
-                for block in np.split(rows, range(BLOCK, len(rows), BLOCK))
-            ]
-        )
-        starts, counts = np.zeros((2, len(corpus)), np.int64)
-        starts[rows], counts[rows] = tokens.starts, tokens.counts
-        return TokenLists(tokens.ids, starts, counts)
 
     # -- training -----------------------------------------------------------------------------------------------
 
@@ -273,10 +250,5 @@ def group_loss(objective: ObjectiveSettings) -> Callable[[Tensor, Tensor, Tensor
 
 
 def build(recipe: CrossEncoderRecipe, corpus: Corpus, model_folder: Path) -> CrossEncoderTask:
-    """The task of a recipe, on the candidates of the model folder.
-
-    Raises:
-        NotFoundError: the model folder holds no candidates.
-    """
-    folder = find_input(model_folder, CANDIDATES, lacking="candidates to train on")
-    return CrossEncoderTask(recipe, corpus, candidates.load(folder, corpus))
+    """The task of a recipe, on the candidates of the model folder."""
+    return CrossEncoderTask(recipe, corpus, model_folder)

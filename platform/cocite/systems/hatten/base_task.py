@@ -20,7 +20,7 @@ from cocite.sampling.neighbours import nearest
 from cocite.systems.hatten.encoder import embed, save_hatten
 from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, Sample
 from cocite.systems.hatten.flops import forward_flops
-from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, mine
+from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, RandomPapers, mine
 from cocite.systems.hatten.network import Documents, Hatten
 from cocite.systems.hatten.recipe import HattenRecipe
 from cocite.systems.hatten.texts import HattenTexts
@@ -72,7 +72,11 @@ class HattenTask:
         self._words = texts.words
         # Only papers of the training period are asked about, all links of which are known. So the store's mapped links
         # serve, and no copy of the known ones is made.
-        self.forbidden = ForbiddenNegatives(History.all(corpus))
+        later = recipe.objective.later
+        self.forbidden = ForbiddenNegatives(History.all(corpus), later=later != "used")
+        self.random = RandomPapers(
+            self.forbidden.years, self.forbidden.latest if later == "not_drawn" else None
+        )
         self.mined_papers: MinedPapers | None = None
         self.mining_metrics: Mapping[str, float] = {}
         self.model = Hatten(reader.size, recipe.model)
@@ -117,7 +121,7 @@ class HattenTask:
         relevant = np.zeros(mined.shape, bool)
         if self.mined_papers is not None and settings.mined:
             mined, relevant = self.mined_papers.draw(contexts, numbers[:, 1 : 1 + settings.mined])
-        random = (numbers[:, 1 + settings.mined :] * self.texts.papers).astype(np.int32)
+        random = self.random.draw(self.gaps.citing[contexts], numbers[:, 1 + settings.mined :])
         papers = np.unique(np.concatenate([cited, mined.ravel(), random.ravel()]))
         read = numbers[:, 0] >= settings.context_dropout
         return Sample(contexts, read, owner, pair, cited, mined, relevant, random, papers[papers != NO_ROW])

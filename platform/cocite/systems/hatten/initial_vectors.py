@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.artifacts import load_array, publish
+from cocite.array_files import require_fit
+from cocite.artifacts import load_array
 from cocite.bounds import Dimension, FileState, Seed
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import IntegrityError
-from cocite.manifests import holds
 from cocite.nn.word_vectors import WordVectorSettings, known_vectors, mixed_vectors
 from cocite.systems.hatten import texts
 from cocite.systems.hatten.texts import HattenTextSettings
 from cocite.text.paragraph_reader import ParagraphReader
-from cocite.training.input_artifacts import check_same_inputs, find_input
+from cocite.training.input_artifacts import Advance, Stage, find_input, make_input, open_input
 from cocite.training.periods import Periods
-from cocite.verification import open_verified_once
 
 KIND = "word-vectors"
 """Kind of the artifact, and its name in a model folder."""
@@ -58,8 +54,8 @@ class InitialVectorSettings(Settings):
         state = None
         if words.path is not None and (path := Path(words.path)).is_file():
             state = (path.stat().st_size, path.stat().st_mtime_ns)
-        # Whether training changes them changes nothing about how they begin.
-        words = words.model_copy(update={"trained": True})
+        # Neither whether training changes them, nor how a worker scales them, changes what is kept.
+        words = words.model_copy(update={"trained": True, "rescaled": True})
         return cls(texts=texts, words=words, dimension=dimension, seed=seed, file=state)
 
 
@@ -68,8 +64,8 @@ def prepare(
     corpus: Corpus,
     folder: Path,
     *,
-    stage: Callable[[str, int], object] = lambda *_: None,
-    advance: Callable[[int], object] = lambda _: None,  # noqa: ARG001  (gensim does not say how far it is)
+    stage: Stage = lambda *_: None,
+    advance: Advance = lambda _: None,  # noqa: ARG001  (gensim does not say how far it is)
 ) -> bool:
     """Make the vectors, unless the folder already has those of this corpus and these settings.
 
@@ -87,19 +83,18 @@ def prepare(
         NotFoundError: the texts are not there, or the file of vectors is not.
         InputError: the corpus has no body sentences, gensim is not installed, or the file has no vectors of the words.
     """
-    meta: dict[str, Any] = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if holds(folder, kind=KIND, meta=meta):
-        return False
-    stage("word vectors", 0)
-    reader = texts.load(folder.parent, corpus, settings.texts).reader
-    history = Periods.of(corpus, settings.texts.period, all_dev=True).history
-    has_vector, vectors = known_vectors(
-        settings.words, history, reader, settings.dimension, seed=settings.seed
-    )
-    with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
-        np.save(temporary / "vectors.npy", vectors, allow_pickle=False)
-        np.save(temporary / "known.npy", has_vector, allow_pickle=False)
-    return True
+
+    def write(to: Path) -> None:
+        stage("word vectors", 0)
+        reader = texts.load(folder.parent, corpus, settings.texts).reader
+        history = Periods.of(corpus, settings.texts.period, all_dev=True).history
+        has_vector, vectors = known_vectors(
+            settings.words, history, reader, settings.dimension, seed=settings.seed
+        )
+        np.save(to / "vectors.npy", vectors, allow_pickle=False)
+        np.save(to / "known.npy", has_vector, allow_pickle=False)
+
+    return make_input(KIND, settings, corpus, folder, write)
 
 
 def initial_vectors(
@@ -110,6 +105,7 @@ def initial_vectors(
     dimension: int,
     *,
     seed: int,
+    rescaled: bool = True,
 ) -> NDArray[np.float32]:
     """(W, d) vectors of all word numbers of a reader: those that a model folder keeps, the others random.
 
@@ -120,6 +116,7 @@ def initial_vectors(
         reader: numbers the words.
         dimension: d.
         seed: of the random ones.
+        rescaled: whether those that it keeps are scaled to a variance of 1.
 
     Raises:
         NotFoundError: the folder keeps none.
@@ -129,9 +126,8 @@ def initial_vectors(
     if settings is None:
         return mixed_vectors(reader, dimension, None, seed=seed)
     folder = find_input(model_folder, KIND, lacking="word vectors to train on")
-    manifest = open_verified_once(folder, kind=KIND)
-    check_same_inputs(manifest, corpus, settings, folder, what="word vectors", besides=(FILE,))
+    open_input(folder, KIND, corpus, what="word vectors", settings=settings, besides=(FILE,))
     vectors, has_vector = load_array(folder / "vectors.npy"), load_array(folder / "known.npy")
-    if vectors.shape != (len(reader.vocabulary), dimension) or len(has_vector) != len(vectors):
-        raise IntegrityError("the arrays do not fit the vocabulary", where=str(folder), hint="make them anew")
-    return mixed_vectors(reader, dimension, (has_vector, vectors), seed=seed)
+    fits = vectors.shape == (len(reader.vocabulary), dimension) and len(has_vector) == len(vectors)
+    require_fit(fits, folder, to="the vocabulary")
+    return mixed_vectors(reader, dimension, (has_vector, vectors), seed=seed, rescaled=rescaled)

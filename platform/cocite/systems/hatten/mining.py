@@ -1,8 +1,8 @@
 """Mining: the papers that the current model ranks first, as negatives and as further positives (HAtten, section 4.3).
 
 For each training query the top K_n papers of the current weights are kept, without what the citing paper cites, the
-citing paper itself, and papers of later years. All of them are negatives; those whose words overlap most with the
-query's are positives too, compared with papers drawn at random.
+citing paper itself, and (where the recipe forbids them) papers of later years. All of them are negatives; those whose
+words overlap most with the query's are positives too, compared with papers drawn at random.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class ForbiddenNegatives:
 
     Args:
         history: the known links.
+        later: whether papers of later years are forbidden; in the paper they are not.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -41,24 +42,26 @@ class ForbiddenNegatives:
         array([ True,  True, False])
     """
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, *, later: bool = True) -> None:
         self.cites = history.cites
         self.years = np.asarray(history.corpus.years)
+        self.latest = np.where(self.years > 0, self.years, np.iinfo(np.int16).max).astype(np.int16)
+        """(N,) the last year of a citing paper's negatives."""
+        if not later:
+            self.latest[:] = np.iinfo(np.int16).max
 
     def at(self, citing: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Whether each paper is forbidden to its citing paper, for broadcastable arrays; ``NO_ROW`` is forbidden."""
-        year = self.years[citing]
         return np.asarray(
             self.cites.contains(citing, rows)
             | (rows == citing)
             | (rows == NO_ROW)
-            | ((self.years[rows] > year) & (year > 0))
+            | (self.years[rows] > self.latest[citing])
         )
 
     def table(self, citing: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """(Q, C) whether a paper is forbidden, for each of Q citing papers and each of C distinct papers."""
-        year = self.years[citing][:, None]
-        table = (self.years[rows][None] > year) & (year > 0)
+        table = self.years[rows][None] > self.latest[citing][:, None]
         # By the citing papers' citations, which are few, instead of looking up each of Q x C pairs.
         column = np.full(len(self.years), -1, np.int64)
         column[rows] = np.arange(len(rows))
@@ -68,6 +71,36 @@ class ForbiddenNegatives:
         own = column[citing]
         table[np.flatnonzero(own >= 0), own[own >= 0]] = True
         return np.asarray(table)
+
+
+class RandomPapers:
+    """Draws papers from the whole corpus for citing papers.
+
+    Args:
+        years: (N,) of all papers; 0: unknown.
+        latest: (N,) the last year of what is drawn for each citing paper; None: any paper is drawn for any.
+
+    Example:
+        >>> years = np.array([2003, 2001, 0, 2002], np.int16)
+        >>> RandomPapers(years, years).draw(np.array([3]), np.array([[0.0, 0.4, 0.99]]))  # never the first, of 2003
+        array([[2, 1, 3]], dtype=int32)
+        >>> RandomPapers(years).draw(np.array([3]), np.array([[0.0, 0.4, 0.99]]))
+        array([[0, 1, 3]], dtype=int32)
+    """
+
+    def __init__(self, years: NDArray[np.int16], latest: NDArray[np.int16] | None = None) -> None:
+        self._papers, self._order = len(years), np.arange(0, dtype=np.int32)
+        self._allowed: NDArray[np.int64] | None = None
+        if latest is not None:
+            self._order = np.argsort(years, kind="stable").astype(np.int32)
+            self._allowed = np.searchsorted(years[self._order], latest, side="right")
+
+    def draw(self, citing: NDArray[np.integer], numbers: NDArray[np.float64]) -> NDArray[np.int32]:
+        """(q, r) papers for q citing papers, given (q, r) random numbers in [0, 1); each is drawn evenly."""
+        if self._allowed is None:
+            return (numbers * self._papers).astype(np.int32)
+        places = (numbers * self._allowed[citing][:, None]).astype(np.int64)
+        return np.asarray(self._order[places])
 
 
 @dataclass(frozen=True)
@@ -145,7 +178,7 @@ def mine(
     """
     result = np.full((len(queries), depth), NO_ROW, np.int32)
     years, rows = forbidden.years, np.asarray(citing, np.int32)
-    latest = np.where(years[rows] > 0, years[rows], np.iinfo(np.int16).max).astype(np.int16)
+    latest = forbidden.latest[rows]
     search = NeighbourSearch.over(
         *(papers, queries, depth),
         total=len(queries) if total is None else total,
@@ -158,8 +191,8 @@ def mine(
     for start in range(0, len(queries), BLOCK):
         block = slice(start, start + BLOCK)
         own = rows[block]
-        # The search itself leaves out the citing paper and later years. Only cited papers remain to be dropped, so
-        # it goes deeper by as many as any of these papers cites.
+        # The search itself leaves out the citing paper and the years that are forbidden. Only cited papers remain to be
+        # dropped, so it goes deeper by as many as any of these papers cites.
         deeper = depth + int(forbidden.cites.degrees[own].max(initial=0))
         candidates = search.nearest(
             queries[block], deeper, exclude=own, latest=latest[block], years=years

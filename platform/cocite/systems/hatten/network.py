@@ -247,7 +247,7 @@ class Hatten(nn.Module):
 
     @torch.no_grad()
     def set_words(self, vectors: Tensor, weights: Tensor) -> None:
-        """Set initial word vectors (W, d), whose components have variance 1, and weights (W,), 1 on average."""
+        """Set initial word vectors (W, d), to which positional encodings are added, and weights (W,), 1 on average."""
         scale = self.settings.dimension**-0.5
         self.words.weight.copy_(vectors * scale)
         if self.settings.bag:

@@ -56,6 +56,10 @@ class HattenObjectiveSettings(Settings):
     """Mined papers drawn for each context as negatives; in the paper 4."""
     random: SmallCount = 1
     """Papers drawn from the whole corpus for each context."""
+    later: Literal["left_out", "not_drawn", "used"] = "left_out"
+    """Papers of a later year than the citing paper. ``left_out``: a random one is drawn and is no negative, so that a
+    context has fewer. ``not_drawn``: random ones are drawn from the others. ``used``: they are negatives, mined and
+    random, as in the paper, which has no such filter."""
     depth: PositiveSmallCount = 100
     """K_n, papers mined for each context."""
     search: NeighbourSearchSettings = NeighbourSearchSettings()

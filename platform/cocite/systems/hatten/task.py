@@ -47,6 +47,7 @@ def build(recipe: HattenRecipe, corpus: Corpus, model_folder: Path) -> InBatchTa
         texts.reader,
         recipe.model.dimension,
         seed=recipe.training.seed,
+        rescaled=recipe.words.rescaled,
     )
     task = InBatchTask if recipe.objective.objective == "in_batch" else TripletTask
     return task(recipe, corpus, texts, vectors)

@@ -7,7 +7,6 @@ paper.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,28 +16,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cocite.array_files import ArrayWriter, RunWriter, token_dtype
-from cocite.artifacts import load_array, publish
+from cocite.array_files import ArrayWriter, RunWriter, require_fit, token_dtype
+from cocite.artifacts import load_array
 from cocite.bounds import Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
-from cocite.errors import IntegrityError
-from cocite.manifests import holds
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.text.paragraphs import ABSTRACT, CONTEXT, KINDS, TITLE, Paragraphs
 from cocite.training.gaps import Gaps
-from cocite.training.input_artifacts import check_same_inputs, find_input
+from cocite.training.input_artifacts import Advance, Stage, find_input, make_input, open_input
 from cocite.training.periods import Periods, PeriodSettings
-from cocite.verification import open_verified_once
 
 KIND = "hatten-texts"
 """Kind of the artifact, and its name in a model folder."""
 BLOCK = 16_384
 """Contexts whose texts are in memory at a time."""
-
-Advance = Callable[[int], object]
-Stage = Callable[[str, int], object]
 
 
 class HattenTextSettings(Settings):
@@ -119,19 +112,17 @@ def prepare(
     Raises:
         InputError: no paper of the training period cites another, or none of the dev period does.
     """
-    meta: dict[str, Any] = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if holds(folder, kind=KIND, meta=meta):
-        return False
-    periods = Periods.of(corpus, settings.period, all_dev=True)
-    papers, contexts = len(corpus), len(corpus.contexts)
-    with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
+
+    def write(to: Path) -> None:
+        periods = Periods.of(corpus, settings.period, all_dev=True)
+        papers, contexts = len(corpus), len(corpus.contexts)
         sentences = len(corpus.sentences) if settings.bodies else 0
         stage("texts: vocabulary", papers + contexts + sentences)
         reader = ParagraphReader.build(
             periods.history, settings.paragraphs, bodies=settings.bodies, advance=advance
         )
-        reader.save(temporary)
-        with RunWriter(temporary, "tokens", token_dtype(reader.size)) as tokens:
+        reader.save(to)
+        with RunWriter(to, "tokens", token_dtype(reader.size)) as tokens:
             stage("texts: papers", 2 * papers)
             lengths = np.zeros(papers, np.int32)
             for kind in (TITLE, ABSTRACT):
@@ -144,17 +135,18 @@ def prepare(
                     advance(len(chunk))
             stage("texts: contexts", contexts)
             citations = np.zeros(papers, np.int32)
-            with _GapWriter(temporary, "known") as known:
+            with _GapWriter(to, "known") as known:
                 for read, gaps in Gaps.blocks(corpus, periods.history.citing):
                     own = _write_contexts(corpus, gaps, reader, tokens)
                     known.add(gaps, own + _sums(lengths, gaps.cited))
                     np.add.at(citations, gaps.cited.indices, 1)
                     advance(read)
-            with _GapWriter(temporary, "dev") as dev:
+            with _GapWriter(to, "dev") as dev:
                 gaps = Gaps.sample(corpus, periods.dev, settings.dev_contexts)
                 dev.add(gaps, _write_contexts(corpus, gaps, reader, tokens))
-        np.save(temporary / "citations.npy", citations, allow_pickle=False)
-    return True
+        np.save(to / "citations.npy", citations, allow_pickle=False)
+
+    return make_input(KIND, settings, corpus, folder, write)
 
 
 def _sums(values: NDArray[np.integer[Any]], rows: CSR) -> NDArray[np.int64]:
@@ -220,7 +212,7 @@ def load(model_folder: Path, corpus: Corpus, settings: HattenTextSettings) -> Ha
         IntegrityError: an array does not fit the others.
     """
     folder = find_input(model_folder, KIND, lacking="texts to train on")
-    check_same_inputs(open_verified_once(folder, kind=KIND), corpus, settings, folder, what="texts")
+    open_input(folder, KIND, corpus, what="texts", settings=settings)
     (gaps, words), (dev, _) = _gaps(folder, "known"), _gaps(folder, "dev")
     paragraphs = Paragraphs(load_array(folder / "tokens.indptr.npy"), load_array(folder / "tokens.npy"))
     citations = load_array(folder / "citations.npy")
@@ -229,8 +221,7 @@ def load(model_folder: Path, corpus: Corpus, settings: HattenTextSettings) -> Ha
         and len(paragraphs) == 2 * len(corpus) + len(gaps) + len(dev)
         and paragraphs.indptr[-1] == len(paragraphs.tokens)
     )
-    if not fits:
-        raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
+    require_fit(fits, folder)
     reader = ParagraphReader.load(folder, settings.paragraphs)
     return HattenTexts(reader, paragraphs, gaps, dev, words, citations)
 
@@ -241,8 +232,6 @@ def _gaps(folder: Path, name: str) -> tuple[Gaps, NDArray[np.int32]]:
         load_array(folder / f"{name}.{part}.npy")
         for part in ("positions", "citing", "words", "cited.indptr", "cited")
     )
-    if not len(positions) == len(citing) == len(words) == len(indptr) - 1 or indptr[-1] != len(indices):
-        raise IntegrityError(
-            f"the arrays of {name} do not fit each other", where=str(folder), hint="make them anew"
-        )
+    fits = len(positions) == len(citing) == len(words) == len(indptr) - 1 and indptr[-1] == len(indices)
+    require_fit(fits, folder, of=name)
     return Gaps(positions, citing, CSR(indptr, indices)), words

@@ -7,7 +7,7 @@ once and read by every worker.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,28 +17,23 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from transformers import AutoTokenizer
 
-from cocite.array_files import ArrayWriter, token_dtype
-from cocite.artifacts import load_array, publish
 from cocite.bounds import TextLength, TextLengthOrNone, Total
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, IntegrityError
-from cocite.manifests import holds
+from cocite.errors import InputError
 from cocite.text.gaps import strip_marks
 from cocite.text.paper_text import paper_text
+from cocite.text.token_files import TokenListWriter, load_token_lists
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
-from cocite.training.input_artifacts import check_same_corpus, find_input
+from cocite.training.input_artifacts import Advance, Stage, find_input, make_input, open_input
 from cocite.training.periods import Periods, PeriodSettings
-from cocite.verification import open_verified_once
 
 KIND = "pretraining-texts"
 """Kind of the artifact, and its name in a model folder."""
 BLOCK = 512
 """Papers whose texts are in memory at a time."""
 _BODY_MARK = re.compile(r"\[\[CIT:\d+\]\]")
-
-Advance = Callable[[int], object]
 
 
 class TextSettings(Settings):
@@ -155,7 +150,7 @@ def prepare(
     corpus: Corpus,
     folder: Path,
     *,
-    stage: Callable[[str, int], object] = lambda *_: None,
+    stage: Stage = lambda *_: None,
     advance: Advance = lambda _: None,
 ) -> bool:
     """Make vocabulary and pieces, unless the folder already has those of this corpus and these settings.
@@ -173,15 +168,13 @@ def prepare(
     Raises:
         InputError: the papers of a period have no text.
     """
-    meta = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if holds(folder, kind=KIND, meta=meta):
-        return False
-    periods = Periods.of(corpus, settings.period)
-    rows: dict[str, NDArray[np.integer[Any]]] = {
-        "train": np.flatnonzero(periods.history.citing),
-        "dev": periods.dev,
-    }
-    with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
+
+    def write(to: Path) -> None:
+        periods = Periods.of(corpus, settings.period)
+        rows: dict[str, NDArray[np.integer[Any]]] = {
+            "train": np.flatnonzero(periods.history.citing),
+            "dev": periods.dev,
+        }
         stage("texts: vocabulary", 2 * len(rows["train"]))
 
         def texts() -> Iterator[str]:
@@ -190,7 +183,7 @@ def prepare(
                 advance(len(block))
 
         tokenizer = train_wordpiece(texts, settings.vocabulary, lowercase=settings.lowercase)
-        tokenizer.save_pretrained(temporary)
+        tokenizer.save_pretrained(to)
         for name, papers in rows.items():
             stage(f"texts: {name} papers", len(papers))
             blocks = _pieces(tokenizer, corpus, papers, settings, advance)
@@ -200,9 +193,13 @@ def prepare(
                     evenly = np.linspace(0, len(pieces) - 1, settings.dev_pieces)
                     pieces = pieces.take(evenly.astype(np.int64))
                 blocks = iter([pieces])
-            if not _write(temporary, name, blocks, token_dtype(len(tokenizer))):
+            with TokenListWriter(to, name, len(tokenizer)) as writer:
+                for block in blocks:
+                    writer.add(block)
+            if not writer.length:
                 raise InputError(f"no paper of the {name} period has text enough", where=str(corpus.path))
-    return True
+
+    return make_input(KIND, settings, corpus, folder, write)
 
 
 def _pieces(
@@ -213,21 +210,6 @@ def _pieces(
         encodings = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         yield cut_pieces(TokenLists.of([encoding.ids for encoding in encodings]), settings)
         advance(len(texts))
-
-
-def _write(folder: Path, name: str, blocks: Iterable[TokenLists], dtype: np.dtype[Any]) -> int:
-    """Write pieces to ``NAME.*.npy``, a block at a time; returns how many there are."""
-    with (
-        ArrayWriter(folder / f"{name}.ids.npy", dtype) as ids,
-        ArrayWriter(folder / f"{name}.starts.npy", np.int64) as starts,
-        ArrayWriter(folder / f"{name}.counts.npy", np.int32) as counts,
-    ):
-        for block in blocks:
-            kept = TokenLists.joined([block])  # without the tokens that belong to no piece
-            starts.add(ids.length + kept.starts)
-            ids.add(kept.ids)
-            counts.add(kept.counts)
-        return counts.length
 
 
 def load_from_model_folder(model_folder: Path, corpus: Corpus) -> PretrainingTexts:
@@ -246,14 +228,6 @@ def load(folder: Path, corpus: Corpus) -> PretrainingTexts:
         InputError: it was made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    check_same_corpus(open_verified_once(folder, kind=KIND), corpus, folder, what="texts")
-    parts = {}
-    for name in ("train", "dev"):
-        ids, starts, counts = (
-            load_array(folder / f"{name}.{part}.npy") for part in ("ids", "starts", "counts")
-        )
-        last = int(starts[-1]) + int(counts[-1]) if len(starts) and len(counts) else 0
-        if len(starts) != len(counts) or last != len(ids):
-            raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
-        parts[name] = TokenLists(ids, starts, counts)
-    return PretrainingTexts(AutoTokenizer.from_pretrained(str(folder)), parts["train"], parts["dev"])
+    open_input(folder, KIND, corpus, what="texts")
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    return PretrainingTexts(tokenizer, load_token_lists(folder, "train"), load_token_lists(folder, "dev"))

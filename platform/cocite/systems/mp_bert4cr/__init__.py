@@ -18,11 +18,15 @@ Read the modules in this order:
 | ``losses`` | the triplet and the multi-positive triplet losses (Eq. 3 to 6) |
 | ``cocitations`` | draws further positives by co-citation (Eq. 1) |
 | ``sentence_texts`` | a corpus' sentences as tokens, an artifact of the model folder |
-| ``token_vectors`` | initial word vectors |
+| ``trunk`` | a frozen pretrained encoder of sentences |
+| ``sentence_vectors`` | its vectors of the sentences that may be drawn: an artifact of the model folder |
+| ``trunk_projection`` | these vectors as inputs of the layers over sentences |
+| ``token_vectors``, ``token_weights`` | initial word vectors, and their weights: artifacts of the model folder |
 | ``recipe`` | all settings of a training |
 | ``examples`` | citations with their positives and negatives, and their batches |
 | ``own_negatives_task`` | the objective of the paper: each example has negatives of its own |
 | ``shared_negatives_task`` | all papers of a step are negatives of all its examples |
+| ``hierarchy_share`` | how much the layers count in what was trained |
 | ``initial_weights`` | pretrained weights and word vectors put into the network |
 | ``task`` | builds the task of a recipe |
 | ``pretraining`` | pretraining of the encoder on hidden sentences (HIBERT, section 3.2) |

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.context_links import ContextLinks
+from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import POSITIVES, SEARCHED, Draws
@@ -17,6 +20,44 @@ SMALL = 256
 """Most co-citations of a target that are weighed one by one; of more, positives are drawn by search."""
 ROUNDS = 16
 """Searches for each positive, as a search may find a paper that is already chosen."""
+
+
+@dataclass(frozen=True)
+class CocitationMasses:
+    """The papers that each paper is cited with, and their frequencies to a power.
+
+    Attributes:
+        pairs: the papers that each of N papers is cited with: P pairs.
+        masses: (P,) float64 frequency ^ power of each pair, aligned with ``pairs.indices``.
+        ends: (P + 1,) float64 0 and the cumulative sums of the masses.
+
+    Example:
+        >>> pairs = CSR.build(rows=[0, 1, 1, 2], entries=[1, 0, 2, 1], count=3)
+        >>> CocitationMasses(pairs, np.ones(4), np.arange(5.0)).of_pairs(np.array([1, 0]), np.array([2, 2]))
+        array([1., 0.])
+    """
+
+    pairs: CSR
+    masses: NDArray[np.float64]
+    ends: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, history: History, power: float = POWER) -> CocitationMasses:
+        """Those of a history's contexts.
+
+        Raises:
+            ConfigError: the power is negative.
+        """
+        pairs, times = history.cocitations
+        masses = powers(times, power)
+        return cls(pairs, masses, np.concatenate([[0.0], np.cumsum(masses)]))
+
+    def of_pairs(self, targets: NDArray[np.int64], rows: NDArray[np.integer]) -> NDArray[np.float64]:
+        """(m,) the mass of each pair (target, paper); 0 for papers never cited together."""
+        if not len(self.masses):
+            return np.zeros(len(rows))
+        at = self.pairs.find(targets, rows)
+        return np.where(at >= 0, self.masses[at], 0.0)
 
 
 class CocitationSampler:
@@ -31,13 +72,10 @@ class CocitationSampler:
     the target: ``context``. ``both`` takes these first and then adds papers from the history.
 
     Args:
-        history: the contexts whose co-citations are counted.
-        power: of the frequencies: 0 draws evenly.
+        contexts: of the corpus, at least those that are drawn for.
+        cocitations: what may be drawn from the history.
         source: the set that positives are drawn from.
         single: whether a context that cites the target alone gets positives too (from the history).
-
-    Raises:
-        ConfigError: the power is negative.
 
     Example:
         >>> import tempfile
@@ -48,24 +86,40 @@ class CocitationSampler:
         ...     corpus = build(Synthetic(60, seed=4, context_rate=2.0), Path(folder, "corpus"))
         ...     context = int(np.flatnonzero(corpus.context_cited.degrees > 1)[0])
         ...     target, *others = corpus.context_cited[context].tolist()
-        ...     sampler = CocitationSampler(History.all(corpus), source="context")
+        ...     sampler = CocitationSampler.of(History.all(corpus), source="context")
         ...     positives = sampler.draw(np.array([context]), np.array([target]), 3, Draws(0, 0, np.array([0])))
         >>> set(positives[0].tolist()) <= {*others, NO_ROW}
         True
     """
 
     def __init__(
-        self, history: History, power: float = POWER, *, source: Source = "history", single: bool = False
+        self,
+        contexts: ContextLinks,
+        cocitations: CocitationMasses,
+        *,
+        source: Source = "history",
+        single: bool = False,
     ) -> None:
         self.source, self.single = source, single
-        self._citing = history.corpus.context_citing
-        self._groups = history.corpus.context_cited
-        self._pairs, times = history.cocitations
-        self._masses = powers(times, power)
-        self._ends = np.concatenate([[0.0], np.cumsum(self._masses)])
-        owners, entries = self._pairs.pairs()
-        self._width = len(history.corpus)
-        self._keys = owners.astype(np.int64) * self._width + entries
+        self.contexts, self.cocitations = contexts, cocitations
+
+    @classmethod
+    def of(
+        cls, history: History, power: float = POWER, *, source: Source = "history", single: bool = False
+    ) -> CocitationSampler:
+        """The sampler of a history.
+
+        Args:
+            history: the contexts whose co-citations are counted.
+            power: of the frequencies: 0 draws evenly.
+            source: see above.
+            single: see above.
+
+        Raises:
+            ConfigError: the power is negative.
+        """
+        masses = CocitationMasses.of(history, power)
+        return cls(ContextLinks.of(history.corpus), masses, source=source, single=single)
 
     def draw(
         self, contexts: NDArray[np.integer], targets: NDArray[np.integer], count: int, draws: Draws
@@ -82,36 +136,41 @@ class CocitationSampler:
             Papers in the order drawn, padded with ``NO_ROW`` where there are no more.
         """
         wanted = np.asarray(targets, np.int64)
+        groups, pairs = self.contexts.cited, self.cocitations.pairs
         chosen = np.full((len(contexts), count), NO_ROW, np.int32)
         if not count:
             return chosen
-        citing = np.asarray(self._citing[contexts], np.int64)
+        citing = np.asarray(self.contexts.citing[contexts], np.int64)
         if self.source != "history":
-            owner, rows = self._groups.gather(contexts)
+            owner, rows = groups.gather(contexts)
             self._choose(
-                chosen, owner, rows, self._mass(wanted[owner], rows), wanted, citing, draws.of(POSITIVES)
+                chosen,
+                owner,
+                rows,
+                self.cocitations.of_pairs(wanted[owner], rows),
+                wanted,
+                citing,
+                draws.of(POSITIVES),
             )
         if self.source != "context":
-            several = self._groups.indptr[contexts + 1] - self._groups.indptr[contexts] > 1
+            several = groups.indptr[contexts + 1] - groups.indptr[contexts] > 1
             eligible = np.flatnonzero(several | self.single)
-            degrees = self._pairs.indptr[wanted + 1] - self._pairs.indptr[wanted]
+            degrees = pairs.indptr[wanted + 1] - pairs.indptr[wanted]
             many = eligible[degrees[eligible] > SMALL]
             self._search(chosen, many, wanted, citing, draws.of(SEARCHED))
             lacking = eligible[(chosen[eligible, -1] == NO_ROW) & (degrees[eligible] > 0)]
-            owner, rows = self._pairs.gather(wanted[lacking])
+            owner, rows = pairs.gather(wanted[lacking])
             owner = lacking[owner]
             self._choose(
-                chosen, owner, rows, self._mass(wanted[owner], rows), wanted, citing, draws.of(POSITIVES)
+                chosen,
+                owner,
+                rows,
+                self.cocitations.of_pairs(wanted[owner], rows),
+                wanted,
+                citing,
+                draws.of(POSITIVES),
             )
         return chosen
-
-    def _mass(self, targets: NDArray[np.int64], rows: NDArray[np.integer]) -> NDArray[np.float64]:
-        """(m,) frequency ^ power of each pair; 0 for papers never cited together."""
-        if not len(self._keys):
-            return np.zeros(len(rows))
-        wanted = targets * self._width + rows
-        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return np.where(self._keys[at] == wanted, self._masses[at], 0.0)
 
     @staticmethod
     def _choose(
@@ -154,7 +213,8 @@ class CocitationSampler:
         A draw that finds a chosen paper is repeated, at most ``ROUNDS`` times for each column. :meth:`_choose` fills
         the columns that are then still free.
         """
-        first, last = self._ends[self._pairs.indptr[targets]], self._ends[self._pairs.indptr[targets + 1]]
+        pairs, ends = self.cocitations.pairs, self.cocitations.ends
+        first, last = ends[pairs.indptr[targets]], ends[pairs.indptr[targets + 1]]
         count = chosen.shape[1]
         for turn in range(count * ROUNDS):
             which = which[chosen[which, -1] == NO_ROW]
@@ -162,11 +222,9 @@ class CocitationSampler:
                 return
             number = draws.at(which, np.full(len(which), turn))
             wanted = first[which] + number * (last[which] - first[which])
-            entry = np.searchsorted(self._ends, wanted, side="right") - 1
-            entry = np.clip(
-                entry, self._pairs.indptr[targets[which]], self._pairs.indptr[targets[which] + 1] - 1
-            )
-            rows = self._pairs.indices[entry]
+            entry = np.searchsorted(ends, wanted, side="right") - 1
+            entry = np.clip(entry, pairs.indptr[targets[which]], pairs.indptr[targets[which] + 1] - 1)
+            rows = pairs.indices[entry]
             good = (rows != citing[which]) & ~(chosen[which] == rows[:, None]).any(1)
             at, rows = which[good], rows[good]
             chosen[at, (chosen[at] != NO_ROW).sum(1)] = rows

@@ -61,11 +61,26 @@ class _Part:
     source: TokenLists
     owner: NDArray[np.int64]
     number: NDArray[np.int64]
+    first: int = 0
+    """Number of the source's first sentence among all sentences that may have vectors."""
+    numbers: NDArray[np.int64] | None = None
+    """Which of these sentences the source has; None: all, in order."""
 
     @classmethod
-    def runs(cls, source: TokenLists, starts: NDArray[np.int64], counts: NDArray[np.int64]) -> _Part:
+    def runs(
+        cls,
+        source: TokenLists,
+        starts: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        first: int = 0,
+        numbers: NDArray[np.int64] | None = None,
+    ) -> _Part:
         """Document i has the sentences ``starts[i] ... starts[i] + counts[i] - 1``."""
-        return cls(source, np.repeat(np.arange(len(counts)), counts), spans(starts, counts))
+        return cls(source, np.repeat(np.arange(len(counts)), counts), spans(starts, counts), first, numbers)
+
+    def among_all(self) -> NDArray[np.int64]:
+        """The sentences' numbers among all sentences that may have vectors."""
+        return self.first + (self.number if self.numbers is None else self.numbers[self.number])
 
 
 class DynamicContext:
@@ -94,6 +109,8 @@ class DynamicContext:
     def __init__(self, settings: DynamicContextSettings, texts: SentenceTexts) -> None:
         self.settings, self.texts = settings, texts
         self._empty = TokenLists.of([[SentenceReader(texts.tokenizer, 2).end]])
+        vectors = texts.vectors
+        self._bodies, self._contexts = (vectors.bodies, vectors.contexts) if vectors else (0, 0)
 
     def papers(self, rows: NDArray[np.integer], draws: Draws) -> Documents:
         """The documents of papers: the beginning of the abstract, then sentences of the body.
@@ -155,8 +172,8 @@ class DynamicContext:
                     settings.earlier,
                     self._draws(draws.of(MANUSCRIPTS), (papers << 32) + wanted + 1),
                 ),
-                _Part.runs(texts.bodies, low, high - low),
-                _Part.runs(own.sentences, own_low, own_high - own_low),
+                _Part.runs(texts.bodies, low, high - low, self._bodies),
+                _Part.runs(own.sentences, own_low, own_high - own_low, self._contexts, own.numbers),
             ],
         )
 
@@ -174,6 +191,20 @@ class DynamicContext:
             draws,
             texts.contexts.take(numbers),
         )
+
+    def body_ends(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(n,) one past the last body sentence that the manuscripts of some contexts may read; 0 where they read none.
+
+        Args:
+            numbers: (n,) positions of the contexts in the store.
+        """
+        citing, wanted = (
+            np.asarray(array[numbers], np.int64)
+            for array in (self.texts.context_citing, self.texts.context_positions)
+        )
+        first, count = _runs(self.texts.body_indptr, np.where(wanted >= 0, citing, NO_ROW))
+        end = np.where(count > 0, first + count, 0)
+        return np.minimum(self._first_at_or_after(first, end, wanted) + self.settings.around + 1, end)
 
     # -- lengths --------------------------------------------------------------------------------------------
 
@@ -247,7 +278,7 @@ class DynamicContext:
         )
         pairs.sort()
         owner = pairs >> POSITION_BITS
-        return _Part(self.texts.bodies, owner, first[owner] + (pairs & (MOST - 1)))
+        return _Part(self.texts.bodies, owner, first[owner] + (pairs & (MOST - 1)), self._bodies)
 
     def _first_at_or_after(
         self, first: NDArray[np.int64], end: NDArray[np.int64], wanted: NDArray[np.int64]
@@ -296,7 +327,7 @@ class DynamicContext:
             filled[part.owner] = True
         # A document needs a sentence: the mean over none is NaN.
         lacking = np.flatnonzero(~filled)
-        parts = [*parts, _Part(self._empty, lacking, np.zeros(len(lacking), np.int64))]
+        parts = [*parts, _Part(self._empty, lacking, np.zeros(len(lacking), np.int64), -1)]
         owner = np.concatenate([part.owner for part in parts])
         lengths = [np.asarray(part.source.counts[part.number], np.int64) for part in parts]
         order = np.argsort(owner, kind="stable")
@@ -308,7 +339,12 @@ class DynamicContext:
         for part, start, length in zip(parts, np.split(starts, cuts), lengths, strict=True):
             ids[spans(start, length)] = part.source.ids[spans(part.source.starts[part.number], length)]
         documents = bounds(np.bincount(owner, minlength=count))
-        return Documents(*(torch.from_numpy(array) for array in (ids, begins, documents)))
+        vectors = None
+        if self.texts.vectors is not None:
+            numbers = np.concatenate([part.among_all() for part in parts])[order]
+            vectors = torch.from_numpy(self.texts.vectors.take(numbers))
+        packed = [torch.from_numpy(array) for array in (ids, begins, documents)]
+        return Documents(packed[0], packed[1], packed[2], vectors)
 
 
 def _runs(indptr: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -27,12 +27,15 @@ from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
 from cocite.systems.mp_bert4cr.encoder_inputs import EncoderInputs
 from cocite.systems.mp_bert4cr.flops import forward_flops
 from cocite.systems.mp_bert4cr.network import MpBert4cr, MpBert4crModelSettings
+from cocite.systems.mp_bert4cr.trunk import SentenceTrunk, load_trunk
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceReader
 from cocite.verification import open_verified
 
 KIND = "mp-bert4cr"
 CONFIG, WEIGHTS = "mp-bert4cr.json", "model.safetensors"
+TRUNK = "trunk"
+"""Folder of the frozen trunk within an artifact."""
 BLOCK = 512
 """Documents embedded at a time."""
 
@@ -68,6 +71,7 @@ class MpBert4crEncoder:
         id_: see below.
         dtype: the precision to compute in; None: the fastest on this machine.
         corpus: whose rows ``Query.paper`` names; see :meth:`reading`.
+        trunk: computes the sentence vectors that the model reads; None where it reads none.
 
     Attributes:
         id: fingerprint of the artifact.
@@ -96,6 +100,7 @@ class MpBert4crEncoder:
         *,
         dtype: torch.dtype | None = None,
         corpus: Corpus | None = None,
+        trunk: SentenceTrunk | None = None,
     ) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.dtype = dtype or inference_dtype(self.device)
@@ -105,7 +110,7 @@ class MpBert4crEncoder:
             config,
             id_,
         )
-        self.corpus = corpus
+        self.corpus, self.trunk = corpus, trunk
         reader = SentenceReader(tokenizer, config.sentence_tokens)
         self.inputs = EncoderInputs(
             reader, config.contexts, title=config.title, sentences=config.model.sentences
@@ -119,7 +124,13 @@ class MpBert4crEncoder:
     def reading(self, corpus: Corpus) -> MpBert4crEncoder:
         """The same encoder, which reads the bodies of manuscripts that are in a corpus from there."""
         return MpBert4crEncoder(
-            self.model, self.tokenizer, self.config, self.id, dtype=self.dtype, corpus=corpus
+            self.model,
+            self.tokenizer,
+            self.config,
+            self.id,
+            dtype=self.dtype,
+            corpus=corpus,
+            trunk=self.trunk,
         )
 
     def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -136,7 +147,10 @@ class MpBert4crEncoder:
 
         vectors = self._encode(papers, len(rows), papers=True)
         tokens = sum(len(documents.ids) for documents in read)
-        return Embedding(vectors, tokens, sum(forward_flops(self.config.model, part) for part in read))
+        flops = sum(forward_flops(self.config.model, part) for part in read)
+        if self.trunk is not None:
+            flops += sum(map(self.trunk.flops, read))
+        return Embedding(vectors, tokens, flops)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of manuscripts around the gap, or as a whole where there is none."""
@@ -158,8 +172,14 @@ class MpBert4crEncoder:
         self, documents: Callable[[NDArray[np.int64]], Documents], count: int, *, papers: bool
     ) -> NDArray[np.float32]:
         encode = self.model.papers if papers else self.model.manuscripts
+        trunk = self.trunk
+
+        def with_vectors(numbers: NDArray[np.int64]) -> Documents:
+            found = documents(numbers)
+            return found if trunk is None else trunk.read(found)
+
         with self._precision():
-            return embed(encode, documents, np.arange(count), self.dimension, self.device)
+            return embed(encode, with_vectors, np.arange(count), self.dimension, self.device)
 
     def _precision(self) -> AbstractContextManager[Any]:
         if self.dtype == torch.float32:
@@ -196,13 +216,32 @@ def embed(
 
 
 def save_mp_bert4cr(
-    folder: Path, model: MpBert4cr, tokenizer: Any, config: MpBert4crConfig, meta: Mapping[str, Any]
+    folder: Path,
+    model: MpBert4cr,
+    tokenizer: Any,
+    config: MpBert4crConfig,
+    meta: Mapping[str, Any],
+    *,
+    trunk: Callable[[Path], object] | None = None,
 ) -> None:
-    """Write an artifact of both encoders; an existing one is replaced once this one is complete."""
+    """Write an artifact of both encoders; an existing one is replaced once this one is complete.
+
+    Args:
+        folder: of the artifact.
+        model: both encoders.
+        tokenizer: of their words.
+        config: how texts are read.
+        meta: of the manifest.
+        trunk: writes the frozen trunk into a folder; called where the model reads one.
+    """
     with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
         write_settings(temporary / CONFIG, config)
         tokenizer.save_pretrained(temporary)
         save_file(weights_of(model), temporary / WEIGHTS, {"format": "pt"})
+        if config.model.reads_trunk:
+            if trunk is None:
+                raise ValueError("the model reads a trunk, and none is given")
+            trunk(temporary / TRUNK)
 
 
 def load_mp_bert4cr_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> MpBert4crEncoder:
@@ -222,4 +261,5 @@ def load_mp_bert4cr_encoder(folder: str | Path, *, dtype: torch.dtype | None = N
     tokenizer = AutoTokenizer.from_pretrained(str(path))
     model = MpBert4cr(config.model, len(tokenizer))
     load_weights(model, path / WEIGHTS)
-    return MpBert4crEncoder(model, tokenizer, config, manifest.digest, dtype=dtype)
+    trunk = load_trunk(path / TRUNK, dtype=dtype) if config.model.reads_trunk else None
+    return MpBert4crEncoder(model, tokenizer, config, manifest.digest, dtype=dtype, trunk=trunk)

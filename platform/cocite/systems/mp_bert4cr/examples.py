@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import Draws
 from cocite.sampling.noise import NegativeSampler
+from cocite.systems.mp_bert4cr.citations import Citations
 from cocite.systems.mp_bert4cr.cocitations import CocitationSampler
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceTexts
 from cocite.training.engine.task import Examples
-from cocite.training.gaps import Gaps
-from cocite.training.periods import Periods
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,15 @@ class Batch:
         >>> from pathlib import Path
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
-        >>> from cocite.systems.mp_bert4cr.sentence_texts import load, prepare
+        >>> from cocite.systems.mp_bert4cr import citations, sentence_texts
         >>> recipe = MpBert4crRecipe.parse({"texts": {"vocabulary": 400, "period": {"train_until": 2010}}})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
-        ...     _ = prepare(recipe.texts, corpus, Path(folder, "texts"))
-        ...     texts = load(Path(folder, "texts"), corpus)
-        ...     examples = CitationExamples(recipe, Periods.of(corpus, recipe.texts.period), texts)
+        ...     _ = sentence_texts.prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     _ = citations.prepare(recipe.citations, corpus, Path(folder, "citations"))
+        ...     texts = sentence_texts.load_from_model_folder(Path(folder), corpus)
+        ...     found = citations.load(Path(folder), corpus, recipe.citations)
+        ...     examples = CitationExamples(recipe, corpus, found, texts)
         >>> batch = examples.batch(np.arange(4), epoch=0)
         >>> len(batch.manuscripts), len(batch.papers) == len(batch.sample.papers)
         (4, True)
@@ -83,7 +85,8 @@ class CitationExamples:
 
     Args:
         recipe: settings.
-        periods: the known history.
+        corpus: the papers.
+        citations: of the training period.
         texts: of the corpus.
 
     Example:
@@ -91,36 +94,41 @@ class CitationExamples:
         >>> from pathlib import Path
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
-        >>> from cocite.systems.mp_bert4cr.sentence_texts import load, prepare
+        >>> from cocite.systems.mp_bert4cr import citations, sentence_texts
         >>> recipe = MpBert4crRecipe.parse({"texts": {"vocabulary": 400, "period": {"train_until": 2010}}})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
-        ...     _ = prepare(recipe.texts, corpus, Path(folder, "texts"))
-        ...     texts = load(Path(folder, "texts"), corpus)
-        ...     examples = CitationExamples(recipe, Periods.of(corpus, recipe.texts.period), texts)
+        ...     _ = sentence_texts.prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     _ = citations.prepare(recipe.citations, corpus, Path(folder, "citations"))
+        ...     texts = sentence_texts.load_from_model_folder(Path(folder), corpus)
+        ...     found = citations.load(Path(folder), corpus, recipe.citations)
+        ...     examples = CitationExamples(recipe, corpus, found, texts)
         >>> sample = examples.sample(np.arange(len(examples)), epoch=0)
         >>> sample.negatives.shape == (len(examples), recipe.negatives.count)
         True
     """
 
-    def __init__(self, recipe: MpBert4crRecipe, periods: Periods, texts: SentenceTexts) -> None:
-        self.recipe, self.texts = recipe, texts
+    def __init__(
+        self, recipe: MpBert4crRecipe, corpus: Corpus, citations: Citations, texts: SentenceTexts
+    ) -> None:
+        links = citations.links
+        self.recipe, self.texts, self.citations = recipe, texts, citations
         positives = recipe.positives
-        self.gaps = Gaps.known(periods.history)
-        self.owner, self.cited = self.gaps.cited.pairs()
         self.positives = CocitationSampler(
-            periods.history, positives.power, source=positives.source, single=positives.single
+            links, citations.cocitations, source=positives.source, single=positives.single
         )
-        self.negatives = NegativeSampler(periods.history, recipe.negatives.power)
+        # All contexts here are of the training period, so what their papers cite is known.
+        spared = corpus.cites if recipe.negatives.spare_manuscript else None
+        self.negatives = NegativeSampler(links, citations.noise, spared)
         self.documents = DynamicContext(recipe.contexts, texts)
 
     def __len__(self) -> int:
-        return len(self.cited)
+        return len(self.citations)
 
     def sample(self, examples: Examples, epoch: int) -> Sample:
         """Some examples with their papers: a function of seed, epoch and their numbers."""
         recipe = self.recipe
-        contexts, targets = self.gaps.positions[self.owner[examples]], self.cited[examples]
+        contexts, targets = self.citations.contexts[examples], self.citations.targets[examples]
         draws = Draws(recipe.training.seed, epoch, examples)
         positives = self.positives.draw(contexts, targets, recipe.drawn_positives, draws)
         negatives = self.negatives.draw(contexts, recipe.negatives.count, draws, positives)
@@ -129,8 +137,10 @@ class CitationExamples:
 
     def weights(self, papers: NDArray[np.int32]) -> NDArray[np.float32]:
         """(c,) the weight of each paper as a shared negative; see ``negatives.correction``."""
-        often = 1 + np.bincount(self.cited, minlength=len(self.texts))
-        return np.asarray((often[papers] / often.mean()) ** -self.recipe.negatives.correction, np.float32)
+        # One more than they are, so that no paper's is 0.
+        mean = (len(self.texts) + len(self)) / len(self.texts)
+        often = (1 + self.citations.often[papers]) / mean
+        return np.asarray(often**-self.recipe.negatives.correction, np.float32)
 
     def batch(self, examples: Examples, epoch: int) -> Batch:
         """Some examples as documents.
@@ -142,10 +152,3 @@ class CitationExamples:
         manuscripts = self.documents.contexts(sample.contexts, Draws(seed, epoch, examples))
         papers = self.documents.papers(sample.papers, Draws(seed, epoch, sample.papers.astype(np.int64)))
         return Batch(manuscripts, papers, sample, epoch >= self.recipe.bag_epochs)
-
-    def lengths(self) -> NDArray[np.int64]:
-        """(n,) expected tokens of each example: its manuscript, its target, and as many papers as it may draw."""
-        papers = self.documents.paper_tokens()
-        manuscripts = self.documents.context_tokens()[self.gaps.positions[self.owner]]
-        further = (self.recipe.drawn_positives + self.recipe.negatives.count) * papers.mean()
-        return np.asarray(manuscripts + papers[self.cited] + further).astype(np.int64)

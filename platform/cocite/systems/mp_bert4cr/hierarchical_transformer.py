@@ -25,10 +25,13 @@ from cocite.nn.packed_attention import (
     row_indices,
 )
 from cocite.systems.mp_bert4cr.tied_embedding import TiedEmbedding
+from cocite.systems.mp_bert4cr.trunk_projection import TrunkProjection
 from cocite.text.documents import Documents
 
 STEEPNESS = 16.0
 """A position's weight is the exponential of this times a parameter: it then changes as fast as the words' norms do."""
+TINY = 1e-12
+"""A norm below it counts as it, so that nothing is divided by 0."""
 CHUNK = 8192
 """Tokens that go through all layers together on a CPU: a layer's output for so many stays in the processor's caches."""
 
@@ -67,6 +70,10 @@ class HierarchicalSettings(Settings):
     weighted: bool = False
     """Whether each position in a document has a weight in the sum over its sentences; weights begin at 1, where those
     of the paper stay. A manuscript's citing sentence may then count more than one of its abstract."""
+    reads: Literal["both", "words", "trunk"] = "both"
+    """What a sentence is made of: the states of its words, its projected vector of a frozen trunk, or their sum."""
+    trunk_width: int = Field(0, ge=0, le=65_536)
+    """Width of the trunk's vectors; 0: there is no trunk, and ``both`` are the words alone. A training sets it."""
     sentence_tokens: int = Field(64, ge=2, le=65_535)
     """Most tokens of a sentence."""
     sentences: TextLength = 64
@@ -77,6 +84,11 @@ class HierarchicalSettings(Settings):
         if self.hidden % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.hidden}")
         return self
+
+    @property
+    def reads_trunk(self) -> bool:
+        """Whether sentences have a trunk's vectors."""
+        return self.trunk_width > 0 and self.reads != "words"
 
 
 class EncodedDocuments(NamedTuple):
@@ -217,6 +229,8 @@ class HierarchicalEncoder(nn.Module):
         self.sentence_layers = nn.ModuleList(
             TransformerLayer(settings) for _ in range(settings.sentence_layers)
         )
+        width = settings.trunk_width
+        self.trunk = TrunkProjection(width, settings.hidden) if settings.reads_trunk else None
         self.sentences = InputEmbedding(settings, settings.sentences)
         self.document_layers = nn.ModuleList(
             TransformerLayer(settings) for _ in range(settings.document_layers)
@@ -245,33 +259,64 @@ class HierarchicalEncoder(nn.Module):
             embedding.places.weight.zero_()
         self.norm.reset_parameters()
 
-    def forward(self, documents: Documents, *, layers: bool = True) -> EncodedDocuments:
+    def forward(
+        self, documents: Documents, *, layers: bool = True, masked: tuple[Tensor, Tensor] | None = None
+    ) -> EncodedDocuments:
         """Sentences and documents as vectors, in no less than fp32.
 
         Args:
             documents: no longer than the settings say, each of a sentence or more, each sentence of a token or more.
             layers: False leaves all layers out: with ``norm: pre`` documents are weighted sums of words then.
+            masked: numbers of sentences that are hidden, and the (d,) vector that they are replaced by.
         """
-        packed, order = pack_by_length(documents.lengths)
-        starts = documents.sentences[:-1][order]
-        vectors = self._sentences(documents.ids, starts, packed, layers)
-        at = torch.empty_like(order)
-        at[order] = torch.arange(len(order), device=order.device)  # each sentence's index in ``vectors``
+        states, sums = self._documents(documents, layers, masked)
+        return EncodedDocuments(states.to(accumulation_dtype(states.dtype)), self.norm(sums))
 
+    @torch.no_grad()
+    def added_by_layers(self, documents: Documents) -> Tensor:
+        """(D,) norm of what all layers add to each document's sum, relative to the sum without them.
+
+        Both are taken before the last norm, which would scale them apart. 0: the layers add nothing.
+        """
+        with_layers, without = (self._documents(documents, layers)[1] for layers in (True, False))
+        share: Tensor = (with_layers - without).norm(dim=1) / without.norm(dim=1).clamp(min=TINY)
+        return share
+
+    def _documents(
+        self, documents: Documents, layers: bool, masked: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """(S, d) the state of each sentence, and (D, d) the weighted sum of each document's."""
+        inputs = self._inputs(documents, layers)
+        if masked is not None:
+            inputs = inputs.index_copy(
+                0, masked[0], masked[1].to(inputs.dtype).expand(len(masked[0]), -1).contiguous()
+            )
         packed, order = pack_by_length(documents.document_lengths)
         rows = row_indices(documents.documents[:-1][order], packed)
-        states = self.sentences(vectors[at[rows]], packed.positions)
+        states = self.sentences(inputs[rows], packed.positions)
         for layer in self.document_layers if layers else ():
             states = self._through(layer, states, packed)
         weighted = states
         if self.weights is not None:
             weights = (STEEPNESS * self.weights).exp()[packed.positions, None]
             weighted = states * weights.to(states.dtype)
-        sums = self.norm(packed.sum(weighted))
-        sentences, back = torch.empty_like(rows), torch.empty_like(order)
-        sentences[rows] = torch.arange(len(rows), device=rows.device)
-        back[order] = torch.arange(len(order), device=order.device)
-        return EncodedDocuments(states[sentences].to(accumulation_dtype(states.dtype)), sums[back])
+        return states[_inverse(rows)], packed.sum(weighted)[_inverse(order)]
+
+    def _inputs(self, documents: Documents, layers: bool) -> Tensor:
+        """(S, d) the vectors of sentences, in the documents' order: of their words, their trunk's, or the sum."""
+        if self.settings.reads == "trunk":
+            return self._of_trunk(documents)
+        packed, order = pack_by_length(documents.lengths)
+        words = self._sentences(documents.ids, documents.sentences[:-1][order], packed, layers)
+        words = words[_inverse(order)]
+        return words if self.trunk is None else words + self._of_trunk(documents).to(words.dtype)
+
+    def _of_trunk(self, documents: Documents) -> Tensor:
+        """(S, d) the projected vectors of the trunk."""
+        if self.trunk is None or documents.vectors is None:
+            raise ValueError("the documents or the model have no sentence vectors, which are to be read")
+        projected: Tensor = self.trunk(documents.vectors)
+        return projected
 
     def _sentences(self, ids: Tensor, starts: Tensor, packed: PackedSequences, layers: bool) -> Tensor:
         """(S, d) the vectors of sentences, in the order of ``packed``."""
@@ -295,6 +340,13 @@ class HierarchicalEncoder(nn.Module):
         else:
             output = layer(states, packed)
         return output
+
+
+def _inverse(order: Tensor) -> Tensor:
+    """(n,) where each of 0 ... n - 1 is in a permutation of them."""
+    result = torch.empty_like(order)
+    result[order] = torch.arange(len(order), device=order.device)
+    return result
 
 
 def _chunks(packed: PackedSequences, device: torch.device) -> list[tuple[int, int]]:

@@ -6,41 +6,46 @@ from pathlib import Path
 
 import torch
 
-from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, NotFoundError
 from cocite.systems.mp_bert4cr.network import MpBert4cr
 from cocite.systems.mp_bert4cr.pretraining.network import load_pretrained
 from cocite.systems.mp_bert4cr.recipe import NONE, MpBert4crRecipe
-from cocite.systems.mp_bert4cr.token_vectors import inverse_document_frequency, token_vectors
+from cocite.systems.mp_bert4cr.sentence_vectors import standardise
+from cocite.systems.mp_bert4cr.token_vectors import token_vectors
+from cocite.systems.mp_bert4cr.token_weights import token_weights
 from cocite.text.sentence_texts import SentenceTexts
 
 
 def initialise(
-    model: MpBert4cr, recipe: MpBert4crRecipe, model_folder: Path, history: History, texts: SentenceTexts
+    model: MpBert4cr, recipe: MpBert4crRecipe, model_folder: Path, corpus: Corpus, texts: SentenceTexts
 ) -> None:
     """Set the weights that a recipe names, in place; without any, the model keeps those of its seed.
 
     Args:
         model: both encoders.
         recipe: names the pretrained weights and the word vectors.
-        model_folder: has the pretrained weights, and keeps word vectors.
-        history: whose papers word vectors are trained on.
+        model_folder: has the pretrained weights, the word vectors and the weights of words.
+        corpus: that is trained on.
         texts: of the corpus.
 
     Raises:
-        NotFoundError: there are no such pretrained weights.
+        NotFoundError: there are no such pretrained weights, word vectors or weights of words.
         ConfigError: the pretrained weights are of another shape or vocabulary.
-        InputError: word vectors cannot be trained.
+        InputError: word vectors or weights of words are of another corpus or other settings.
     """
     if recipe.pretrained != NONE:
         _copy_pretrained(model, recipe, model_folder, texts)
-    elif recipe.words.source == "corpus":
-        vectors = token_vectors(recipe.words, history, texts, recipe.model.hidden, Path(model_folder))
-        model.mix_in_words(torch.from_numpy(vectors))
-    if recipe.words.idf:
-        model.scale_words(torch.from_numpy(inverse_document_frequency(texts)))
-    for words in (model.manuscript.words, model.citation.words):
-        words.weight.requires_grad_(recipe.words.trained)
+    elif recipe.token_vectors is not None:
+        vectors = token_vectors(model_folder, corpus, recipe.token_vectors, len(texts.tokenizer))
+        model.mix_in_words(torch.tensor(vectors))
+    if recipe.token_weights is not None:
+        weights = token_weights(model_folder, corpus, recipe.token_weights, len(texts.tokenizer))
+        model.scale_words(torch.tensor(weights))
+    for encoder in (model.manuscript, model.citation):
+        standardise(encoder, texts)
+        # A parameter without a gradient would be waited for by workers that exchange gradients.
+        encoder.words.weight.requires_grad_(recipe.words.trained and model.settings.reads != "trunk")
 
 
 def _copy_pretrained(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +11,30 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Ranking
 from cocite.sampling.draws import Draws
 from cocite.sampling.neighbours import nearest
+from cocite.systems.mp_bert4cr.citations import Citations
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
 from cocite.systems.mp_bert4cr.encoder import MpBert4crConfig, embed, save_mp_bert4cr
 from cocite.systems.mp_bert4cr.examples import Batch, CitationExamples
 from cocite.systems.mp_bert4cr.flops import forward_flops
-from cocite.systems.mp_bert4cr.losses import euclidean_triplet, mpt_src, mpt_src_tgt, mpt_tgt
+from cocite.systems.mp_bert4cr.hierarchy_share import HierarchyShare, hierarchy_share
+from cocite.systems.mp_bert4cr.losses import loss_of
 from cocite.systems.mp_bert4cr.network import MpBert4cr
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
+from cocite.systems.mp_bert4cr.trunk import save_backbone
 from cocite.text.documents import Documents
 from cocite.text.sentence_texts import SentenceTexts
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.gaps import Gaps
-from cocite.training.periods import Periods
 
-LOSSES: dict[str, Callable[..., Tensor]] = {
-    "triplet": euclidean_triplet,
-    "mpt-tgt": mpt_tgt,
-    "mpt-src": mpt_src,
-    "mpt-src-tgt": mpt_src_tgt,
-}
 DEPTH = 10
 """Papers recommended, as in the paper's tables."""
+SHARED = 256
+"""Dev manuscripts on which it is measured how much the hierarchy counts."""
 
 
 class MpBert4crTask:
@@ -44,21 +42,23 @@ class MpBert4crTask:
 
     Args:
         recipe: settings.
-        periods: the known history, and the dev papers.
+        corpus: the papers.
+        citations: the examples, and the dev queries.
         texts: of the corpus.
 
     Example:
         >>> import tempfile
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
-        >>> from cocite.systems.mp_bert4cr.sentence_texts import prepare
+        >>> from cocite.systems.mp_bert4cr import citations, sentence_texts
         >>> from cocite.systems.mp_bert4cr.task import build
         >>> shape = {"sentence_layers": 1, "document_layers": 1, "hidden": 8, "heads": 2, "inner": 16}
         >>> texts = {"vocabulary": 400, "period": {"train_until": 2010}}
         >>> recipe = MpBert4crRecipe.parse({"texts": texts, "model": shape})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
-        ...     _ = prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     _ = sentence_texts.prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     _ = citations.prepare(recipe.citations, corpus, Path(folder, "citations"))
         ...     task = build(recipe, corpus, Path(folder))
         >>> task.loss(task.model, task.collate(np.arange(4), 0)).shape
         torch.Size([4])
@@ -66,29 +66,28 @@ class MpBert4crTask:
 
     metric = "R@10"
 
-    def __init__(self, recipe: MpBert4crRecipe, periods: Periods, texts: SentenceTexts) -> None:
+    def __init__(
+        self, recipe: MpBert4crRecipe, corpus: Corpus, citations: Citations, texts: SentenceTexts
+    ) -> None:
         torch.manual_seed(recipe.training.seed)
         self.recipe, self.texts = recipe, texts
-        self.examples = CitationExamples(recipe, periods, texts)
-        self.dev = Gaps.sample(periods.history.corpus, periods.dev, recipe.dev_contexts)
+        self.examples = CitationExamples(recipe, corpus, citations, texts)
+        self.dev = citations.dev
         read = recipe.contexts
         # The same sentences at each evaluation, so that its metrics differ by the weights alone.
-        dev_context = read.model_copy(update={"body": min(read.body, recipe.dev_body), "fixed": True})
+        body = read.body if recipe.dev_body is None else min(read.body, recipe.dev_body)
+        dev_context = read.model_copy(update={"body": body, "fixed": True})
         self.dev_documents = DynamicContext(dev_context, texts)
         self.model = MpBert4cr(recipe.model, len(texts.tokenizer))
         objective = recipe.objective
-        self.objective = LOSSES[objective.loss]
-        if objective.loss == "triplet":
-            self.objective = partial(euclidean_triplet, margin=objective.margin)
-        self._lengths: NDArray[np.int64] | None = None
+        self.objective = loss_of(objective.loss, objective.form, margin=objective.margin)
+        self.model_folder = Path()  # of the trunk; set by what builds the task
 
     # -- examples and loss ------------------------------------------------------------------------------------
 
     def lengths(self, epoch: int) -> NDArray[np.int64]:  # noqa: ARG002  (the same in every epoch)
         """(n,) expected tokens of each example."""
-        if self._lengths is None:
-            self._lengths = self.examples.lengths()
-        return self._lengths
+        return self.examples.citations.lengths
 
     def collate(self, examples: Examples, epoch: int) -> Batch:
         """The documents of some examples, each distinct paper once."""
@@ -157,15 +156,36 @@ class MpBert4crTask:
         return 3 * sum(forward_flops(self.recipe.model, part) for part in (batch.manuscripts, batch.papers))
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
-        """Write both encoders as an artifact."""
-        recipe = self.recipe
+        """Write both encoders as an artifact, whose manifest says how much the hierarchy counts at that step."""
+        recipe, share = self.recipe, self.hierarchy_share()
+        meta = {
+            **meta,
+            "hierarchy": share.record(),
+            "notes": [*meta.get("notes", ()), *share.notes(meta.get("step", 0))],
+        }
         config = MpBert4crConfig(
             model=recipe.model,
             contexts=recipe.contexts,
             sentence_tokens=recipe.texts.sentence_tokens,
             title=recipe.texts.title,
         )
-        save_mp_bert4cr(folder, self.model, self.texts.tokenizer, config, meta)
+        save_mp_bert4cr(folder, self.model, self.texts.tokenizer, config, meta, trunk=self._save_trunk)
+
+    def _save_trunk(self, to: Path) -> None:
+        """Copy the frozen trunk into the artifact."""
+        texts = self.recipe.texts
+        save_backbone(texts.trunk, self.model_folder, texts.sentence_tokens, to)
+
+    def hierarchy_share(self) -> HierarchyShare:
+        """How much the layers count, on some dev manuscripts and the papers that they cite."""
+        read, few = self.dev_documents, np.unique(np.linspace(0, len(self.dev) - 1, SHARED).astype(np.int64))
+        contexts, (_, cited) = self.dev.positions[few], self.dev.cited.gather(few)
+        papers = np.unique(cited).astype(np.int64)
+        return hierarchy_share(
+            self.model,
+            read.contexts(contexts, Draws(0, 0, contexts)),
+            read.papers(papers, Draws(0, 0, papers)),
+        )
 
 
 def gather(vectors: Tensor, rows: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[Tensor, Tensor]:

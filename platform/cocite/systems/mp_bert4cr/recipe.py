@@ -17,12 +17,16 @@ from cocite.bounds import (
     Total,
 )
 from cocite.config import Settings
-from cocite.sampling.noise import POWER
+from cocite.sampling.noise import POWER, Count
+from cocite.systems.mp_bert4cr.citations import CitationSettings
 from cocite.systems.mp_bert4cr.cocitations import Source
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContextSettings
+from cocite.systems.mp_bert4cr.losses import FormName
 from cocite.systems.mp_bert4cr.network import MpBert4crModelSettings
 from cocite.systems.mp_bert4cr.sentence_texts import SentenceTextSettings
-from cocite.systems.mp_bert4cr.token_vectors import TokenVectorSettings
+from cocite.systems.mp_bert4cr.sentence_vectors import SentenceVectorSettings
+from cocite.systems.mp_bert4cr.token_vectors import InitialTokenVectorSettings, TokenVectorSettings
+from cocite.systems.mp_bert4cr.token_weights import TokenWeightSettings
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
 
 NONE = "none"
@@ -62,6 +66,11 @@ class NegativeSettings(Settings):
     """m, drawn for each example."""
     power: Power = POWER
     """Power of the citation counts (Eq. 2)."""
+    counted: Count = "papers"
+    """What Eq. 2 counts: ``occurrences`` of a paper as a citation, as in the paper, or ``papers`` that cite it."""
+    spare_manuscript: bool = True
+    """Whether all that the manuscript cites is spared, and not only what the context cites and the positives drawn. In
+    the paper a citation elsewhere in the manuscript may be a negative."""
     shared: bool = False
     """Whether all papers of a step are negatives of each of its contexts, except those that the context or its paper
     cites, and its positives. In the paper each context has only its own."""
@@ -82,14 +91,18 @@ class MpBert4crObjectiveSettings(Settings):
     """The loss.
 
     Example:
-        >>> MpBert4crObjectiveSettings(loss="mpt-src").margin
+        >>> MpBert4crObjectiveSettings(loss="mpt-src", form="hinge").margin
         1.0
     """
 
     loss: Literal["triplet", "mpt-tgt", "mpt-src", "mpt-src-tgt"] = "mpt-src-tgt"
-    """``triplet``: Eq. 3, which ignores further positives; the others: Eq. 4, 5 and 6."""
+    """``triplet``: Eq. 3, which ignores further positives; the others: Eq. 4, 5 and 6. With ``positives.count: 0``
+    all but the form is the same in Eq. 3, 5 and 6."""
+    form: FormName = "published"
+    """``hinge``: the mean of hinges, as Eq. 3 has it; ``log-sum-exp``: as Eq. 4 to 6 have it; ``published``: the
+    equation's own. Form and ``positives.count`` are set apart, so that the effect of each is measured alone."""
     margin: Factor = 1.0
-    """epsilon of ``triplet``."""
+    """epsilon of hinges."""
 
 
 class MpBert4crRecipe(Settings):
@@ -118,8 +131,9 @@ class MpBert4crRecipe(Settings):
     """Sentences that are read of a manuscript and of a paper."""
     dev_contexts: Total = 1000
     """Most contexts of the dev papers that are dev queries, drawn evenly."""
-    dev_body: TextLengthOrNone = 2
-    """Most sentences of a paper's body that are read for the dev metric, which needs the vectors of all papers."""
+    dev_body: TextLengthOrNone | None = None
+    """Most sentences of a paper's body that are read for the dev metric, which needs the vectors of all papers. Unset:
+    as many as in training and in use (``contexts.body``)."""
     model: MpBert4crModelSettings = MpBert4crModelSettings()
     positives: PositiveSettings = PositiveSettings()
     negatives: NegativeSettings = NegativeSettings()
@@ -132,8 +146,44 @@ class MpBert4crRecipe(Settings):
         """Further positives that an example draws: 0 where its loss ignores them."""
         return 0 if self.objective.loss == "triplet" else self.positives.count
 
+    @property
+    def citations(self) -> CitationSettings:
+        """What determines the examples, and what is drawn for them."""
+        return CitationSettings(
+            texts=self.texts,
+            contexts=self.contexts,
+            dev_contexts=self.dev_contexts,
+            positive_power=self.positives.power,
+            negative_power=self.negatives.power,
+            counted=self.negatives.counted,
+            drawn=self.drawn_positives + self.negatives.count,
+        )
+
+    @property
+    def token_vectors(self) -> InitialTokenVectorSettings | None:
+        """What determines the initial vectors of word pieces; None where they are random or pretrained."""
+        return (
+            InitialTokenVectorSettings.of(self.texts, self.words, self.model.hidden)
+            if self.pretrained == NONE
+            else None
+        )
+
+    @property
+    def token_weights(self) -> TokenWeightSettings | None:
+        """What determines the weights of word pieces; None where they have none."""
+        return TokenWeightSettings(texts=self.texts) if self.words.idf else None
+
+    @property
+    def sentence_vectors(self) -> SentenceVectorSettings | None:
+        """What determines the vectors of sentences by a frozen trunk; None where none are read."""
+        if not self.texts.trunk.is_there or self.model.reads == "words":
+            return None
+        return SentenceVectorSettings.of(self.texts, self.contexts, self.dev_contexts)
+
     @model_validator(mode="after")
     def _fitting(self) -> MpBert4crRecipe:
+        if self.model.reads == "trunk" and not self.texts.trunk.is_there:
+            raise ValueError("model.reads is trunk, and there is none (texts.trunk.encoder)")
         if self.texts.sentence_tokens > self.model.sentence_tokens:
             raise ValueError(
                 f"texts.sentence_tokens is {self.texts.sentence_tokens}, and the model reads "

@@ -5,7 +5,8 @@ The vocabulary is made of the training period's texts alone. Then all papers are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,28 @@ from numpy.typing import NDArray
 from pydantic import Field
 from transformers import AutoTokenizer
 
-from cocite.artifacts import load_array, publish
+from cocite.array_files import ArrayWriter, require_fit
+from cocite.artifacts import load_array
 from cocite.bounds import PositiveSmallCount, TextLengthOrNone
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
-from cocite.errors import IntegrityError
-from cocite.manifests import holds
+from cocite.nn.pretrained_transformers import load_tokenizer
 from cocite.systems.masked_lm.texts import paper_texts
+from cocite.systems.mp_bert4cr.trunk import TrunkSettings
 from cocite.text.documents import bounds
 from cocite.text.sentence_texts import SentenceReader, SentenceTexts, Surroundings, stretches
+from cocite.text.token_files import TokenListWriter, load_token_lists
 from cocite.text.token_lists import TokenLists
 from cocite.text.wordpiece import train_wordpiece
-from cocite.training.input_artifacts import check_same_corpus, find_input
+from cocite.training.input_artifacts import (
+    Advance,
+    Stage,
+    component_digests,
+    find_input,
+    make_input,
+    open_input,
+)
 from cocite.training.periods import Periods, PeriodSettings
-from cocite.verification import open_verified_once
 
 KIND = "sentence-texts"
 """Kind of the artifact, and its name in a model folder."""
@@ -36,10 +45,10 @@ BLOCK = 256
 """Papers whose texts are in memory at a time."""
 CONTEXTS = 8192
 """Contexts whose texts are in memory at a time."""
+OfContexts = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""(C,) the citing paper of each context, and (C,) the position of its sentence in that paper's body."""
 VOCABULARY_BODY = 40
 """Most sentences of each body that the vocabulary is made of."""
-
-Advance = Callable[[int], object]
 
 
 class SentenceTextSettings(Settings):
@@ -50,6 +59,9 @@ class SentenceTextSettings(Settings):
         64
     """
 
+    trunk: TrunkSettings = TrunkSettings()
+    """An encoder whose vocabulary the sentences have, and whose vectors of them a model may read. With one,
+    ``vocabulary`` and ``lowercase`` are its own."""
     period: PeriodSettings = PeriodSettings()
     """The papers of the training period, whose texts make the vocabulary."""
     vocabulary: int = Field(16_000, ge=300, le=10_000_000)
@@ -65,13 +77,22 @@ class SentenceTextSettings(Settings):
     stretch: PositiveSmallCount = 8
     """Neighbouring sentences that stay together, where not all are kept."""
 
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Artifacts of the model folder that they are made by."""
+        return self.trunk.components
+
+    def fingerprints(self, model_folder: Path) -> dict[str, str]:
+        """Of the trunk."""
+        return self.trunk.fingerprints(model_folder)
+
 
 def prepare(
     settings: SentenceTextSettings,
     corpus: Corpus,
     folder: Path,
     *,
-    stage: Callable[[str, int], object] = lambda *_: None,
+    stage: Stage = lambda *_: None,
     advance: Advance = lambda _: None,
 ) -> bool:
     """Make vocabulary and sentences, unless the folder already has those of this corpus and these settings.
@@ -89,32 +110,39 @@ def prepare(
     Raises:
         InputError: no paper of the training period cites another, or none of the dev period does.
     """
-    meta: dict[str, Any] = {"corpus": corpus.version, "settings": settings.model_dump(mode="json")}
-    if holds(folder, kind=KIND, meta=meta):
-        return False
-    train = np.flatnonzero(Periods.of(corpus, settings.period).history.citing)
-    with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
-        stage("sentences: vocabulary", 2 * len(train))
 
-        def texts() -> Iterator[str]:
-            most = min(settings.body or VOCABULARY_BODY, VOCABULARY_BODY)
-            for block in paper_texts(corpus, train, most):
-                yield from block
-                advance(len(block))
-
-        tokenizer = train_wordpiece(texts, settings.vocabulary, lowercase=settings.lowercase)
-        tokenizer.save_pretrained(temporary)
+    def write(to: Path) -> None:
+        if settings.trunk.is_there:
+            tokenizer = load_tokenizer(settings.trunk.place(folder.parent))
+        else:
+            tokenizer = _vocabulary(settings, corpus, stage, advance)
+        tokenizer.save_pretrained(to)
         reader = SentenceReader(tokenizer, settings.sentence_tokens)
         stage("sentences: abstracts", len(corpus))
-        with _Writer(temporary, "abstracts", len(tokenizer)) as writer:
+        with _Writer(to, "abstracts", len(tokenizer)) as writer:
             for start in range(0, len(corpus), BLOCK):
                 rows = np.arange(start, min(start + BLOCK, len(corpus)))
                 titles, abstracts = (corpus.papers.take(name, rows) for name in ("title", "abstract"))
                 writer.add(*reader.abstracts(titles, abstracts, title=settings.title))
                 advance(len(rows))
-        kept = _bodies(settings, corpus, reader, temporary, stage, advance)
-        _contexts(corpus, reader, temporary, kept, stage, advance)
-    return True
+        kept = _bodies(settings, corpus, reader, to, stage, advance)
+        _contexts(corpus, reader, to, kept, stage, advance)
+
+    return make_input(KIND, settings, corpus, folder, write, more=component_digests(settings, folder.parent))
+
+
+def _vocabulary(settings: SentenceTextSettings, corpus: Corpus, stage: Stage, advance: Advance) -> Any:
+    """A tokenizer whose vocabulary is of the training period's texts."""
+    train = np.flatnonzero(Periods.of(corpus, settings.period).history.citing)
+    stage("sentences: vocabulary", 2 * len(train))
+
+    def texts() -> Iterator[str]:
+        most = min(settings.body or VOCABULARY_BODY, VOCABULARY_BODY)
+        for block in paper_texts(corpus, train, most):
+            yield from block
+            advance(len(block))
+
+    return train_wordpiece(texts, settings.vocabulary, lowercase=settings.lowercase)
 
 
 def _bodies(
@@ -122,7 +150,7 @@ def _bodies(
     corpus: Corpus,
     reader: SentenceReader,
     folder: Path,
-    stage: Callable[[str, int], object],
+    stage: Stage,
     advance: Advance,
 ) -> NDArray[np.bool_]:
     """Write the body sentences that are kept; return (S,) which of the store's sentences those are."""
@@ -149,7 +177,7 @@ def _contexts(
     reader: SentenceReader,
     folder: Path,
     kept: NDArray[np.bool_],
-    stage: Callable[[str, int], object],
+    stage: Stage,
     advance: Advance,
 ) -> None:
     """Write the texts of the contexts whose sentence was not kept."""
@@ -188,62 +216,53 @@ class _Writer:
     Args:
         folder: the folder of the files.
         name: of the files.
-        vocabulary: number of tokens that there are; with up to 65,536 a token takes two bytes.
+        vocabulary: number of tokens that there are.
     """
 
     def __init__(self, folder: Path, name: str, vocabulary: int) -> None:
-        self.folder, self.name = folder, name
-        # Two bytes hold any usual vocabulary, and the bodies' tokens are the largest files by far.
-        self.dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.int32)
-        self.raw = folder / f"{name}.raw"
-        self.file = self.raw.open("wb")
-        self.counts = [np.empty(0, np.int32)]
-        self.runs = [np.empty(0, np.int64)]
+        self._stack = ExitStack()
+        self._sentences = self._stack.enter_context(TokenListWriter(folder, name, vocabulary))
+        self._indptr = self._stack.enter_context(ArrayWriter(folder / f"{name}.indptr.npy", np.int64))
+        self._indptr.add([0])
 
     def __enter__(self) -> _Writer:
         return self
 
     def add(self, sentences: TokenLists, indptr: NDArray[np.int64]) -> None:
-        """Write sentences that lie one after the other in ``sentences.ids``, and where each run of them begins."""
-        self.file.write(sentences.ids.astype(self.dtype).tobytes())
-        self.counts.append(sentences.counts.astype(np.int32))
-        self.runs.append(np.diff(indptr))
+        """Write sentences, and where each run of them begins."""
+        self._indptr.add(self._sentences.length + indptr[1:])
+        self._sentences.add(sentences)
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.file.close()
-        if kind is not None:
-            return
-        counts, runs = np.concatenate(self.counts), np.concatenate(self.runs)
-        size = self.raw.stat().st_size
-        # np.save wants one array, and the tokens of a large corpus need not fit into memory.
-        ids = np.memmap(self.raw, self.dtype, "r") if size else np.empty(0, self.dtype)
-        for part, values in (
-            ("ids", ids),
-            ("counts", counts),
-            ("starts", bounds(counts)[:-1]),
-            ("indptr", bounds(runs)),
-        ):
-            np.save(self.folder / f"{self.name}.{part}.npy", values, allow_pickle=False)
-        self.raw.unlink()
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
 
-def load_from_model_folder(model_folder: Path, corpus: Corpus) -> SentenceTexts:
-    """The sentences that a model folder keeps of a corpus.
+def load_from_model_folder(
+    model_folder: Path, corpus: Corpus, *, of_contexts: OfContexts | None = None
+) -> SentenceTexts:
+    """The sentences that a model folder keeps of a corpus; see :func:`load`.
 
     Raises:
         NotFoundError: it keeps none.
     """
-    return load(find_input(model_folder, KIND, lacking="sentences to train on"), corpus)
+    folder = find_input(model_folder, KIND, lacking="sentences to train on")
+    return load(folder, corpus, of_contexts=of_contexts)
 
 
-def load(folder: Path, corpus: Corpus) -> SentenceTexts:
+def load(folder: Path, corpus: Corpus, *, of_contexts: OfContexts | None = None) -> SentenceTexts:
     """Read an artifact of :func:`prepare`; the arrays are memory-mapped.
+
+    Args:
+        folder: of the artifact.
+        corpus: that it was made of.
+        of_contexts: what the store says of its contexts, where that is mapped; None: it is copied into memory, as the
+            store's columns lie in batches.
 
     Raises:
         InputError: it was made of another corpus.
         IntegrityError: an array does not fit the others.
     """
-    check_same_corpus(open_verified_once(folder, kind=KIND), corpus, folder, what="texts")
+    open_input(folder, KIND, corpus, what="texts")
     (abstracts, abstract_indptr), (bodies, body_indptr), (contexts, context_indptr) = (
         _runs(folder, name, count)
         for name, count in (
@@ -253,8 +272,7 @@ def load(folder: Path, corpus: Corpus) -> SentenceTexts:
         )
     )
     positions, gap = load_array(folder / "bodies.positions.npy"), load_array(folder / "contexts.gap.npy")
-    if len(positions) != len(bodies) or len(gap) != len(context_indptr) - 1:
-        raise IntegrityError("the arrays do not fit each other", where=str(folder), hint="make them anew")
+    require_fit(len(positions) == len(bodies) and len(gap) == len(context_indptr) - 1, folder)
     return SentenceTexts(
         AutoTokenizer.from_pretrained(str(folder)),
         abstracts,
@@ -263,24 +281,12 @@ def load(folder: Path, corpus: Corpus) -> SentenceTexts:
         body_indptr,
         positions,
         Surroundings(contexts, context_indptr, gap),
-        corpus.context_citing,
-        corpus.contexts.column("sentence"),
+        *(of_contexts or (corpus.context_citing, corpus.contexts.column("sentence"))),
     )
 
 
 def _runs(folder: Path, name: str, count: int) -> tuple[TokenLists, NDArray[np.int64]]:
     """All sentences of a name, and (count + 1,) where each run of them begins."""
-    ids, starts, counts, indptr = (
-        load_array(folder / f"{name}.{part}.npy") for part in ("ids", "starts", "counts", "indptr")
-    )
-    last = int(starts[-1]) + int(counts[-1]) if len(starts) else 0
-    if (
-        len(starts) != len(counts)
-        or last != len(ids)
-        or len(indptr) != count + 1
-        or indptr[-1] != len(counts)
-    ):
-        raise IntegrityError(
-            f"the arrays of {name} do not fit each other", where=str(folder), hint="make them anew"
-        )
-    return TokenLists(ids, starts, counts), indptr
+    sentences, indptr = load_token_lists(folder, name), load_array(folder / f"{name}.indptr.npy")
+    require_fit(len(indptr) == count + 1 and indptr[-1] == len(sentences), folder, of=name)
+    return sentences, indptr

@@ -20,7 +20,8 @@ class SharedNegativesTask(MpBert4crTask):
 
     Args:
         recipe: settings.
-        periods: the known history, and the dev papers.
+        corpus: the papers.
+        citations: the examples, and the dev queries.
         texts: of the corpus.
 
     Example:
@@ -28,7 +29,7 @@ class SharedNegativesTask(MpBert4crTask):
         >>> from pathlib import Path
         >>> from cocite.corpus.builder import build as build_corpus
         >>> from cocite.corpus.synth import Synthetic
-        >>> from cocite.systems.mp_bert4cr.sentence_texts import prepare
+        >>> from cocite.systems.mp_bert4cr import citations, sentence_texts
         >>> from cocite.systems.mp_bert4cr.task import build
         >>> from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
         >>> shape = {"sentence_layers": 1, "document_layers": 1, "hidden": 8, "heads": 2, "inner": 16}
@@ -36,7 +37,8 @@ class SharedNegativesTask(MpBert4crTask):
         >>> recipe = MpBert4crRecipe.parse({"texts": texts, "model": shape, "negatives": {"shared": True, "count": 0}})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     corpus = build_corpus(Synthetic(60, seed=4, context_rate=2.0, sentences=True), Path(folder, "corpus"))
-        ...     _ = prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     _ = sentence_texts.prepare(recipe.texts, corpus, Path(folder, "sentence-texts"))
+        ...     _ = citations.prepare(recipe.citations, corpus, Path(folder, "citations"))
         ...     task = build(recipe, corpus, Path(folder))
         >>> isinstance(task, SharedNegativesTask), task.loss(task.model, task.collate(np.arange(4), 0)).shape
         (True, torch.Size([4]))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from cocite.corpus.store import Corpus
+from cocite.systems.mp_bert4cr import citations
 from cocite.systems.mp_bert4cr.initial_weights import initialise
 from cocite.systems.mp_bert4cr.own_negatives_task import MpBert4crTask
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite.systems.mp_bert4cr.sentence_texts import load_from_model_folder
+from cocite.systems.mp_bert4cr.sentence_vectors import with_sentence_vectors
 from cocite.systems.mp_bert4cr.shared_negatives_task import SharedNegativesTask
-from cocite.training.periods import Periods
 
 __all__ = ["MpBert4crRecipe", "build"]
 
@@ -21,15 +22,18 @@ def build(recipe: MpBert4crRecipe, corpus: Corpus, model_folder: Path) -> MpBert
     Args:
         recipe: settings.
         corpus: the papers.
-        model_folder: has the sentences and, where the recipe names them so, pretrained weights.
+        model_folder: has the sentences, the citations and, where the recipe names them so, word vectors and pretrained
+            weights.
 
     Raises:
-        NotFoundError: the model folder has no sentences, or there are no such pretrained weights.
+        NotFoundError: the model folder has no sentences or citations, or there are no such pretrained weights.
         ConfigError: the pretrained weights are of another shape or vocabulary.
-        InputError: there is nothing to train or to tune on.
+        InputError: the sentences or citations were made of another corpus, or with other settings.
     """
-    texts = load_from_model_folder(model_folder, corpus)
-    periods = Periods.of(corpus, recipe.texts.period, all_dev=True)
-    task = (SharedNegativesTask if recipe.negatives.shared else MpBert4crTask)(recipe, periods, texts)
-    initialise(task.model, recipe, model_folder, periods.history, texts)
+    found = citations.load(model_folder, corpus, recipe.citations)
+    texts = load_from_model_folder(model_folder, corpus, of_contexts=(found.links.citing, found.sentences))
+    recipe, texts = with_sentence_vectors(recipe, corpus, model_folder, texts)
+    task = (SharedNegativesTask if recipe.negatives.shared else MpBert4crTask)(recipe, corpus, found, texts)
+    initialise(task.model, recipe, model_folder, corpus, texts)
+    task.model_folder = model_folder
     return task

@@ -1,8 +1,10 @@
-"""Initial word vectors of a hierarchical model: random, or word2vec over the corpus; and their weights."""
+"""Initial word vectors of a hierarchical model: random, or word2vec over the corpus.
+
+Those of the corpus are an artifact of the model folder, made once and memory-mapped by all workers.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -10,13 +12,28 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.array_files import require_fit
+from cocite.artifacts import load_array
+from cocite.bounds import Dimension
+from cocite.config import Settings
 from cocite.corpus.history import History
-from cocite.nn.word2vec import Word2VecSettings, cached_vectors, train_word2vec
+from cocite.corpus.store import Corpus
+from cocite.nn.word2vec import Word2VecSettings, train_word2vec
+from cocite.systems.mp_bert4cr.sentence_texts import SentenceTextSettings, load_from_model_folder
 from cocite.text.sentence_texts import SentenceTexts
 from cocite.text.token_lists import TokenLists
+from cocite.training.input_artifacts import (
+    Advance,
+    Stage,
+    component_digests,
+    find_input,
+    make_input,
+    open_input,
+)
+from cocite.training.periods import Periods
 
 KIND = "token-vectors"
-"""Kind of the artifact that keeps trained vectors, and its name in a model folder."""
+"""Kind of the artifact, and its name in a model folder."""
 LINES = 50_000
 """Sentences read at a time."""
 
@@ -39,36 +56,93 @@ class TokenVectorSettings(Word2VecSettings):
     """Whether training changes them. Layers that are pretrained with fixed vectors fit the same vectors later."""
 
 
-def token_vectors(
-    settings: TokenVectorSettings, history: History, texts: SentenceTexts, dimension: int, folder: Path
-) -> NDArray[np.float32]:
-    """(V, d) unit vectors of the word pieces, trained on the corpus; zero for one that no sentence has.
+class InitialTokenVectorSettings(Settings):
+    """What determines the vectors of the word pieces, besides the corpus.
 
-    They are a function of texts and settings alone, not of a training's seed. The model folder keeps them.
+    Example:
+        >>> InitialTokenVectorSettings(dimension=192).words.window
+        8
+    """
+
+    texts: SentenceTextSettings = SentenceTextSettings()
+    """Whose vocabulary it is, and whose sentences are read."""
+    words: Word2VecSettings = Word2VecSettings()
+    dimension: Dimension = 200
+    """d."""
+
+    @classmethod
+    def of(
+        cls, texts: SentenceTextSettings, words: TokenVectorSettings, dimension: int
+    ) -> InitialTokenVectorSettings | None:
+        """The settings of a recipe; None where its vectors are random."""
+        if words.source == "random":
+            return None
+        how = Word2VecSettings(epochs=words.epochs, window=words.window)
+        return cls(texts=texts, words=how, dimension=dimension)
+
+
+def prepare(
+    settings: InitialTokenVectorSettings,
+    corpus: Corpus,
+    folder: Path,
+    *,
+    stage: Stage = lambda *_: None,
+    advance: Advance = lambda _: None,  # noqa: ARG001  (gensim does not say how far it is)
+) -> bool:
+    """Train unit vectors of the word pieces, zero for one that no sentence has, unless the folder already has them.
+
+    They are a function of texts and settings alone, not of a training's seed.
 
     Args:
         settings: how to train.
-        history: whose papers are read.
-        texts: of the corpus.
-        dimension: d.
-        folder: the model folder.
+        corpus: the papers.
+        folder: the artifact's folder, beside which that of the sentences lies.
+        stage: is called with the name of the step as it begins.
+        advance: is not called.
+
+    Returns:
+        Whether they were made.
 
     Raises:
+        NotFoundError: the sentences are not there.
         InputError: there is no sentence, or gensim is not installed.
     """
-    inputs = {
-        "corpus": history.corpus.version,
-        "papers": hashlib.sha256(np.packbits(history.citing).tobytes()).hexdigest(),
-        "vocabulary": hashlib.sha256(texts.tokenizer.backend_tokenizer.to_str().encode()).hexdigest(),
-        "settings": settings.model_dump(mode="json", include={"epochs", "window"}),
-        "dimension": dimension,
-    }
-    count = len(texts.tokenizer)
-    vectors = cached_vectors(
-        folder, KIND, inputs, lambda: train_word2vec(settings, _lines(history, texts), count, dimension)
-    )
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+
+    def write(to: Path) -> None:
+        stage("word vectors", 0)
+        texts = load_from_model_folder(folder.parent, corpus)
+        history = Periods.of(corpus, settings.texts.period).history
+        count = len(texts.tokenizer)
+        vectors = train_word2vec(settings.words, _lines(history, texts), count, settings.dimension)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.save(to / "vectors.npy", vectors / np.where(norms > 0, norms, 1), allow_pickle=False)
+
+    # Of the trunk whose vocabulary the sentences have.
+    more = component_digests(settings.texts, folder.parent)
+    return make_input(KIND, settings, corpus, folder, write, more=more)
+
+
+def token_vectors(
+    model_folder: Path, corpus: Corpus, settings: InitialTokenVectorSettings, vocabulary: int
+) -> NDArray[np.float32]:
+    """(V, d) the vectors that a model folder keeps, memory-mapped.
+
+    Args:
+        model_folder: keeps them.
+        corpus: that is trained on.
+        settings: of the vectors.
+        vocabulary: V.
+
+    Raises:
+        NotFoundError: the folder keeps none.
+        InputError: they were made of another corpus, or with other settings.
+        IntegrityError: they are not those of the vocabulary.
+    """
+    folder = find_input(model_folder, KIND, lacking="word vectors to train on")
+    open_input(folder, KIND, corpus, what="word vectors", settings=settings)
+    vectors: NDArray[np.float32] = load_array(folder / "vectors.npy")
+    require_fit(vectors.shape == (vocabulary, settings.dimension), folder, to="the vocabulary")
+    return vectors
 
 
 def _lines(history: History, texts: SentenceTexts) -> Iterator[list[str]]:
@@ -90,15 +164,3 @@ def _joined(sentences: TokenLists, names: NDArray[np.object_]) -> list[str]:
         " ".join(names[sentences.ids[begin:end]].tolist())
         for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True)
     ]
-
-
-def inverse_document_frequency(texts: SentenceTexts) -> NDArray[np.float32]:
-    """(V,) log((N + 1) / (n + 1)) of each token that n of N abstracts have, divided by the mean over all tokens."""
-    abstracts = TokenLists.joined([texts.abstracts])
-    paper = np.repeat(np.arange(len(texts)), np.diff(texts.abstract_indptr))
-    owner = np.repeat(paper, abstracts.counts)
-    words = len(texts.tokenizer)
-    tokens = np.unique(owner * words + abstracts.ids) % words
-    weights = np.log((len(texts) + 1) / (np.bincount(tokens, minlength=words) + 1))
-    mean = weights[abstracts.ids].mean() if len(abstracts.ids) else 1.0
-    return np.asarray(weights / max(float(mean), 1e-6), np.float32)

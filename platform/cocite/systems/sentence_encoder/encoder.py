@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -23,14 +23,15 @@ from cocite.corpus.store import Corpus
 from cocite.manifests import read_json
 from cocite.nn import pretrained_transformers as backbones
 from cocite.nn.layer_flops import layer_flops
-from cocite.nn.precision import inference_dtype
 from cocite.protocols import Embedding, Query
-from cocite.systems.sentence_encoder.forward import forward_of
+from cocite.systems.sentence_encoder.forward import fastest_dtype, forward_of
 from cocite.systems.sentence_encoder.pooling import Pooling
 from cocite.text.gaps import strip_marks
 from cocite.text.token_lists import TokenLists
 from cocite.verification import open_verified
 
+EncoderPrecision = Literal["auto", "float32", "bfloat16", "int8"]
+"""In which numbers matrices are multiplied; ``auto``: what is fastest on this machine by enough to be worth it."""
 KIND = "sentence"
 SETTINGS = "sentence.json"
 MAX_TOKENS = 8192
@@ -57,6 +58,9 @@ class SentenceSettings(Settings):
     """Text put between title and abstract."""
     lower_case: bool = False
     """Whether texts are lower-cased before the tokenizer reads them."""
+    precision: EncoderPrecision = "auto"
+    """Of matrix products. int8 is of dense layers alone, in BERT's family on a CPU; float32 gives the same vectors on
+    all machines, up to 1e-5."""
 
 
 class SentenceEncoder:
@@ -67,11 +71,12 @@ class SentenceEncoder:
         tokenizer: its tokenizer.
         settings: how texts are read.
         id_: fingerprint of the artifact.
-        dtype: the precision to compute in; None: the fastest on this machine.
+        dtype: the precision to compute in, ``torch.int8`` for dense layers in integers; None: that of the settings.
 
     Attributes:
         id: fingerprint of the artifact.
         dimension: d.
+        reads_queries_as_papers: whether a global query has the vector of its manuscript as a paper: prompts are equal.
         dtype: the precision it computes in; vectors are fp32 in any case.
         forward: computes the vectors of tokens.
 
@@ -99,8 +104,10 @@ class SentenceEncoder:
         dtype: torch.dtype | None = None,
     ) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.dtype = dtype or inference_dtype(self.device)
+        chosen = None if settings.precision == "auto" else getattr(torch, settings.precision)
+        self.dtype: torch.dtype = dtype or chosen or fastest_dtype(model, self.device)
         self.tokenizer, self.settings, self.id = tokenizer, settings, id_
+        self.reads_queries_as_papers = settings.query_prompt == settings.document_prompt
         config: Any = model.config
         self._config, self.dimension = config, int(config.hidden_size)
         # Where the tokenizer has no padding any token will do, for the mask hides it.
@@ -125,11 +132,24 @@ class SentenceEncoder:
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors: of the context of a local query, of title and abstract of a global one."""
-        texts = [
+        return self.encode(self._query_texts(queries), self.settings.query_prompt)
+
+    def _query_texts(self, queries: Sequence[Query]) -> list[str]:
+        return [
             strip_marks(query.context) if query.is_local else self._document(query.title, query.abstract)
             for query in queries
         ]
-        return self.encode(texts, self.settings.query_prompt)
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that are read, the special ones and a prompt's included."""
+        return self.settings.max_tokens
+
+    def query_lengths(self, queries: Sequence[Query]) -> NDArray[np.int64]:
+        """(Q,) tokens of the queries before they are cut, the special ones and a prompt's included."""
+        prompt = self.settings.query_prompt
+        tokens = self.tokenizer([prompt + text for text in self._query_texts(queries)])["input_ids"]
+        return np.array([len(ids) for ids in tokens], np.int64)
 
     def encode_manuscripts(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, d) unit vectors of the queries' titles and abstracts, as papers are encoded."""
@@ -173,7 +193,7 @@ class SentenceEncoder:
 
 
 def load_sentence_encoder(folder: str | Path, *, dtype: torch.dtype | None = None) -> SentenceEncoder:
-    """Load the encoder of an artifact, to compute in a given precision or in the fastest on this machine.
+    """Load the encoder of an artifact, to compute in a given precision or in that of its settings.
 
     Raises:
         CociteError: there is no such artifact, or files are missing, damaged or do not fit each other.

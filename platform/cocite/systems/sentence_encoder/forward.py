@@ -8,17 +8,19 @@ similar length. Both give the same vectors, in fp32 to 1e-5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cocite.errors import ConfigError
 from cocite.nn import packed_bert
-from cocite.nn.cpu_kernels import DTYPES, measure
+from cocite.nn.cpu_kernels import Precision, measure
 from cocite.nn.cpu_threads import CPU_TOKENS, one_core_threads, token_batches
 from cocite.nn.frozen_bert import FrozenBert
+from cocite.nn.precision import inference_dtype
 from cocite.systems.sentence_encoder.pooling import Pooling, pool
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
@@ -27,6 +29,12 @@ SHORT = 64
 """Tokens that one core embeds about as fast as several, which would wait for one another after every operator."""
 TOKENS = 8192
 """Tokens of one padded forward pass, padding included."""
+
+_PRECISIONS: dict[torch.dtype, Precision | Literal["int8"]] = {
+    torch.float32: "fp32",
+    torch.bfloat16: "bf16",
+    torch.int8: "int8",
+}
 
 
 class Forward(Protocol):
@@ -60,8 +68,11 @@ def forward_of(
         model: a Hugging Face encoder, in fp32, on the CPU. The result owns it, and may take it apart.
         pooling: how the states of a text become one vector.
         device: where to compute.
-        dtype: the precision to compute in.
+        dtype: the precision to compute in; ``torch.int8`` for dense layers in integers.
         pad: the token that pads; the mask hides it.
+
+    Raises:
+        ConfigError: int8 for another family than BERT's, or on a GPU.
 
     Example:
         >>> from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel
@@ -71,9 +82,32 @@ def forward_of(
         >>> [type(forward_of(model, "mean", **cpu)).__name__ for model in (bert, other)]
         ['PackedForward', 'PaddedForward']
     """
-    if device.type == "cpu" and dtype in DTYPES.values() and packed_bert.supports(model):
+    packs = device.type == "cpu" and packed_bert.supports(model)
+    if packs and dtype in _PRECISIONS:
         return PackedForward(model, pooling, dtype=dtype, threads=torch.get_num_threads())
+    if dtype == torch.int8:
+        raise ConfigError(
+            f"precision int8 is of BERT's family on a CPU, not of a {model.config.model_type} on a {device.type}",
+            hint="set precision to auto",
+        )
     return PaddedForward(model.to(device, dtype), pooling, pad)
+
+
+def fastest_dtype(model: Any, device: torch.device) -> torch.dtype:
+    """``torch.int8`` where dense layers are much faster in it, by :func:`cocite.nn.cpu_kernels.measure`.
+
+    Else what :func:`cocite.nn.precision.inference_dtype` finds. Integers are for BERT's family on a CPU.
+    """
+    if device.type == "cpu" and packed_bert.supports(model):
+        with one_core_threads(1, "sentence-encoder-probe") as pool:
+            if pool.submit(measure, *_widths(model)).result().int8_pays:
+                return torch.int8
+    return inference_dtype(device)
+
+
+def _widths(model: Any) -> tuple[int, int]:
+    """Width of a model's states, and of those inside its layers."""
+    return model.config.hidden_size, model.config.intermediate_size
 
 
 class PackedForward:
@@ -82,7 +116,8 @@ class PackedForward:
     Args:
         model: of BERT's family (:func:`cocite.nn.packed_bert.supports`), in fp32; it loses its layers.
         pooling: how the states of a text become one vector.
-        dtype: the precision of matrix products: ``torch.float32`` or ``torch.bfloat16``.
+        dtype: the precision of matrix products: ``torch.float32``, ``torch.bfloat16`` or ``torch.int8``, which has
+            dense layers alone in integers.
         threads: CPU cores used.
 
     Example:
@@ -95,13 +130,11 @@ class PackedForward:
 
     def __init__(self, model: Any, pooling: Pooling, *, dtype: torch.dtype, threads: int) -> None:
         self.pooling, self.pool = pooling, one_core_threads(threads, "sentence-encoder")
-        size = model.config.hidden_size, model.config.intermediate_size
         # In a thread of the pool, which has one core, as encoding does.
-        speed = self.pool.submit(measure, *size).result()
-        half = dtype == torch.bfloat16
-        self.bert = FrozenBert(
-            model, "bf16" if half else "fp32", packed=max(speed.packed, speed.bf16 * half) > speed.plain
-        )
+        speed = self.pool.submit(measure, *_widths(model)).result()
+        precision = _PRECISIONS[dtype]
+        of_floats = max(speed.packed, speed.bf16 * (precision == "bf16"))
+        self.bert = FrozenBert(model, precision, packed=of_floats > speed.plain)
         # The frozen layers hold weights of their own: the module's would take as much memory again.
         del model.encoder
 

@@ -13,7 +13,13 @@ from cocite.bounds import Location, TextPart
 from cocite.config import Settings
 from cocite.errors import InputError
 from cocite.nn import pretrained_transformers as backbones
-from cocite.systems.sentence_encoder.encoder import KIND, MAX_TOKENS, SETTINGS, SentenceSettings
+from cocite.systems.sentence_encoder.encoder import (
+    KIND,
+    MAX_TOKENS,
+    SETTINGS,
+    EncoderPrecision,
+    SentenceSettings,
+)
 from cocite.systems.sentence_encoder.folders import FolderSettings, read_folder
 from cocite.systems.sentence_encoder.pooling import Pooling
 
@@ -45,6 +51,8 @@ class SentenceRecipe(Settings):
     """Text put before papers, and before manuscripts where they are compared as papers."""
     separator: TextPart = ". "
     """Text put between title and abstract; SPECTER reads ``[SEP]``."""
+    precision: EncoderPrecision = "auto"
+    """Of matrix products: ``float32`` gives the same vectors on all machines, ``auto`` is as fast as this one can."""
     normalize: bool = False
     """Whether to accept a folder that compares vectors by dot product or a distance; they are compared by cosine."""
 
@@ -82,7 +90,11 @@ def _merge_settings(
         tokens = min(SentenceSettings().max_tokens, limit)
     elif tokens > limit:
         raise InputError(f"max_tokens = {tokens}, and the encoder reads {limit}", where=recipe.encoder)
-    values: dict[str, Any] = {"max_tokens": tokens, "separator": recipe.separator}
+    values: dict[str, Any] = {
+        "max_tokens": tokens,
+        "separator": recipe.separator,
+        "precision": recipe.precision,
+    }
     for name in ("pooling", "query_prompt", "document_prompt"):
         chosen = getattr(recipe, name)
         if chosen is not None or declared is not None:

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.array_files import scratch_array
 from cocite.errors import InputError
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.task import Examples
+
+BLOCK = 1 << 16
+"""Examples that are numbered at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,12 @@ class EpochPlan:
     drawn the order itself (``ordered``), steps are cut from the examples as they stand. A step's examples do not
     depend on the number of workers; how they are shared out does.
 
+    The order of the examples lies in a temporary file, and lengths that are mapped stay so: a plan takes 8 bytes a step
+    of memory, however many examples there are.
+
     Attributes:
         steps: how many there are.
-        lengths: (n,) tokens of each example.
+        lengths: (n,) tokens of each example, at least 1.
 
     Example:
         >>> plan = EpochPlan(np.array([7, 2, 9, 4, 5]), TrainingSettings(batch=2, tokens=10), epoch=0)
@@ -60,27 +67,37 @@ class EpochPlan:
                 where="training",
                 hint="check the training years, the split and the filters of the recipe",
             )
-        self.lengths = np.maximum(np.asarray(lengths, dtype=np.int64), 1)
-        self.tokens, batch = settings.tokens, settings.batch
-        full = len(lengths) // batch
-        if ordered:
-            order = np.arange(len(lengths))
-            self._body = order[: full * batch].reshape(full, batch)
-        else:
+        lengths = np.asanyarray(lengths, dtype=np.int64)
+        self.lengths = lengths if lengths.min() > 0 else np.maximum(lengths, 1)
+        self.tokens, self._batch = settings.tokens, settings.batch
+        self._full, rest = divmod(len(lengths), self._batch)
+        self.steps = self._full + bool(rest)
+        self._order: Examples | None = None
+        if not ordered:
             rng = np.random.default_rng([settings.seed, epoch])
-            order = rng.permutation(len(lengths))
-            pool = np.arange(full * batch) // (batch * settings.sort_within)
-            body = order[: full * batch]
-            # By pool, then by length; the permutation decides among equals.
-            body = body[np.lexsort((self.lengths[body], pool))].reshape(full, batch)
+            self._order = self._shuffled(rng, self._batch * settings.sort_within)
             # Steps of a pool lie in order of length now, and would be trained from the shortest to the longest.
-            self._body = body[rng.permutation(full)]
-        self._rest = order[full * batch :]
-        self.steps = full + bool(len(self._rest))
+            self._turns = rng.permutation(self._full)
+
+    def _shuffled(self, rng: np.random.Generator, pool: int) -> Examples:
+        """(n,) all examples at random, those of the full steps sorted by length within pools of so many examples."""
+        count = len(self.lengths)
+        order = scratch_array(count, np.int64)
+        for start in range(0, count, BLOCK):
+            order[start : start + BLOCK] = np.arange(start, min(start + BLOCK, count))
+        rng.shuffle(order)
+        full = self._full * self._batch
+        for start in range(0, full, pool):
+            part = order[start : min(start + pool, full)]
+            # Of equal lengths the permutation decides.
+            part[:] = part[np.argsort(self.lengths[part], kind="stable")]
+        return order
 
     def examples(self, step: int) -> Examples:
         """(b,) examples of a step, the longest first."""
-        chosen = self._body[step] if step < len(self._body) else self._rest
+        place = step if self._order is None or step == self._full else int(self._turns[step])
+        first, last = place * self._batch, min((place + 1) * self._batch, len(self.lengths))
+        chosen = np.arange(first, last) if self._order is None else self._order[first:last]
         return chosen[np.argsort(-self.lengths[chosen], kind="stable")]
 
     def pieces(self, step: int, workers: int) -> list[list[Piece]]:

@@ -7,9 +7,11 @@ optimizer's methods. No optimizer is compiled here, so these classes call the me
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 
 _ADD = inspect.unwrap(Optimizer.add_param_group)
@@ -17,6 +19,7 @@ _ZERO = inspect.unwrap(Optimizer.zero_grad)
 _STATE = inspect.unwrap(Optimizer.state_dict)
 _LOAD = inspect.unwrap(Optimizer.load_state_dict)
 _ADAM = inspect.unwrap(torch.optim.Adam.step)
+_NADAM = inspect.unwrap(torch.optim.NAdam.step)
 _SPARSE = inspect.unwrap(torch.optim.SparseAdam.step)
 
 
@@ -53,6 +56,37 @@ class AdamW(_Eager, torch.optim.AdamW):
     def step(self, closure: Any = None) -> Any:
         """See :meth:`torch.optim.AdamW.step`."""
         return _ADAM(self, closure)
+
+
+class NAdam(_Eager, torch.optim.NAdam):
+    """:class:`torch.optim.NAdam`.
+
+    Example:
+        >>> weight = torch.ones(1, requires_grad=True)
+        >>> optimizer = NAdam([weight], lr=0.5, decoupled_weight_decay=True)
+        >>> weight.backward()
+        >>> optimizer.step()
+        >>> bool(weight < 0.5)
+        True
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """See :meth:`torch.optim.NAdam.step`."""
+        return _NADAM(self, closure)
+
+    @staticmethod
+    def momentum_product(group: Mapping[str, Any], steps: int) -> Tensor:
+        """The product of the momenta of some steps, which the state of each parameter of a group holds.
+
+        It is a function of the number of steps, so a checkpoint does not keep it. It is 0 after a few hundred.
+        """
+        product = torch.ones(())
+        for step in range(1, steps + 1):
+            product *= group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+            if not product:
+                break
+        return product
 
 
 class SparseAdam(_Eager, torch.optim.SparseAdam):

@@ -130,8 +130,7 @@ class _Training:
         self.saved_step, self.saved_at = 0, 0.0
         self.wishes = wishes
         self.saver = Saver(store.world if store is not None else world)
-        self.mining = Mining(task, settings)
-        self.meter = Meter(world, settings)
+        self.mining, self.meter = Mining(task, settings), Meter(world, settings)
 
     def run(self) -> TrainResult:
         """Train from the latest checkpoint, or from the beginning, to the end."""
@@ -186,8 +185,9 @@ class _Training:
             self.backend = make_backend(model, self.settings, self.world, groups)
             if saved is not None:
                 self.backend.restore(saved.slots, self.progress.step)
-        if lengths is not None:
-            self.plan = self._plan(lengths.numpy())
+        if self.progress.position:
+            known = self.task.lengths(self.progress.epoch) if lengths is None else lengths.numpy()
+            self.plan = self._plan(known)
 
     def _plan(self, lengths: NDArray[np.int64]) -> EpochPlan:
         """The steps of the present epoch."""
@@ -381,7 +381,7 @@ class _Training:
         with self.meter.paused():
             p.seconds = self._clock()
             state = {f"task:{key}": value for key, value in self.task.state().items()}
-            if p.position:
+            if p.position and not isinstance(self.plan.lengths, np.memmap):  # mapped ones are an input
                 state["epoch:lengths"] = torch.from_numpy(self.plan.lengths)
             metrics = p.last if p.evaluated == p.step else {}
             mined, save = self.mining.keep(p)

@@ -1,4 +1,4 @@
-"""The optimizers of a training: AdamW for dense gradients, Adam on the touched rows of tables with sparse ones."""
+"""The optimizers of a training: AdamW or Nadam for dense gradients, Adam on the rows that sparse ones touch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from cocite.errors import ConfigError
-from cocite.training.engine.eager_optimizers import AdamW, SparseAdam
+from cocite.training.engine.eager_optimizers import AdamW, NAdam
 from cocite.training.engine.settings import OptimizerSettings
+from cocite.training.engine.sparse_adam import SparseAdam
 
 RATE_SHARE = "rate_share"
 """Key of a parameter group: its learning rate as a share of the training's."""
@@ -46,11 +47,17 @@ def sparse_names(groups: Iterable[ParameterGroup]) -> frozenset[str]:
 def make_optimizers(
     model: nn.Module, settings: OptimizerSettings, groups: Sequence[ParameterGroup] = ()
 ) -> list[torch.optim.Optimizer]:
-    """The optimizers of a model's trained parameters: AdamW, and ``SparseAdam`` where gradients are sparse.
+    """The optimizers of a model's trained parameters: AdamW or Nadam, and ``SparseAdam`` where gradients are sparse.
 
     Raises:
-        ConfigError: the model has nothing to train.
+        ConfigError: the model has nothing to train, or Nadam is to step sparse gradients.
     """
+    if settings.name != "adamw" and sparse_names(groups):
+        raise ConfigError(
+            "the model's tables have sparse gradients, which Nadam does not step",
+            where="training.optimizer.name",
+            hint="choose adamw",
+        )
     shares = {name: group.rate_share for group in groups for name in group.names}
     sparse = sparse_names(groups)
     dense = dense_groups(model, settings, shares, without=sparse)
@@ -63,7 +70,10 @@ def make_optimizers(
         raise ConfigError("the model has no trainable weights", where="training", hint="unfreeze some")
     rate, betas, epsilon = settings.learning_rate, settings.betas, settings.epsilon
     optimizers: list[torch.optim.Optimizer] = []
-    if dense:
+    if dense and settings.name == "nadam":
+        # Its momentum decay of 0.004 is Keras' schedule_decay.
+        optimizers.append(NAdam(dense, lr=rate, betas=betas, eps=epsilon, decoupled_weight_decay=True))
+    elif dense:
         optimizers.append(AdamW(dense, lr=rate, betas=betas, eps=epsilon, fused=True))
     if tables:
         optimizers.append(SparseAdam(tables, lr=rate, betas=betas, eps=epsilon))

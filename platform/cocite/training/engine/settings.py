@@ -49,7 +49,7 @@ class ScheduleSettings(Settings):
 
 
 class OptimizerSettings(Settings):
-    """AdamW; where a model's tables have sparse gradients, Adam on the rows that a step's batch used.
+    """The optimizer and its numbers.
 
     Example:
         >>> OptimizerSettings.parse({"learning_rate": 0})
@@ -57,6 +57,9 @@ class OptimizerSettings(Settings):
         cocite.errors.ConfigError: learning_rate: input should be greater than 0, got 0
     """
 
+    name: Literal["adamw", "nadam"] = "adamw"
+    """``adamw``: AdamW; where a model's tables have sparse gradients, Adam on the rows that a step's batch used
+    (LazyAdam). ``nadam``: Adam with Nesterov's momentum on all rows, as Keras has it, with AdamW's weight decay."""
     learning_rate: LearningRate = 1e-4
     betas: tuple[ProperShare, ProperShare] = (0.9, 0.999)
     epsilon: PositiveShare = 1e-8
@@ -159,6 +162,8 @@ class TrainingSettings(Settings):
     def _possible(self) -> TrainingSettings:
         if self.offload and self.backend != "deepspeed":
             raise ValueError("offload needs backend: deepspeed")
+        if self.backend == "deepspeed" and self.optimizer.name != "adamw":
+            raise ValueError(f"optimizer.name: {self.optimizer.name} is not for backend: deepspeed")
         if self.offload and self.zero == 0:
             raise ValueError("offload needs zero: 1, 2 or 3")
         return self

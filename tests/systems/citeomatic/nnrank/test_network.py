@@ -74,6 +74,25 @@ def test_features_equal_the_formula(seed: int, siamese: bool) -> None:
         assert found[k].tolist() == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("count_log", "expected"),
+    [
+        ("log", [0.0, 0.0, math.log(2), math.log(700)]),
+        ("log1p", [0.0, math.log(2), math.log(3), math.log(701)]),
+    ],
+)
+def test_the_log_of_in_citations_is_the_papers_or_the_codes(count_log: str, expected: list[float]) -> None:
+    """Section 4 has log n; the authors' code log(1 + n), which has a value for papers never cited."""
+    made = model(cosines=False, intersection=False, nnselect=False, count_log=count_log)
+    rows = torch.zeros(4, dtype=torch.int64)
+    pairs = Pairs(rows, rows, {}, torch.zeros(4), torch.tensor([0.0, 1.0, 2.0, 700.0]))
+    assert made.features({}, {}, pairs)[:, 0].tolist() == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_model_of_an_earlier_version_reads_what_it_was_trained_on() -> None:
+    assert NNRankModelSettings.parse({"dimension": 8, "in_citations": True}).count_log == "log1p"
+
+
 def test_training_and_encoding_see_the_same_fields() -> None:
     papers = random_bags(np.random.default_rng(1), 5)
     made = model(**ALL)

@@ -7,8 +7,10 @@ from helpers.small_mp_bert4cr import pretraining_recipe
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.store import Corpus
+from cocite.systems.mp_bert4cr import token_weights
 from cocite.systems.mp_bert4cr.pretraining.task import HierarchicalPretrainingTask, build
 from cocite.systems.mp_bert4cr.sentence_texts import prepare
+from cocite.systems.mp_bert4cr.token_weights import TokenWeightSettings
 
 
 @pytest.fixture(scope="session")
@@ -18,9 +20,10 @@ def corpus(synthetic: SyntheticCorpora) -> Corpus:
 
 @pytest.fixture(scope="session")
 def folder(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder with the corpus' sentences."""
-    folder = tmp_path_factory.mktemp("pretraining")
-    prepare(pretraining_recipe().texts, corpus, folder / "sentence-texts")
+    """A model folder with the corpus' sentences and the weights of their words."""
+    folder, texts = tmp_path_factory.mktemp("pretraining"), pretraining_recipe().texts
+    prepare(texts, corpus, folder / "sentence-texts")
+    token_weights.prepare(TokenWeightSettings(texts=texts), corpus, folder / "token-weights")
     return folder
 
 

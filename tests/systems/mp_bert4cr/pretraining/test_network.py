@@ -19,7 +19,7 @@ def test_what_is_loaded_is_what_was_saved_without_the_decoder(
 ) -> None:
     from safetensors.torch import load_file
 
-    save_pretrained(tmp_path / "pretrained", task.model, task.texts.tokenizer, {"note": "untrained"})
+    save_pretrained(tmp_path / "pretrained", task.model.encoder, task.texts.tokenizer, {"note": "untrained"})
     names = set(load_file(tmp_path / "pretrained" / "model.safetensors"))
     assert names == {name for name, _ in task.model.encoder.named_parameters()}
     encoder, tokenizer = load_pretrained(tmp_path / "pretrained")
@@ -34,7 +34,7 @@ def test_another_artifact_and_damaged_weights_are_refused(
     task: HierarchicalPretrainingTask, tmp_path: Path
 ) -> None:
     folder = tmp_path / "pretrained"
-    save_pretrained(folder, task.model, task.texts.tokenizer, {})
+    save_pretrained(folder, task.model.encoder, task.texts.tokenizer, {})
     (folder / "model.safetensors").write_bytes(b"nothing")
     with pytest.raises(IntegrityError, match=r"model\.safetensors: damaged"):
         load_pretrained(folder)

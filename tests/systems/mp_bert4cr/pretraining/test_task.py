@@ -18,7 +18,7 @@ from cocite.systems.mp_bert4cr.pretraining.task import (
     HierarchicalPretrainingTask,
     build,
 )
-from cocite.systems.mp_bert4cr.token_vectors import inverse_document_frequency
+from cocite.systems.mp_bert4cr.token_weights import inverse_document_frequency
 from cocite.training.engine.loop import train
 from cocite.training.engine.stores import FolderStore
 from cocite.training.engine.world import World

@@ -65,17 +65,22 @@ def test_a_step_without_the_table_counts_for_it_all_the_same() -> None:
     assert backend.optimizer_of[model.table.weight].state[model.table.weight]["step"] == 2
 
 
-def test_slots_put_back_go_on_as_if_nothing_had_happened() -> None:
-    model, other = Model(True), Model(True)
-    one = TorchBackend(model, SETTINGS, World(), TABLE)
-    for _ in range(2):
+@pytest.mark.parametrize("name", ["adamw", "nadam"])
+@pytest.mark.parametrize("steps", [2, 300])
+def test_slots_put_back_go_on_as_if_nothing_had_happened(name: str, steps: int) -> None:
+    optimizer = SETTINGS.optimizer.model_copy(update={"name": name})
+    settings = SETTINGS.model_copy(update={"optimizer": optimizer})
+    groups = TABLE if name == "adamw" else ()
+    model, other = Model(bool(groups)), Model(bool(groups))
+    one = TorchBackend(model, settings, World(), groups)
+    for _ in range(steps):
         one.backward(loss_of([1, 2]), last=True)  # type: ignore[arg-type]
         one.step(0.1)
     slots = {
         name: {key: value.clone() for key, value in found.items()} for name, found in one.slots(moments=True)
     }
-    two = TorchBackend(other, SETTINGS, World(), TABLE)
-    two.restore(slots.__getitem__, 2)
+    two = TorchBackend(other, settings, World(), groups)
+    two.restore(slots.__getitem__, steps)
     for backend in (one, two):
         backend.backward(loss_of([2, 4]), last=True)  # type: ignore[arg-type]
         backend.step(0.1)

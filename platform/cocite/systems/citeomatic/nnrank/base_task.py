@@ -104,7 +104,8 @@ class NNRankTask:
         self.temporal = periods.years_separate if chosen is None else chosen
         history, corpus = periods.history, periods.history.corpus
         self.types = len(fields.vocabularies["words"])
-        self.model = NNRank({name: len(v) for name, v in fields.vocabularies.items()}, recipe.model)
+        types = {name: len(v) for name, v in fields.vocabularies.items()}
+        self.model = NNRank(types, recipe.model, sparse=recipe.training.is_lazy)
         self._initialize_from_frequency(int(history.citing.sum()))
         self.vectors = encoder.encode_papers(corpus, np.arange(len(corpus), dtype=np.int32))
         self.fit_folds, self.folds = fit_folds, FoldVectors.same(self.vectors)
@@ -140,13 +141,13 @@ class NNRankTask:
     # -- what the engine asks ----------------------------------------------------------------------------------
 
     def parameter_groups(self) -> Sequence[ParameterGroup]:
-        """The groups of parameters: those of words have a learning rate of their own, and tables sparse gradients."""
+        """The groups of parameters: those of words have a rate of their own, and tables (LazyAdam) sparse gradients."""
         rate = self.recipe.training.optimizer.learning_rate
         share = (self.recipe.objective.table_rate or rate) / rate
         tables = frozenset(f"tables.{name}" for name, _ in self.model.tables.named_parameters())
         return [
             ParameterGroup(frozenset({"shared_weight"}), rate_share=share),
-            ParameterGroup(tables, rate_share=share, sparse=True),
+            ParameterGroup(tables, rate_share=share, sparse=self.recipe.training.is_lazy),
         ]
 
     def prepare(self, world: World, stage: Callable[[str], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -41,6 +42,9 @@ class NNRankModelSettings(Settings):
     """Summed weights of the words shared by the titles, and by the abstracts."""
     in_citations: bool = True
     """Log of the number of times the candidate was cited."""
+    count_log: Literal["log1p", "log"] = "log1p"
+    """``log``: log n, as in the paper; a candidate that was never cited, for which that has no value, gets 0, as one
+    that was cited once. ``log1p``: log(1 + n), as in the authors' published code."""
     nnselect: bool = True
     """Similarity in NNSelect's space."""
     authors: bool = False
@@ -220,7 +224,9 @@ class NNRank(nn.Module):
                 zero = self.shared_weight.new_zeros(len(pairs.query))
                 columns.append(zero.index_add(0, pair, self.shared_weight[type_]))
         if self.settings.in_citations:
-            columns.append(torch.log1p(pairs.in_citations))
+            count = pairs.in_citations
+            is_plain = self.settings.count_log == "log"
+            columns.append(count.clamp(min=1).log() if is_plain else count.log1p())
         return torch.stack(columns, dim=1)
 
     def forward(self, queries: Mapping[str, Tensor], papers: Mapping[str, Tensor], pairs: Pairs) -> Tensor:

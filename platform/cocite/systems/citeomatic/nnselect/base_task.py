@@ -64,7 +64,7 @@ class NNSelectTask:
             [self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64
         )
         vocabulary = fields.vocabularies["words"]
-        self.model = NNSelect(len(vocabulary), recipe.model.dimension)
+        self.model = NNSelect(len(vocabulary), recipe.model.dimension, sparse=recipe.training.is_lazy)
         if recipe.model.initial_magnitude == "idf":
             idf = vocabulary.inverse_document_frequency(int(history.citing.sum()))
             self.model.words.magnitude.data[:, 0] = torch.from_numpy(idf / idf.mean())
@@ -79,8 +79,9 @@ class NNSelectTask:
     # -- what the engine asks ----------------------------------------------------------------------------------
 
     def parameter_groups(self) -> Sequence[ParameterGroup]:
-        """The word vectors, whose gradients are sparse."""
-        return [ParameterGroup(frozenset({"words.magnitude", "words.direction"}), sparse=True)]
+        """The word vectors, whose gradients are sparse unless the optimizer steps all of their rows."""
+        words = frozenset({"words.magnitude", "words.direction"})
+        return [ParameterGroup(words, sparse=self.recipe.training.is_lazy)]
 
     def refresh(self, model: nn.Module, world: World, step: int) -> None:  # noqa: ARG002
         """Find each query's neighbours with the present weights."""

@@ -12,5 +12,6 @@ Read the modules in this order:
 | ``losses`` | the mean cross-entropy of each document's hidden tokens |
 | ``recipe`` | all settings of a pretraining |
 | ``examples`` | papers as documents with some sentences hidden |
+| ``vector_examples``, ``vector_network``, ``vector_task`` | the sentence level alone, on a trunk's vectors |
 | ``task`` | what the training engine trains, and ``build``, which makes it |
 """

@@ -115,13 +115,13 @@ class PretrainedConfig(Settings):
 
 
 def save_pretrained(
-    folder: Path, model: HierarchicalPretrainer, tokenizer: Any, meta: Mapping[str, Any]
+    folder: Path, encoder: HierarchicalEncoder, tokenizer: Any, meta: Mapping[str, Any]
 ) -> None:
-    """Write an artifact of the encoder; an existing one is replaced. The decoder is not needed any more."""
+    """Write an artifact of the pretrained encoder; an existing one is replaced."""
     with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
-        write_settings(temporary / CONFIG, PretrainedConfig(model=model.encoder.settings))
+        write_settings(temporary / CONFIG, PretrainedConfig(model=encoder.settings))
         tokenizer.save_pretrained(temporary)
-        save_file(weights_of(model.encoder), temporary / WEIGHTS, {"format": "pt"})
+        save_file(weights_of(encoder), temporary / WEIGHTS, {"format": "pt"})
 
 
 def load_pretrained(folder: Path) -> tuple[HierarchicalEncoder, Any]:

@@ -30,8 +30,11 @@ from cocite.systems.mp_bert4cr.pretraining.network import (
     save_pretrained,
 )
 from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
+from cocite.systems.mp_bert4cr.pretraining.vector_task import VectorPretrainingTask
 from cocite.systems.mp_bert4cr.sentence_texts import load_from_model_folder
-from cocite.systems.mp_bert4cr.token_vectors import inverse_document_frequency, token_vectors
+from cocite.systems.mp_bert4cr.sentence_vectors import standardise, with_sentence_vectors
+from cocite.systems.mp_bert4cr.token_vectors import token_vectors
+from cocite.systems.mp_bert4cr.token_weights import token_weights
 from cocite.text.sentence_texts import SentenceTexts
 from cocite.training.engine.loader import to_device
 from cocite.training.engine.task import Examples
@@ -143,18 +146,18 @@ class HierarchicalPretrainingTask:
 
     def export(self, folder: Path, meta: Mapping[str, Any]) -> None:
         """Write the encoder and the tokenizer as an artifact."""
-        save_pretrained(folder, self.model, self.texts.tokenizer, meta)
+        save_pretrained(folder, self.model.encoder, self.texts.tokenizer, meta)
 
 
 def build(
     recipe: HierarchicalPretrainingRecipe, corpus: Corpus, model_folder: Path
-) -> HierarchicalPretrainingTask:
-    """The task of a recipe, on the sentences of the model folder.
+) -> HierarchicalPretrainingTask | VectorPretrainingTask:
+    """The task of a recipe, on the sentences of the model folder: hidden words are predicted, or hidden vectors.
 
     Args:
         recipe: settings.
         corpus: the papers.
-        model_folder: has the sentences, and keeps word vectors.
+        model_folder: has the sentences and, where the recipe names them so, word vectors and sentence vectors.
 
     Raises:
         NotFoundError: the model folder has no sentences.
@@ -162,12 +165,19 @@ def build(
     """
     texts = load_from_model_folder(model_folder, corpus)
     periods = Periods.of(corpus, recipe.texts.period)
-    task = HierarchicalPretrainingTask(recipe, periods, texts)
+    recipe, texts = with_sentence_vectors(recipe, corpus, model_folder, texts)
+    task: HierarchicalPretrainingTask | VectorPretrainingTask = (
+        HierarchicalPretrainingTask(recipe, periods, texts)
+        if recipe.predict == "words"
+        else VectorPretrainingTask(recipe, periods, texts)
+    )
+    standardise(task.model.encoder, texts)
     words = task.model.encoder.words
-    if recipe.words.source == "corpus":
-        vectors = token_vectors(recipe.words, periods.history, texts, recipe.model.hidden, Path(model_folder))
-        words.mix_in(torch.from_numpy(vectors))
-    if recipe.words.idf:
-        words.scale(torch.from_numpy(inverse_document_frequency(texts)))
-    words.weight.requires_grad_(recipe.words.trained)
+    if recipe.token_vectors is not None:
+        vectors = token_vectors(model_folder, corpus, recipe.token_vectors, len(texts.tokenizer))
+        words.mix_in(torch.tensor(vectors))
+    if recipe.token_weights is not None:
+        weights = token_weights(model_folder, corpus, recipe.token_weights, len(texts.tokenizer))
+        words.scale(torch.tensor(weights))
+    words.weight.requires_grad_(recipe.words.trained and recipe.model.reads != "trunk")
     return task

@@ -24,6 +24,7 @@ from cocite.training.engine.backends.base import (
     prepare,
     touching,
 )
+from cocite.training.engine.eager_optimizers import NAdam
 from cocite.training.engine.optimizers import (
     RATE_SHARE,
     ParameterGroup,
@@ -195,6 +196,13 @@ class TorchBackend:
         for table in self.tables:
             if state := self._state(table):
                 state["step"] = step  # SparseAdam counts in Python
+        for optimizer in self.optimizers:
+            if isinstance(optimizer, NAdam):
+                for group in optimizer.param_groups:
+                    product = optimizer.momentum_product(group, step)
+                    for parameter in group["params"]:
+                        if state := optimizer.state[parameter]:
+                            state["mu_product"] = product.to(parameter.device, copy=True)
 
     def _state(self, parameter: nn.Parameter) -> dict[str, Any]:
         """The optimizer's state of a parameter: empty before its first step, and where it is not trained."""
