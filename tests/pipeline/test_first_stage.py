@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,12 +11,13 @@ from helpers.pipeline_queries import queries_of
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.phases import observed
 from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
-from cocite.protocols import NO_ROW, Ranking, Retriever
+from cocite.protocols import NO_ROW, Query, Ranking, Retriever
 from cocite.retrieval.index.index import Index
 
 
@@ -128,3 +131,65 @@ def test_each_encoder_is_a_signal_and_counts_in_the_blend_if_it_is_there(
     alone = FirstStage(index, encoders[:1], weights=weights).retrieve(queries, Options(depth=20))
     assert "hatten" not in alone.signals
     assert weights_for(["a", "b"])["global"] != weights_for(["a"])["global"] == weights_for([])["global"]
+
+
+def test_papers_that_are_asked_for_alone_keep_their_scores(
+    whole: Index, corpus: Corpus, later: list[int]
+) -> None:
+    dense, pooled = FirstStage(whole, dense=True), FirstStage(whole, dense=False)
+    rng = np.random.default_rng(0)
+    for context in (False, True):
+        [query] = queries_of(corpus, later[:1], context=context)
+        rows = [int(row) for row in rng.choice(len(corpus), 12, replace=False) if row != query.paper]
+        options = Options(depth=len(rows), only=tuple(rows))
+        found = dense.retrieve([query], options)
+        assert set(found.ranking.rows[0].tolist()) == set(rows)
+        everything = dense.retrieve([query], Options(depth=len(corpus))).ranking
+        scores = dict(zip(everything.rows[0].tolist(), everything.scores[0].tolist(), strict=True))
+        assert found.ranking.scores[0].tolist() == [scores[row] for row in found.ranking.rows[0].tolist()]
+        assert set(pooled.retrieve([query], options).ranking.rows[0].tolist()) == set(rows)
+
+
+def test_weights_and_retrievers_of_a_request(whole: Index, corpus: Corpus, later: list[int]) -> None:
+    first = FirstStage(
+        whole, weights={"local": {"near>title": 1.0}, "global": {"whole>text": 0.8, "sentences": 0.3}}
+    )
+    [query] = queries_of(corpus, later[:1], context=False)
+
+    def rows(**options: object) -> list[int]:
+        return first.retrieve([query], Options(depth=20, **options)).ranking.rows[0].tolist()  # type: ignore[arg-type]
+
+    def under(**weights: float) -> list[int]:
+        names = {name.replace("_", ">"): weight for name, weight in weights.items()}
+        stage = FirstStage(whole, weights={"local": {}, "global": names})
+        return stage.retrieve([query], Options(depth=20)).ranking.rows[0].tolist()
+
+    assert rows() == under(whole_text=0.8, sentences=0.3)
+    assert rows(weights=(("whole>text", 0.8),)) == rows()
+    assert rows(weights=(("sentences", 0.0),)) == under(whole_text=0.8)
+    assert rows(retrievers=("title>title",)) == under(title_title=1.0) != rows()
+    assert rows(retrievers=("whole>text",)) == under(whole_text=0.8)
+    assert rows(retrievers=("whole>text",), weights=(("title>title", 0.2),)) == under(
+        whole_text=0.8, title_title=0.2
+    )
+    with pytest.raises(
+        InputError, match=r"retrievers: no signal is called 'sentense' for global queries .*'sentences'"
+    ):
+        rows(retrievers=("sentense",))
+    with pytest.raises(InputError, match=r"weights: no signal is called 'near>title' for global queries"):
+        rows(weights=(("near>title", 1.0),))
+    with pytest.raises(InputError, match="weights: no signal is left to find candidates"):
+        rows(retrievers=("whole>text",), weights=(("whole>text", 0.0),))
+
+
+def test_it_tells_an_observer_of_its_phases(first: FirstStage) -> None:
+    seen: list[str] = []
+
+    @contextmanager
+    def note(name: str) -> Iterator[None]:
+        seen.append(name)
+        yield
+
+    with observed(note):
+        first.retrieve([Query("q", title="Parsing")], Options(depth=5))
+    assert seen == ["generate", "encode", "score"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,3 +64,19 @@ def test_the_top_are_the_candidates_that_have_signals() -> None:
     candidates = Candidates(ranking, {"x": np.zeros((1, 2), np.float32)})
     assert (candidates.depth, candidates.top.rows.tolist()) == (2, [[4, 2]])
     assert Candidates(ranking).depth == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"offset": -1}, "offset = -1 must be a whole number of at least 0"),
+        ({"popularity": 1.5}, "popularity = 1.5 must be from 0 to 1"),
+        ({"diversity": -0.1}, "diversity = -0.1 must be from 0 to 1"),
+        ({"diversity": float("nan")}, "diversity = nan must be from 0 to 1"),
+        ({"weights": (("sentence", -1.0),)}, "the weight of 'sentence', -1.0, must be from 0 to 1000"),
+        ({"weights": (("sentence", float("inf")),)}, "the weight of 'sentence', inf, must be"),
+    ],
+)
+def test_shares_weights_and_offsets_out_of_bounds_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Options(**values)

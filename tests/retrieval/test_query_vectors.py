@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.topic_corpus import HashEncoder, queries_of
@@ -17,6 +19,7 @@ class ManuscriptHash(HashEncoder):
     """Encodes manuscripts apart from contexts, and counts them."""
 
     manuscripts = 0
+    reads_queries_as_papers = True
 
     def encode_manuscripts(self, queries):
         self.manuscripts += len(queries)
@@ -38,6 +41,21 @@ def test_manuscripts_of_the_index_are_not_encoded_again(corpus: Corpus, index: S
     np.testing.assert_array_equal(vectors["hash:manuscript"][:2], encoder.encode_papers(corpus, rows))
     assert encoder.manuscripts == 1
     assert set(QueryVectors(index, encoder).encode([Query("q", title="global")])) == {"hash"}
+
+
+def test_a_known_papers_global_query_has_its_own_vector(corpus: Corpus, index: ShardedIndex) -> None:
+    encoder = ManuscriptHash()
+    known = [replace(query, context="") for query in queries_of(corpus, [100, 200])]
+    queries = [*known, Query("new", title="a new manuscript")]
+    vectors = QueryVectors(index, encoder).encode(queries)["hash"]
+    rows = np.array([query.paper for query in known])
+    np.testing.assert_array_equal(vectors[:2], encoder.encode_papers(corpus, rows))
+    np.testing.assert_array_equal(vectors[2:], encoder.encode_manuscripts(queries[2:]))
+    assert encoder.manuscripts == 2
+    encoder.reads_queries_as_papers = False  # another prompt for queries: all are encoded
+    encoded = QueryVectors(index, encoder).encode(queries)["hash"]
+    np.testing.assert_array_equal(encoded, encoder.encode_queries(queries))
+    assert encoder.manuscripts == 2
 
 
 def test_another_encoder_of_the_name_is_refused(index: ShardedIndex) -> None:

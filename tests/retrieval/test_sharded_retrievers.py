@@ -42,6 +42,8 @@ def test_bm25_ranks_the_same_papers(both: tuple[Index, ShardedIndex], queries: l
     assert same.mean() > 0.95
     with pytest.raises(InputError, match="key terms are chosen by counts of all papers"):
         bm25_retriever(both[1], QueryForm.KEY_TERMS)
+    with pytest.raises(InputError, match="key terms are chosen by counts of all papers"):
+        bm25_retriever(both[1], QueryForm.FIELD_KEY_TERMS)
 
 
 def test_vectors_rank_the_same_papers(both: tuple[Index, ShardedIndex], queries: list[Query]) -> None:

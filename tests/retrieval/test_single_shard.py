@@ -9,7 +9,7 @@ from helpers.topic_corpus import HashEncoder
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
-from cocite.retrieval.index.shard_writer import shard_folder
+from cocite.retrieval.index.shard_layout import shard_folder
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.single_shard import SingleShard, describe_shards, first_rows

@@ -4,9 +4,9 @@ Order of reading: ``options`` (what a caller may set, and what the stages exchan
 (the scores that the first stage blends), ``first_stage``, ``top_candidates`` and ``second_stage``, ``evidence`` and
 ``explanations``, ``components`` (the parts of a model folder), and ``recommender``, which joins them.
 
-Training only: ``candidate_files`` makes the candidates of a cross-encoder's training, ``fusion_candidates`` those of a
-learned fusion's, and ``nnrank_comparison`` decides whether NNRank orders candidates. The other modules import none of
-these, and nothing else that trains.
+Training only: ``candidate_mining`` finds the candidates of a cross-encoder's training and ``candidate_files`` keeps
+them, ``fusion_candidates`` finds those of a learned fusion's, and ``nnrank_comparison`` decides whether NNRank orders
+candidates. The other modules import none of these, and nothing else that trains.
 
 >>> from cocite.pipeline import Options, Recommender
 """

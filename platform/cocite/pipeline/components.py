@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from cocite.artifacts import verify as verify_artifact
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.manifests import read_manifest
@@ -128,14 +129,21 @@ def version(model: Path | None) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
 
 
-def verify(model: Path) -> None:
+def verify(model: Path, *, again: bool = False) -> None:
     """Compare every file of every component with its SHA-256, as loading a component does.
+
+    Args:
+        model: the folder.
+        again: whether to read files too that this process has read before.
 
     Raises:
         IntegrityError: a file is damaged or missing; the error names it.
     """
     for name in list_components(model):
-        open_verified(model / name)
+        if again:
+            verify_artifact(model / name)
+        else:
+            open_verified(model / name)
 
 
 def load_encoder(model: Path, name: str) -> Encoder | None:

@@ -57,12 +57,12 @@ class Explainer:
     def recommendations(
         self, queries: Sequence[Query], candidates: Candidates, stages: Stages, options: Options
     ) -> list[list[Recommendation]]:
-        """The best ``options.top_k`` papers of each query, best first."""
+        """The best ``options.top_k`` papers of each query behind the first ``options.offset``, best first."""
         rows = candidates.top.rows
         result = []
         for i, query in enumerate(queries):
             order = np.argsort(-np.where(rows[i] == NO_ROW, -np.inf, stages.last[i]), kind="stable")
-            order = order[rows[i][order] != NO_ROW][: options.top_k]
+            order = order[rows[i][order] != NO_ROW][options.offset : options.offset + options.top_k]
             best = rows[i][order]
             reasons = (
                 self.evidence(query, i, best, candidates) if options.evidence else [Evidence()] * len(order)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
+from cocite.phases import phase
 from cocite.pipeline.components import ENCODERS, load_blend, load_encoders
 from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.options import Candidates, Options, by_kind
@@ -141,20 +142,43 @@ class FirstStage:
     def _retrieve_block(
         self, queries: Sequence[Query], options: Options, papers: PaperFilter, width: int
     ) -> Candidates:
-        signals = self._signals(queries, width)
-        weights = {
-            name: weight
-            for name, weight in self.weights["local" if signals.local else "global"].items()
-            if name in signals.vectors or name.partition(":")[0] not in ENCODERS
-        }
-        ranking = signals.ranking(weights, min(width, len(self.index)), papers)
+        with phase("generate"):
+            signals = self._signals(queries, width)
+        with phase("score"):
+            weights = self._weights(signals, options)
+            ranking = signals.ranking(weights, min(width, len(self.index)), papers)
+            values = signals.at(ranking.top(options.depth))
         return Candidates(
             ranking,
-            signals.at(ranking.top(options.depth)),
+            values,
             signals.sentence_voters,
             signals.neighbour_voters,
             tuple(sorted(signals.missing)) if isinstance(signals, PooledSignals) else (),
         )
+
+    def _weights(self, signals: QuerySignals, options: Options) -> dict[str, float]:
+        """The blend's weights of the signals that are in use, as the options change them."""
+        kind = "local" if signals.local else "global"
+        weights = {
+            name: weight
+            for name, weight in self.weights[kind].items()
+            if name in signals.vectors or name.partition(":")[0] not in ENCODERS
+        }
+        if not (options.retrievers or options.weights):
+            return weights
+        for field, names in (("retrievers", options.retrievers), ("weights", dict(options.weights))):
+            for name in names:
+                try:
+                    signals.check(name)
+                except InputError as error:
+                    message = f"{error.message} for {kind} queries"
+                    raise InputError(message, where=field, hint=error.hint) from error
+        if options.retrievers:
+            weights = {name: weights.get(name, 1.0) for name in options.retrievers}
+        weights = {name: weight for name, weight in {**weights, **dict(options.weights)}.items() if weight}
+        if not weights:
+            raise InputError("no signal is left to find candidates", where="weights")
+        return weights
 
     def _signals(self, queries: Sequence[Query], width: int) -> QuerySignals:
         """The signals of a block; a ranking of a good part of all papers needs the scores of all."""
@@ -168,7 +192,7 @@ class FirstStage:
         rows = list(options.exclude)
         if options.exclude_authors:
             rows += self.signals.people.papers_of(options.exclude_authors).tolist()
-        return PaperFilter.rows(rows, year_from=options.year_from, year_to=options.year_to)
+        return PaperFilter.rows(rows, only=options.only, year_from=options.year_from, year_to=options.year_to)
 
 
 def _join(parts: Sequence[tuple[list[int], Candidates]], queries: int, depth: int, width: int) -> Candidates:

@@ -14,6 +14,8 @@ from cocite.pipeline.evidence import Evidence
 from cocite.protocols import Query, Ranking
 
 QUERY_KINDS = ("local", "global")
+MAX_WEIGHT = 1_000.0
+"""Greatest weight of a signal."""
 CandidateScope = Literal["older", "all"]
 """Which papers may be candidates: ``older``: of a query with a year those of that year or earlier, and those of unknown
 year; ``all``: later ones too."""
@@ -65,14 +67,32 @@ class Options:
     """Authors whose papers are never recommended, as the corpus writes them, in any case."""
     evidence: bool = True
     """Whether to collect the reasons for each paper."""
+    offset: int = 0
+    """Best papers to leave out: those of earlier pages. Pages of one query together are its long list."""
+    only: tuple[int, ...] | None = None
+    """Rows that alone may be recommended; None: any."""
+    retrievers: tuple[str, ...] = ()
+    """Signals that alone find candidates, by the blend's names for them, with the blend's weights, or 1 where it has
+    none; none given: those of the blend."""
+    weights: tuple[tuple[str, float], ...] = ()
+    """Signal and weight, in place of the blend's; 0 leaves the signal out. A learned fusion reads the new candidates,
+    and orders them by what it has learned with the blend's own weights."""
+    popularity: float = 0.0
+    """Share, from 0 to 1, by which scores are damped where papers are much cited: see :mod:`.reordering`."""
+    diversity: float = 0.0
+    """From 0 to 1, how much a paper's likeness to those before it counts against it: see :mod:`.reordering`."""
 
     def __post_init__(self) -> None:
-        for name, minimum in (("top_k", 1), ("depth", 1), ("rerank", 0)):
+        for name, minimum in (("top_k", 1), ("depth", 1), ("rerank", 0), ("offset", 0)):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < minimum:
                 raise InputError(f"{name} = {value!r} must be a whole number of at least {minimum}")
-        if not 0 <= self.cross_weight <= 1:
-            raise InputError(f"cross_weight = {self.cross_weight} must be from 0 to 1")
+        for name in ("cross_weight", "popularity", "diversity"):
+            if not 0 <= (share := getattr(self, name)) <= 1:
+                raise InputError(f"{name} = {share} must be from 0 to 1")
+        for signal, weight in self.weights:
+            if not 0 <= weight <= MAX_WEIGHT:
+                raise InputError(f"the weight of {signal!r}, {weight}, must be from 0 to {MAX_WEIGHT}")
         if self.year_from and self.year_to and self.year_from > self.year_to:
             raise InputError(f"year_from {self.year_from} is later than year_to {self.year_to}")
 
@@ -126,6 +146,20 @@ class Candidates:
     def top(self) -> Ranking:
         """The candidates that have signals."""
         return self.ranking.top(self.depth)
+
+    def of(self, positions: Sequence[int]) -> Candidates:
+        """The candidates of some of the queries."""
+
+        def part(ranking: Ranking) -> Ranking:
+            return Ranking(ranking.rows[positions], ranking.scores[positions])
+
+        return Candidates(
+            part(self.ranking),
+            {name: values[positions] for name, values in self.signals.items()},
+            None if self.sentence_voters is None else part(self.sentence_voters),
+            None if self.neighbour_voters is None else part(self.neighbour_voters),
+            self.missing_shards,
+        )
 
 
 @dataclass(slots=True)

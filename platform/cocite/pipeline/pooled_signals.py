@@ -204,6 +204,8 @@ class PooledSignals(QuerySignals):
         for i, query in enumerate(self.queries):
             parts = [self.signals.popular, np.array([query.paper]), *(of_kind[i] for of_kind in voted)]
             parts += [matrix.best(i, self.limits.cited) for matrix in people]
+            if (only := filters[i].only) is not None:
+                parts.append(only)
             rows.append(np.concatenate(parts).astype(np.int32))
         # A wide ranking may need as many papers of one shard.
         width = max(width, self.limits.papers)

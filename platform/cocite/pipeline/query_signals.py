@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError, nearest
+from cocite.phases import phase
 from cocite.pipeline.signals import RECENT_YEARS, Signals
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.retrieval.query_forms import QueryForm, query_texts
@@ -101,11 +102,12 @@ class QuerySignals(ABC):
         self.text_signals = {
             name: signal for name, signal in TEXT_SIGNALS.items() if self.local or not signal.local
         }
-        self.vectors: dict[str, Matrix] = {
-            name: vectors
-            for encoder in signals.encoders.values()
-            for name, vectors in encoder.encode(queries).items()
-        }
+        with phase("encode"):
+            self.vectors: dict[str, Matrix] = {
+                name: vectors
+                for encoder in signals.encoders.values()
+                for name, vectors in encoder.encode(queries).items()
+            }
         self.people = self._match_authors()
         self.votes: dict[str, Votes] = {}
 

@@ -12,6 +12,7 @@ from cocite.errors import InputError
 from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options, Recommendation, by_kind
+from cocite.pipeline.recommendation_list import Recommendations
 from cocite.pipeline.second_stage import SecondStage
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.search_index import SearchIndex
@@ -117,13 +118,13 @@ class Recommender:
             exclude=tuple(corpus.row(other) for other in exclude),
         )
 
-    def recommend(self, query: Query, options: Options | None = None) -> list[Recommendation]:
-        """The papers that a query should cite, best first, with evidence.
+    def recommend(self, query: Query, options: Options | None = None) -> Recommendations:
+        """The papers that a query should cite, best first, with evidence; a notebook shows them as a table.
 
         A query with a year gets papers of that year or earlier, and papers of unknown year;
         ``Options(candidates="all")`` lets later ones through, and ``Options(year_to=...)`` sets another limit.
         """
-        return self.recommend_all([query], options)[0]
+        return Recommendations(self.recommend_all([query], options)[0])
 
     def recommend_all(
         self, queries: Sequence[Query], options: Options | None = None

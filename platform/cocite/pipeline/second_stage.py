@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cocite.pipeline import components
 from cocite.pipeline.explanations import Explainer
 from cocite.pipeline.options import QUERY_KINDS, Candidates, Options, Recommendation, Stages, by_kind
+from cocite.pipeline.reordering import Reordering
 from cocite.pipeline.top_candidates import TopCandidates, combine_standardised, rank_features
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.retrieval.index.search_index import SearchIndex
@@ -72,7 +73,7 @@ class SecondStage:
         self.index, self.nnrank, self.cross_encoder = index, nnrank, cross_encoder
         self.nnrank_orders, self.cross_orders = nnrank_orders, cross_orders
         self.fusions, self.finals = fusions or {}, finals or {}
-        self.explainer = Explainer(index)
+        self.explainer, self.reordering = Explainer(index), Reordering(index)
 
     @classmethod
     def load(cls, model: Path | None, index: SearchIndex, *, cross_encoder: bool = True) -> SecondStage:
@@ -111,12 +112,8 @@ class SecondStage:
         shape = candidates.top.rows.shape
         result = Stages({}, np.full(shape, -np.inf, np.float32))
         for kind, positions in by_kind(queries):
-            top = candidates.top
-            part = Candidates(
-                Ranking(top.rows[positions], top.scores[positions]),
-                {name: values[positions] for name, values in candidates.signals.items()},
-            )
-            scores = self._score_kind(kind, [queries[i] for i in positions], part, options)
+            part = [queries[i] for i in positions]
+            scores = self._score_kind(kind, part, candidates.of(positions), options)
             for name, values in scores.items():
                 result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[positions] = values
             result.last[positions] = next(reversed(scores.values()))
@@ -130,15 +127,7 @@ class SecondStage:
         if not options.rerank or not self.uses_cross_encoder(kind):
             return scores
         top, signals = self.score_top(queries, candidates.top.rows, scores, signals, options.rerank)
-        if kind in self.finals:
-            final = self.finals[kind].scores(signals)
-        else:
-            final = combine_standardised(top.ranking.scores, signals["cross-encoder"], options.cross_weight)
-        final = np.where(top.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
-        return scores | {
-            "cross-encoder": top.scatter(signals["cross-encoder"]),
-            "final": top.merge(final, next(reversed(scores.values()))),
-        }
+        return self.final_scores(kind, top, scores, signals, options.cross_weight)
 
     def score_all(
         self, queries: Sequence[Query], candidates: Candidates
@@ -193,13 +182,53 @@ class SecondStage:
         assert self.cross_encoder is not None
         *_, name = scores
         top = TopCandidates.select(rows, scores[name], count)
+        return top, self.top_signals(top, name, signals, self.cross_encoder.score(queries, top.ranking))
+
+    def top_signals(
+        self, top: TopCandidates, name: str, signals: Mapping[str, Matrix], read: Matrix
+    ) -> dict[str, Matrix]:
+        """The signals (Q, r) of the best candidates.
+
+        Args:
+            top: the best candidates.
+            name: of the stage that selected them.
+            signals: of all candidates, (Q, k) each.
+            read: (Q, r) the cross-encoder's scores of the best.
+        """
         padding = top.ranking.rows == NO_ROW
-        read = np.where(padding, np.nan, self.cross_encoder.score(queries, top.ranking))
         before = np.where(padding, np.nan, top.ranking.scores)
-        return top, {
+        return {
             **top.gather(signals),
             **rank_features(name, before.astype(np.float32)),
-            **rank_features("cross-encoder", read.astype(np.float32)),
+            **rank_features("cross-encoder", np.where(padding, np.nan, read).astype(np.float32)),
+        }
+
+    def final_scores(
+        self,
+        kind: str,
+        top: TopCandidates,
+        scores: Mapping[str, Matrix],
+        signals: Mapping[str, Matrix],
+        cross_weight: float,
+    ) -> dict[str, Matrix]:
+        """The scores by stage with the cross-encoder's and the final one, which orders the candidates.
+
+        Args:
+            kind: of the queries.
+            top: the candidates that the cross-encoder has read.
+            scores: (Q, k) by stage, of which the last selected them.
+            signals: (Q, r) of :meth:`top_signals`.
+            cross_weight: as in :class:`~cocite.pipeline.options.Options`.
+        """
+        if kind in self.finals:
+            final = self.finals[kind].scores(signals)
+        else:
+            final = combine_standardised(top.ranking.scores, signals["cross-encoder"], cross_weight)
+        final = np.where(top.ranking.rows == NO_ROW, -np.inf, final).astype(np.float32)
+        return {
+            **scores,
+            "cross-encoder": top.scatter(signals["cross-encoder"]),
+            "final": top.merge(final, scores[[*scores][-1]]),
         }
 
     # -- ordering --------------------------------------------------------------------------------------------
@@ -216,5 +245,7 @@ class SecondStage:
     ) -> list[list[Recommendation]]:
         """The recommendations of each query, best first, with scores per stage and evidence."""
         options = options or Options()
-        stages = self.scores(queries, candidates, options)
+        stages = self.reordering.apply(
+            candidates.top.rows, self.scores(queries, candidates, options), options
+        )
         return self.explainer.recommendations(queries, candidates, stages, options)

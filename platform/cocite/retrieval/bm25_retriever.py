@@ -44,7 +44,7 @@ class Bm25Retriever:
 
     def texts(self, queries: Sequence[Query]) -> list[str]:
         """(Q,) the texts that are matched."""
-        return query_texts(queries, self.form, index=self.index.papers[self.field])
+        return query_texts(queries, self.form, index=self.index.papers[self.field], fields=self.index.papers)
 
     def scores(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """(Q, N) scores; ``-inf`` where a query may not retrieve a paper."""

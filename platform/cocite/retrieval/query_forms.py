@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ class QueryForm(StrEnum):
     TITLE_ABSTRACT = "title+abstract"
     KEY_TERMS = "key-terms"
     """The words that mark title and abstract off from the corpus, each once (Citeomatic, Appendix D)."""
+    FIELD_KEY_TERMS = "key-terms-by-field"
+    """Those that mark the title off from all titles, and those that mark the abstract off from all abstracts: as
+    Citeomatic's published code forms its BM25 query, and Nogueira et al.'s after it (Section 5.3)."""
     CONTEXT = "context"
     CONTEXT_TITLE = "context+title"
     CONTEXT_TITLE_ABSTRACT = "context+title+abstract"
@@ -35,14 +39,23 @@ _FIELDS = {
     QueryForm.TITLE: ("title",),
     QueryForm.TITLE_ABSTRACT: ("title", "abstract"),
     QueryForm.KEY_TERMS: ("title", "abstract"),
+    QueryForm.FIELD_KEY_TERMS: ("title", "abstract"),
     QueryForm.CONTEXT: ("context",),
     QueryForm.CONTEXT_TITLE: ("context", "title"),
     QueryForm.CONTEXT_TITLE_ABSTRACT: ("context", "title", "abstract"),
 }
+FIELD_KEY_TERMS = {"title": 3, "abstract": 5}
+"""Key terms of each field; neither paper says how many. Citeomatic's code (``candidate_selectors.py``) asks Whoosh for
+three of the title and for its default number of the abstract."""
 
 
 def query_texts(
-    queries: Sequence[Query], form: QueryForm, *, index: Bm25Index | None = None, key_terms: int = 20
+    queries: Sequence[Query],
+    form: QueryForm,
+    *,
+    index: Bm25Index | None = None,
+    fields: Mapping[str, Bm25Index] | None = None,
+    key_terms: int = 20,
 ) -> list[str]:
     """The text of each query in one form, citation marks taken out.
 
@@ -50,14 +63,23 @@ def query_texts(
         queries: Q queries.
         form: which of their parts.
         index: its word frequencies choose the key terms; needed for ``KEY_TERMS`` alone.
-        key_terms: how many of them.
+        fields: indexes of the papers' titles and of their abstracts; needed for ``FIELD_KEY_TERMS`` alone.
+        key_terms: how many of them (``KEY_TERMS``).
 
     Raises:
         ValueError: key terms are asked for without an index.
     """
-    fields = _FIELDS[form]
-    texts = [" ".join(filter(None, (getattr(query, field) for field in fields))) for query in queries]
-    texts = [strip_marks(text) for text in texts] if "context" in fields else texts
+    if form is QueryForm.FIELD_KEY_TERMS:
+        if fields is None:
+            raise ValueError("key terms of a field are chosen by its word frequencies: pass fields=")
+        by_field = [
+            fields[name].key_terms([getattr(query, name) or "" for query in queries], count)
+            for name, count in FIELD_KEY_TERMS.items()
+        ]
+        return [" ".join(itertools.chain(*words)) for words in zip(*by_field, strict=True)]
+    parts = _FIELDS[form]
+    texts = [" ".join(filter(None, (getattr(query, part) for part in parts))) for query in queries]
+    texts = [strip_marks(text) for text in texts] if "context" in parts else texts
     if form is QueryForm.KEY_TERMS:
         if index is None:
             raise ValueError("key terms are chosen by an index' word frequencies: pass index=")

@@ -52,8 +52,12 @@ class QueryVectors:
         That is the encoder's name, and ``<name>:manuscript`` too for local queries of an encoder that reads a
         manuscript otherwise than a context.
         """
+        if not (isinstance(self.encoder, ManuscriptEncoder) and queries):
+            return {self.name: self.encode_texts(queries)}
+        if not queries[0].is_local and getattr(self.encoder, "reads_queries_as_papers", False):
+            return {self.name: self._encode_manuscripts(self.encoder, queries)}
         result = {self.name: self.encode_texts(queries)}
-        if isinstance(self.encoder, ManuscriptEncoder) and queries and queries[0].is_local:
+        if queries[0].is_local:
             result[f"{self.name}:manuscript"] = self._encode_manuscripts(self.encoder, queries)
         return result
 

@@ -53,7 +53,7 @@ class ShardedBm25:
     """
 
     def __init__(self, index: SearchIndex, form: QueryForm) -> None:
-        if form is QueryForm.KEY_TERMS:
+        if form in (QueryForm.KEY_TERMS, QueryForm.FIELD_KEY_TERMS):
             raise InputError(
                 "key terms are chosen by counts of all papers, which an index in shards does not hold",
                 hint="rank with another form, or over an index that is built with --shards 1",

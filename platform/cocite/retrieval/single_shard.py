@@ -14,7 +14,7 @@ from cocite.manifests import read_manifest
 from cocite.mapped_memory import read_at_random
 from cocite.retrieval.engines.inverted_lists import Best
 from cocite.retrieval.index.shard_files import check_shard, open_shard
-from cocite.retrieval.index.shard_writer import SHARD_KIND
+from cocite.retrieval.index.shard_layout import SHARD_KIND
 from cocite.retrieval.index.version_writer import KIND
 from cocite.retrieval.index.versions import VersionedFolder
 from cocite.retrieval.shards.messages import (

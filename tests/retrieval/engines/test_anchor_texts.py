@@ -56,19 +56,19 @@ def test_contexts_that_come_and_go_change_what_they_cite_and_no_statistics(
     windows = known.like(known.vocabulary, windows_of(known, first), known.idf)
     early = AnchorTexts.of(known, windows, cited(first), 4)
     contexts = known.append([f"{whole} {window}" for whole, window, _ in later])
-    added = contexts.counts[len(first) :], windows_of(contexts, later)
+    added = contexts.counts.matrix()[len(first) :], windows_of(contexts, later)
     all_windows = windows.append_counts(contexts.vocabulary, added[1])
     change = AnchorChange.of(*added, cited(later))
     grown = early.changed(all_windows, change, 5, contexts.vocabulary)
     fresh = AnchorTexts.of(contexts, all_windows, cited(both), 5)
     for ours, theirs, before in zip(*((a.whole, a.near) for a in (grown, fresh, early)), strict=True):
-        assert (ours.counts != theirs.counts).nnz == 0
+        assert (ours.counts.matrix() != theirs.counts.matrix()).nnz == 0
         np.testing.assert_array_equal(ours.lengths, theirs.lengths)
         np.testing.assert_array_equal(ours.idf[: len(before.idf)], before.idf)
         assert (ours.mean_length, len(ours)) == (before.mean_length, 5)
     again = grown.changed(windows, AnchorChange.of(*added, cited(later), times=-1), 5)
     for ours, before in ((again.whole, early.whole), (again.near, early.near)):
-        assert ours.counts.nnz == before.counts.nnz
+        assert ours.counts.matrix().nnz == before.counts.matrix().nnz
         np.testing.assert_array_equal(ours.scores(WORDS)[:, :4], before.scores(WORDS))
 
 

@@ -201,7 +201,7 @@ def test_key_terms_are_the_rare_and_the_repeated(corpus: Corpus) -> None:
     words = papers.key_terms(["parsing study7 parsing the study9 zebra"], 9)[0]
     assert sorted(words) == ["parsing", "study7", "study9"]
     assert papers.key_terms(["parsing study7 study9"], 2)[0] == ["study7", "study9"]
-    mean = papers.counts[:, papers.vocabulary["parsing"]].sum() / len(papers)
+    mean = papers.counts.matrix()[:, papers.vocabulary["parsing"]].sum() / len(papers)
     many = next(n for n in range(1, 50) if n * np.log2((1 + mean) / mean) > 8)
     assert papers.key_terms([" ".join(["parsing"] * many + ["study7"])], 1)[0] == ["parsing"]
 

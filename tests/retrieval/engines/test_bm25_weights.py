@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.retrieval.engines import bm25_weights
+from cocite.retrieval.engines import packed_counts
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_weights import TermWeighting, lucene_idf
 
@@ -32,7 +32,7 @@ def lucene(
 def test_weights_are_those_of_lucenes_formula(documents: list[str], settings: tuple[float, float]) -> None:
     k1, b = settings
     index = Bm25Index.build(documents, k1=k1, b=b)
-    counts = index.counts.toarray()
+    counts = index.counts.matrix().toarray()
     holding, lengths = (counts > 0).sum(axis=0), counts.sum(axis=1)
     weighting = TermWeighting(lucene_idf(holding, len(documents)), lengths.mean() or 1.0, k1, b)
     expected = [
@@ -49,7 +49,7 @@ def test_documents_are_weighed_alike_in_blocks_of_any_size(monkeypatch: pytest.M
     index = Bm25Index.build(["graph model", "", "neural model model", "parsing"])
     weighting = TermWeighting(index.idf, index.mean_length, index.k1, index.b)
     whole = weighting.weigh(index.counts)
-    monkeypatch.setattr(bm25_weights, "BLOCK", 2)
+    monkeypatch.setattr(packed_counts, "BLOCK", 2)
     np.testing.assert_array_equal(weighting.weigh(index.counts).toarray(), whole.toarray())
 
 
@@ -67,7 +67,7 @@ def test_the_weights_are_the_librarys(
     index = Bm25Index.build(documents, k1=k1, b=b)
     chosen = data.draw(st.lists(st.integers(0, len(documents) - 1), unique=True).map(sorted))
     for part in (index, index.select(np.array(chosen, np.int64))):
-        words = [np.repeat(row.indices, row.data).tolist() for row in part.counts]
+        words = [np.repeat(row.indices, row.data).tolist() for row in part.counts.matrix()]
         if not any(words):
             assert not len(part.lists.rows)
             continue

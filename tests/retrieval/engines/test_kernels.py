@@ -34,47 +34,12 @@ def test_a_share_that_vanishes_touches_no_row() -> None:
     assert kernels.accumulate(*args) == (0, 0)
 
 
-@given(st.data())
-def test_documents_score_alike_whichever_way_they_are_read(data: st.DataObject) -> None:
-    """A long document is searched for each word of the query, a short one read from end to end."""
-    words = 400
-    length = data.draw(st.integers(1, 380))
-    rng = np.random.default_rng(length)
-    held = np.sort(rng.choice(words, length, replace=False)).astype(np.int32)
-    counts = rng.integers(1, 5, length).astype(np.uint16)
-    idf = rng.uniform(0.1, 3, words)
-    asked = np.array(sorted(data.draw(st.sets(st.integers(0, words - 1), min_size=1, max_size=40))), np.int32)
-    times = rng.integers(0, 3, (len(asked), 2)).astype(np.float32)
-    present = np.zeros(words // 64 + 1, np.uint64)
-    result, slots = np.zeros((2, 2), np.float32), np.zeros(words, np.int32)
-    kernels.score_documents(
-        *(np.array([0, length]), held, counts, np.array([int(counts.sum())]), idf, 100.0, 1.2, 0.75),
-        *(np.array([0, -1]), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)),
-        *(asked, times, slots, present, result),
-    )
-    tf = np.zeros(words)
-    tf[held] = counts
-    weight = idf * tf / (tf + 1.2 * (0.25 + 0.75 * counts.sum() / 100.0))
-    np.testing.assert_allclose(result[:, 0], weight[asked] @ times, rtol=1e-5)
-    assert not result[:, 1].any()
-    assert not present.any()
-
-
-def test_a_document_scores_as_if_it_lacked_some_words() -> None:
-    idf, asked = np.array([1.0, 2.0]), np.array([0, 1], np.int64)
-    whole = (np.array([0, 2]), np.array([0, 1], np.int32), np.array([3, 2], np.uint16), np.array([9]))
-    part = (np.array([0, 1]), np.array([1], np.int32), np.array([1], np.uint16), np.array([5]))
-    results = []
-    for document, less, shorter in (
-        (whole, np.array([[3, 1]], np.float32), np.array([4], np.float32)),
-        (part, np.zeros((0, 0), np.float32), np.zeros(0, np.float32)),
-    ):
-        results.append(np.zeros((1, 1), np.float32))
-        kernels.score_documents(
-            *(*document, idf, 4.0, 1.2, 0.75, np.array([0]), less, shorter, asked),
-            *(np.ones((2, 1), np.float32), np.zeros(2, np.int32), np.zeros(1, np.uint64), results[-1]),
-        )
-    assert results[0] == results[1] > 0
+@given(st.lists(st.sampled_from([9.0, 4.0, 2.0, 1.0, 0.5]), min_size=1, max_size=70), st.integers(0, 9))
+def test_postings_that_reach_a_weight_stand_first(values: list[float], before: int) -> None:
+    weights = np.array([5.0] * before + sorted(values, reverse=True) + [5.0], np.float32)
+    indptr = np.array([0, before, before + len(values)])
+    for least in (0.1, 0.5, 1.0, 3.0, 9.0, 10.0):
+        assert kernels._reaching(indptr, weights, 1, least) == sum(value >= least for value in values)
 
 
 def test_entries_of_lists_are_summed_in_64_bits() -> None:

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cocite.errors import InputError, IntegrityError, NotFoundError
-from cocite.retrieval.engines.vectors import KINDS, VectorIndex, choose_kind
+from cocite.retrieval.engines.vectors import (
+    KINDS,
+    VectorIndex,
+    choose_kind,
+    load_trained,
+    save_trained,
+    train,
+    training_size,
+)
 
 
 def unit(count: int, dimension: int, seed: int = 0) -> NDArray[np.float32]:
@@ -107,6 +115,28 @@ def test_few_vectors_do(kind: str, count: int) -> None:
     assert ranking.rows.shape == (3, min(4, count))
     assert (ranking.rows >= 0).all()
     assert len(index.append(unit(2, 7, seed=9))) == count + 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_that_are_trained_once_find_what_the_whole_finds(
+    many: NDArray[np.float32], kind: str, tmp_path: Path
+) -> None:
+    halves = many[: len(many) // 2], many[len(many) // 2 :]
+    size = training_size(kind, len(halves[0]))
+    save_trained(train(many[:size], kind, len(halves[0])), tmp_path)
+    parts = [VectorIndex.build(half, kind, trained=load_trained(tmp_path)) for half in halves]
+    assert [len(part) for part in parts] == [len(half) for half in halves]
+    queries = many[:50]
+    found = [part.search(queries, 10) for part in parts]
+    rows = np.concatenate([found[0].rows, found[1].rows + len(halves[0])], axis=1)
+    order = np.argsort(-np.concatenate([one.scores for one in found], axis=1), axis=1, kind="stable")
+    best = np.take_along_axis(rows, order, axis=1)[:, :10]
+    exact = VectorIndex.build(many, "flat").search(queries, 10).rows
+    recall = np.mean([len(set(a) & set(b)) for a, b in zip(best.tolist(), exact.tolist(), strict=True)]) / 10
+    assert recall > 0.9
+    (tmp_path / "trained.faiss").write_bytes(b"no index")
+    with pytest.raises(IntegrityError, match="not a readable vector index"):
+        load_trained(tmp_path)
 
 
 def test_pairs_of_vectors() -> None:

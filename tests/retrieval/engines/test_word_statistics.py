@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from cocite.errors import IntegrityError
 from cocite.retrieval.engines.bm25_weights import lucene_idf
 from cocite.retrieval.engines.word_statistics import WordStatistics
 
@@ -28,3 +32,13 @@ def test_parts_add_up(counts: np.ndarray, cut: int) -> None:
 
 def test_no_document_has_a_mean_length_to_divide_by() -> None:
     assert WordStatistics.total([]).mean_length == 1.0
+
+
+def test_they_are_read_back(tmp_path: Path) -> None:
+    written = WordStatistics(np.array([2, 0, 1]), 2, 2**40)
+    written.save(tmp_path / "text")
+    read = WordStatistics.load(tmp_path / "text")
+    assert (read.holding.tolist(), read.documents, read.words) == ([2, 0, 1], 2, 2**40)
+    (tmp_path / "text" / "holding.npy").unlink()
+    with pytest.raises(IntegrityError, match="not a readable array"):
+        WordStatistics.load(tmp_path / "text")

@@ -10,7 +10,7 @@ from helpers.topic_corpus import HashEncoder
 from cocite.artifacts import verify
 from cocite.corpus.store import Corpus
 from cocite.retrieval.index.shard_changes import ShardChange, ShardRewriter, empty_like
-from cocite.retrieval.index.shard_writer import shard_folder
+from cocite.retrieval.index.shard_layout import shard_folder
 from cocite.retrieval.index.sharded_index import ShardedIndex
 
 

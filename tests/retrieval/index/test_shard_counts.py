@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from cocite.corpus.csr import CSR
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.packed_counts import FieldCounts
+from cocite.retrieval.engines.word_statistics import WordStatistics
 from cocite.retrieval.index import shard_counts
 from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
 
@@ -20,10 +22,11 @@ def test_shards_score_as_the_whole() -> None:
     for texts in (TEXTS[:1], TEXTS[1:]):
         numbers = vocabulary.tokenizer.learn(texts, vocabulary.words)
         parts.append(matrices.counted(*numbers, columns=len(vocabulary.words)))
-        vocabulary.add({"text": parts[-1]})
+        vocabulary.add({"text": WordStatistics.of(parts[-1])})
     assert vocabulary.words == whole.vocabulary
     asked = whole.query_words(["parsing charts", "translation"])
-    found = [vocabulary.index("text", part).scores_at(asked, np.arange(part.shape[0])) for part in parts]
+    indexes = [vocabulary.index("text", FieldCounts.of(part)) for part in parts]
+    found = [index.scores_at(asked, np.arange(len(index))) for index in indexes]
     np.testing.assert_array_equal(np.concatenate(found, axis=1), whole.scores_at(asked, np.arange(4)))
     empty = vocabulary.without_documents("text")
     np.testing.assert_array_equal(empty.idf, whole.idf)
@@ -39,10 +42,13 @@ def test_anchor_texts_hold_the_words_of_contexts_of_every_shard(
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, (7, 4)).astype(np.int32)
     cited = CSR.build(*np.nonzero(rng.random((7, 5)) < 0.4), 7)
-    documents = [sp.csr_matrix(counts[:3, :3]), sp.csr_matrix(counts[3:])]  # a shard knows fewer words
+    # A shard knows fewer words.
+    documents = [FieldCounts.of(sp.csr_matrix(part)) for part in (counts[:3, :3], counts[3:])]
     counts[:3, 3] = 0
     owners = [cited.part(0, 3), cited.part(3, 7)]
-    found = [anchor_counts(documents, owners, first, last, 4).toarray() for first, last in ((0, 2), (2, 5))]
+    parts = [list(anchor_counts(documents, owners, first, last, 4)) for first, last in ((0, 2), (2, 5))]
+    found = [papers.toarray() for part in parts for papers in part]
+    assert len(found) == {1: 5, 2: 3, 100: 2}[block]
     owner, paper = cited.pairs()
     expected = np.zeros((5, 4), np.int32)
     np.add.at(expected, paper, counts[owner])

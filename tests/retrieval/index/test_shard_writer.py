@@ -10,19 +10,18 @@ from helpers.topic_corpus import HashEncoder
 from cocite.artifacts import verify
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.retrieval.engines.bm25_files import load_group, load_index
-from cocite.retrieval.index.collection import Collection
+from cocite.retrieval.engines.bm25_files import load_group, load_indexes
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.index.shard_ranges import divide
-from cocite.retrieval.index.shard_writer import SHARD_KIND, ShardWriter, shard_folder
+from cocite.retrieval.index.shard_layout import SHARD_KIND, shard_folder
+from cocite.retrieval.index.shard_writer import write_shards
+from cocite.retrieval.index.sharded_plan import ShardedPlan
 
 
 def test_the_files_hold_the_whole_index_divided(corpus: Corpus, tmp_path: Path) -> None:
-    collection = Collection(corpus, History.all(corpus), np.ones(len(corpus), bool))
     counted: list[int] = []
-    ranges = divide(collection, 3)
-    writer = ShardWriter(collection, ranges, tmp_path, [HashEncoder()], advance=counted.append)
-    described = writer.write()
+    plan = ShardedPlan.of(corpus, shards=3, encoders=[HashEncoder()])
+    described = write_shards(plan, tmp_path, advance=counted.append)
+    assert not (tmp_path / ".parts").exists()
     assert sum(counted) == 3 * len(corpus) + len(corpus.contexts)
     assert described["vectors"] == {"hash": "flat"}
     whole = Index.build(corpus, History.all(corpus))
@@ -39,9 +38,9 @@ def test_the_files_hold_the_whole_index_divided(corpus: Corpus, tmp_path: Path) 
                 "whole": whole.anchors.whole,
                 "near": whole.anchors.near,
             }[name]
-            parts = [load_index(shard_folder(tmp_path, n) / group / name) for n in range(3)]
-            counts = np.concatenate([part.counts.toarray() for part in parts])
-            np.testing.assert_array_equal(counts, expected.counts.toarray(), err_msg=name)
+            parts = [load_indexes(shard_folder(tmp_path, n) / group, [name])[name] for n in range(3)]
+            counts = np.concatenate([part.counts.matrix().toarray() for part in parts])
+            np.testing.assert_array_equal(counts, expected.counts.matrix().toarray(), err_msg=name)
             for part in parts:
                 np.testing.assert_array_equal(part.idf, expected.idf)
                 assert part.mean_length == expected.mean_length

@@ -95,7 +95,7 @@ def test_only_shards_that_change_are_written(corpus: Corpus, root: Path, encoder
         }
         same = old.manifest.meta["shards"][number] == gone.manifest.meta["shards"][number]
         assert same == (number not in changed)
-        for part in ("papers/text/counts.data.npy", "vectors/hash/index.faiss", "years.npy"):
+        for part in ("papers/text/counts.entries.npy", "vectors/hash/index.faiss", "years.npy"):
             assert (after / part).samefile(before / part), part
         contexts = "contexts/contexts/lists.rows.npy"
         assert (after / contexts).samefile(before / contexts) == (number != 1)

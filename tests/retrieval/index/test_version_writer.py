@@ -13,6 +13,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.retrieval.engines.bm25_files import save_group
+from cocite.retrieval.index.documents import INSIDE
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions
@@ -76,7 +77,7 @@ def assert_files_of(snapshot: IndexSnapshot, plan: BuildPlan) -> None:
     assert isinstance(parts.papers, PaperIndexes)
     parts.papers.save(expected / "papers")
     contexts = {"contexts": parts.contexts, **vars(parts.anchors)}
-    save_group(contexts, expected / "contexts", without_lists=("whole", "near"))
+    save_group(contexts, expected / "contexts", inside=INSIDE, without_lists=("whole", "near"))
     assert parts.names is not None
     parts.names.save(expected / "names")
     for name, vectors in parts.vectors.items():

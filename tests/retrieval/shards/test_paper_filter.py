@@ -15,15 +15,21 @@ YEARS = st.one_of(st.none(), st.integers(1990, 2005))
     years=st.lists(st.sampled_from([0, *range(1988, 2008)]), min_size=1, max_size=30),
     without=st.lists(st.integers(0, 29), max_size=8),
     bounds=st.tuples(YEARS, YEARS, YEARS),
+    only=st.one_of(st.none(), st.lists(st.integers(0, 29), max_size=20)),
     cut=st.integers(0, 30),
 )
 def test_a_filter_allows_what_its_definition_says_wherever_the_papers_are_cut(
-    years: list[int], without: list[int], bounds: tuple[int | None, int | None, int | None], cut: int
+    years: list[int],
+    without: list[int],
+    bounds: tuple[int | None, int | None, int | None],
+    only: list[int] | None,
+    cut: int,
 ) -> None:
     year_from, year_to, known_until = bounds
-    papers = PaperFilter.rows(without, year_from=year_from, year_to=year_to).until(known_until)
+    papers = PaperFilter.rows(without, only=only, year_from=year_from, year_to=year_to).until(known_until)
     expected = [
         row not in without
+        and (only is None or row in only)
         and (year_from is None or year >= year_from)
         and (year_to is None or 0 < year <= year_to)
         and (known_until is None or year <= known_until)

@@ -11,6 +11,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.packed_counts import FieldCounts
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.anchors import Anchors, window_texts
 from cocite.retrieval.signals.self_citations import SelfCitations
@@ -42,7 +43,7 @@ def test_an_indexed_manuscript_scores_as_one_whose_contexts_are_not_there(
         ]
         numbers, indptr = documents.tokenizer.lookup([" ".join(texts_of_others)], documents.vocabulary)
         counts = matrices.counted(numbers, indptr, columns=len(documents.vocabulary))
-        weights = documents._weighting.weigh(counts).toarray()[0]
+        weights = documents._weighting.weigh(FieldCounts.of(counts)).toarray()[0]
         asked = documents.query_words(texts)
         expected = float(weights[asked.words] @ asked.times[0])
         assert scores[row] == pytest.approx(expected, rel=1e-5)

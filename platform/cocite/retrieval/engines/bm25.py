@@ -10,7 +10,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from cocite.protocols import Ranking
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25_weights import TermWeighting, extended_idf
 from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best, InvertedLists, TextCounts
+from cocite.retrieval.engines.packed_counts import FieldCounts, PackedCounts
 from cocite.retrieval.engines.query_words import Omission, QueryWords
 from cocite.retrieval.engines.scratch import SCRATCH
 from cocite.retrieval.engines.word_statistics import WordStatistics
@@ -32,6 +33,9 @@ CELLS = 320_000
 """Scores computed at a time, where that makes 8 to 64 queries: 1.3 MB, which a core's own cache holds."""
 
 
+GROUPS = 1 << 16
+"""Groups of documents whose words are added up at a time: sums and products take three times the memory of the
+result."""
 _NOTHING = Omission(np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
 
 
@@ -41,7 +45,6 @@ class Bm25Index:
     Attributes:
         vocabulary: word -> column; indexes of one group share it.
         counts: (N, V) how often each word occurs in each document.
-        lengths: (N,) number of words of each document.
         idf: (V,) inverse document frequencies.
         mean_length: mean number of words of a document, as of the last full build.
         lists: the weights of words in documents, by word.
@@ -60,27 +63,45 @@ class Bm25Index:
         self,
         tokenizer: WordTokenizer,
         vocabulary: dict[str, int],
-        counts: sp.csr_matrix,
+        counts: sp.csr_matrix | FieldCounts,
         idf: NDArray[np.float64],
         mean_length: float,
         *,
         k1: float,
         b: float,
-        lists: InvertedLists | None = None,
-        lengths: NDArray[np.int64] | None = None,
+        lists: InvertedLists | Callable[[], InvertedLists] | None = None,
     ) -> None:
-        self.tokenizer, self.vocabulary, self.counts = tokenizer, vocabulary, matrices.narrowed(counts)
+        self.tokenizer, self.vocabulary = tokenizer, vocabulary
+        self.counts = counts if isinstance(counts, FieldCounts) else FieldCounts.of(counts)
         self.idf, self.mean_length, self.k1, self.b = matrices.read_only(idf), mean_length, k1, b
         self._weighting = TermWeighting(idf, mean_length, k1, b)
-        if lengths is None:
-            lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        self.lengths = matrices.read_only(lengths)
-        if lists is not None:
+        self._make_lists: Callable[[], InvertedLists] | None = None
+        if isinstance(lists, InvertedLists):
             self.lists = lists
+        else:
+            self._make_lists = lists
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether there are lists, or others from which they are made faster than from the counts."""
+        return "lists" in vars(self) or self._make_lists is not None
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """(N,) number of words of each document."""
+        return self.counts.lengths
 
     @cached_property
     def lists(self) -> InvertedLists:
         """Computed on first use: some indexes only serve to derive others from, or to score chosen documents."""
+        return self.make_lists()
+
+    def make_lists(self) -> InvertedLists:
+        """The present lists, or what they would be; for a caller who needs them once."""
+        if "lists" in vars(self):
+            return self.lists
+        if self._make_lists is not None:
+            return self._make_lists()
         return InvertedLists.of(self._weighting.weigh(self.counts))
 
     # -- building ---------------------------------------------------------------------------------------------
@@ -114,10 +135,16 @@ class Bm25Index:
 
     @classmethod
     def of_counts(
-        cls, tokenizer: WordTokenizer, vocabulary: dict[str, int], counts: sp.csr_matrix, k1: float, b: float
+        cls,
+        tokenizer: WordTokenizer,
+        vocabulary: dict[str, int],
+        counts: sp.csr_matrix | FieldCounts,
+        k1: float,
+        b: float,
     ) -> Bm25Index:
         """An index of documents given by their word counts (N, V), with exact statistics."""
-        statistics = WordStatistics.of(counts)
+        counts = counts if isinstance(counts, FieldCounts) else FieldCounts.of(counts)
+        statistics = WordStatistics.of_packed(counts)
         return cls(tokenizer, vocabulary, counts, statistics.idf, float(statistics.mean_length), k1=k1, b=b)
 
     def append(self, texts: Iterable[str]) -> Bm25Index:
@@ -144,24 +171,21 @@ class Bm25Index:
         if idf is None:
             holding = np.bincount(new.indices, minlength=new.shape[1])
             idf = extended_idf(self.idf, holding, len(self) + new.shape[0])
-        more = self.like(vocabulary, new, idf)
-        return self.like(
-            vocabulary,
-            sp.vstack([matrices.widened(self.counts, new.shape[1]), more.counts], format="csr"),
-            idf,
-            # Merging is far quicker than sorting all lists again; lists that nobody has asked for are not made.
-            lists=self.lists.followed_by(more.lists) if "lists" in vars(self) else None,
-            lengths=np.concatenate([self.lengths, more.lengths]),
-        )
+
+        def merged() -> InvertedLists:
+            return self.lists.followed_by(self.like(vocabulary, new, idf).lists)
+
+        # Merging is far quicker than sorting all lists again; lists that nobody has asked for are not made.
+        lists = merged if self.has_lists else None
+        return self.like(vocabulary, self.counts.followed_by(new), idf, lists=lists)
 
     def like(
         self,
         vocabulary: dict[str, int],
-        counts: sp.csr_matrix,
+        counts: sp.csr_matrix | FieldCounts,
         idf: NDArray[np.float64],
         *,
-        lists: InvertedLists | None = None,
-        lengths: NDArray[np.int64] | None = None,
+        lists: Callable[[], InvertedLists] | None = None,
     ) -> Bm25Index:
         """An index of other documents with this one's tokenizer, mean length, k1 and b."""
         return Bm25Index(
@@ -173,7 +197,6 @@ class Bm25Index:
             k1=self.k1,
             b=self.b,
             lists=lists,
-            lengths=lengths,
         )
 
     def select(self, documents: ArrayLike) -> Bm25Index:
@@ -181,9 +204,8 @@ class Bm25Index:
 
         Equal to :meth:`build` on their texts, but for words that none of them holds, which never score.
         """
-        return self.of_counts(
-            self.tokenizer, self.vocabulary, self.counts[np.asarray(documents)], self.k1, self.b
-        )
+        counts = self.counts.take(np.asarray(documents))
+        return self.of_counts(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
 
     def grouped(self, documents: ArrayLike, groups: ArrayLike, count: int) -> Bm25Index:
         """An index of ``count`` groups of documents, each scored as one long text; with exact statistics of its own.
@@ -196,12 +218,12 @@ class Bm25Index:
         members = np.asarray(documents, np.int64)
         cells = (np.asarray(groups, np.int64), members)
         membership = sp.csr_matrix((np.ones(len(members), np.int32), cells), shape=(count, len(self)))
-        counts = sp.csr_matrix(membership @ self.counts)
-        counts.sort_indices()
+        sums = (self.counts.sums(membership[first : first + GROUPS]) for first in range(0, count, GROUPS))
+        counts = PackedCounts.of(((of_groups, None) for of_groups in sums), self.counts.shape[1]).outer
         return self.of_counts(self.tokenizer, self.vocabulary, counts, self.k1, self.b)
 
     def __len__(self) -> int:
-        return int(self.counts.shape[0])
+        return self.counts.shape[0]
 
     # -- scoring --------------------------------------------------------------------------------------------
 
@@ -274,19 +296,19 @@ class Bm25Index:
             rows: the documents.
             without: words that each of them is scored without.
         """
-        from cocite.retrieval.engines import kernels  # Numba takes half a second to import
+        from cocite.retrieval.engines import document_kernels  # Numba takes half a second to import
 
         rows = np.ascontiguousarray(rows, np.int64)
         less, shorter = without or _NOTHING
         scores = np.zeros((len(asked.times), len(rows)), np.float32)
         if not (len(rows) and len(asked.words)):
             return scores
-        words = int(self.counts.shape[1])
+        words = self.counts.shape[1]
         slots = SCRATCH.take("slots", words, np.int32, 0)
         present = SCRATCH.take("present", words // 64 + 1, np.uint64, 0)
         try:
-            kernels.score_documents(
-                *(self.counts.indptr, self.counts.indices, self.counts.data, self.lengths),
+            document_kernels.score_documents(
+                *self.counts.arrays,
                 *(self.idf, float(self.mean_length), float(self.k1), float(self.b)),
                 *(
                     rows,
@@ -318,14 +340,12 @@ class Bm25Index:
         names = {number: word for word, number in self._split(text) if word not in ignore}
         query = self.count([text])
         chosen = np.asarray(rows, np.int64)
-        owner, entries = matrices.entries(self.counts, chosen)
-        words = self.counts.indices[entries]
-        shared = np.isin(words, np.fromiter(names, np.int64, len(names)))
-        owner, entries, words = owner[shared], entries[shared], words[shared]
+        held = self.counts.rows(chosen)
+        shared = np.isin(held.indices, np.fromiter(names, np.int64, len(names)))
+        owner = np.repeat(np.arange(len(chosen)), np.diff(held.indptr))[shared]
+        words = held.indices[shared]
         times = query.times[np.searchsorted(query.words, words)]
-        weights = times * self._weighting.weights(
-            words, self.counts.data[entries], self.lengths[chosen[owner]]
-        )
+        weights = times * self._weighting.weights(words, held.data[shared], self.lengths[chosen[owner]])
         result: list[list[tuple[str, float]]] = [[] for _ in rows]
         for i in np.lexsort((words, -weights, owner)).tolist():
             if len(result[owner[i]]) < limit:
@@ -353,8 +373,10 @@ class Bm25Index:
     @cached_property
     def _occurrences(self) -> NDArray[np.int64]:
         """(V,) how often each word occurs in all documents; at least 1, for words whose documents were left out."""
-        total = np.bincount(self.counts.indices, self.counts.data, minlength=len(self.vocabulary))
-        return np.maximum(total, 1).astype(np.int64)
+        total = np.zeros(self.counts.shape[1], np.int64)
+        for block in self.counts.blocks():
+            total += np.bincount(block.indices, block.data, minlength=len(total)).astype(np.int64)
+        return np.maximum(total, 1)
 
     def _split(self, text: str) -> Iterator[tuple[str, int]]:
         for word in self.tokenizer.words(text):

@@ -31,10 +31,9 @@ def without_documents(index: Bm25Index, kept: NDArray[np.bool_]) -> Bm25Index:
     """
     return index.like(
         index.vocabulary,
-        index.counts[np.flatnonzero(kept)],
+        index.counts.take(np.flatnonzero(kept)),
         index.idf,
-        lists=index.lists.without(kept) if "lists" in vars(index) else None,
-        lengths=index.lengths[kept],
+        lists=(lambda: index.lists.without(kept)) if index.has_lists else None,
     )
 
 
@@ -51,7 +50,7 @@ def with_words(
 
     Args:
         index: of N documents.
-        documents: (k,) distinct ones.
+        documents: (k,) ascending, each once.
         words: (k, V) how often each word is added.
         count: how many documents there are then; those behind the present ones are empty before. N by default.
         vocabulary: the index' words, and behind them the new ones.
@@ -60,7 +59,7 @@ def with_words(
     Example:
         >>> index = Bm25Index.build(["chart parsing", "neural parsing"])
         >>> words = sp.csr_matrix(np.array([[1, 0, 2]]))
-        >>> with_words(index, np.array([1]), words).counts.toarray().tolist()
+        >>> with_words(index, np.array([1]), words).counts.matrix().toarray().tolist()
         [[1, 1, 0], [1, 1, 3]]
     """
     count = len(index) if count is None else count
@@ -68,10 +67,5 @@ def with_words(
     words = matrices.widened(words, max(words.shape[1], index.counts.shape[1]))
     if idf is None:
         idf = extended_idf(index.idf, np.bincount(words.indices, minlength=words.shape[1]), count)
-    counts = matrices.heightened(matrices.widened(index.counts, words.shape[1]), count)
-    changed = sp.csr_matrix(counts[documents].astype(np.int32) + words)
-    changed.eliminate_zeros()
-    lengths = np.concatenate([index.lengths, np.zeros(count - len(index), index.lengths.dtype)])
-    lengths[documents] += np.asarray(words.sum(axis=1), lengths.dtype).ravel()
-    counts = matrices.replaced(counts, documents, matrices.narrowed(changed))
-    return index.like(index.vocabulary if vocabulary is None else vocabulary, counts, idf, lengths=lengths)
+    counts = index.counts.changed(documents, words, count)
+    return index.like(index.vocabulary if vocabulary is None else vocabulary, counts, idf)

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-BLOCK = 100_000
-"""Documents weighed at a time."""
+from cocite.retrieval.engines import matrices
+from cocite.retrieval.engines.packed_counts import FieldCounts
 
 
 def lucene_idf(holding: NDArray[np.integer[Any]], documents: int) -> NDArray[np.float64]:
@@ -83,14 +83,16 @@ class TermWeighting:
         weight: NDArray[np.float64] = self.idf[words] * times / (times + saturation)
         return weight
 
-    def weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """(m, V) float32 weights of documents given by their word counts (m, V)."""
-        lengths = np.asarray(counts.sum(axis=1), np.int64).ravel()
-        data = np.empty(counts.nnz, np.float32)
+    def weigh(self, counts: FieldCounts) -> sp.csr_matrix:
+        """(N, V) float32 weights of the words of documents."""
+        indptr, first = counts.indptr(), 0
+        words, data = np.empty(int(indptr[-1]), np.int32), np.empty(int(indptr[-1]), np.float32)
         # In blocks: the float64 intermediates of a large corpus at once would be the most memory of all.
-        for first in range(0, counts.shape[0], BLOCK):
-            ends = counts.indptr[first : first + BLOCK + 1]
-            entries = slice(int(ends[0]), int(ends[-1]))
-            repeated = np.repeat(lengths[first : first + BLOCK], np.diff(ends))
-            data[entries] = self.weights(counts.indices[entries], counts.data[entries], repeated)
-        return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+        for block in counts.blocks():
+            last = first + block.shape[0]
+            entries = slice(int(indptr[first]), int(indptr[last]))
+            lengths = np.repeat(counts.lengths[first:last], np.diff(block.indptr))
+            words[entries] = block.indices
+            data[entries] = self.weights(block.indices, block.data, lengths)
+            first = last
+        return matrices.sorted_rows((data, words, indptr), counts.shape)

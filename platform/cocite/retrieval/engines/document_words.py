@@ -38,18 +38,14 @@ class DocumentWords:
             asked: the query's words in its vocabulary.
             first, last: positions.
         """
-        counts, documents = index.counts, last - first
-        words = slice(counts.indptr[first], counts.indptr[last])
-        document = np.repeat(np.arange(documents), np.diff(counts.indptr[first : last + 1]))
-        times = counts.data[words].astype(np.float32)
-        lengths = np.bincount(document, times, minlength=documents)
-        column = np.minimum(np.searchsorted(asked.words, counts.indices[words]), len(asked.words) - 1)
-        shared = (
-            asked.words[column] == counts.indices[words] if len(asked.words) else np.zeros(len(times), bool)
-        )
+        counts, documents = index.counts.rows(np.arange(first, last)), last - first
+        document = np.repeat(np.arange(documents), np.diff(counts.indptr))
+        words, times = counts.indices, counts.data.astype(np.float32)
+        column = np.minimum(np.searchsorted(asked.words, words), len(asked.words) - 1)
+        shared = asked.words[column] == words if len(asked.words) else np.zeros(len(times), bool)
         result = np.zeros((documents, len(asked.words)), np.float32)
         result[document[shared], column[shared]] = times[shared]
-        return cls(result, lengths.astype(np.float32))
+        return cls(result, index.lengths[first:last].astype(np.float32))
 
     def omitted(self, cited: CSR) -> tuple[NDArray[np.int32], Omission]:
         """What these documents add to the groups of documents that they belong to.

@@ -15,12 +15,6 @@ import numba
 import numpy as np
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-LONG = 16
-"""A document with more words than this many times the query's is searched word by word, not read from end to end."""
-AHEAD = 32
-"""Documents whose words are fetched together, before they are scored."""
-LINE = 16
-"""Words of a cache line."""
 
 
 @compiled
@@ -73,7 +67,12 @@ def heads(indptr, weights, words, factors, budget):
 def _reaching(indptr, weights, word, least):
     """How many postings of a word weigh at least ``least``: they stand first in its list."""
     begin, end = indptr[word], indptr[word + 1]
-    low, high = begin, end
+    # In steps that double, from the head: what a query reads of a long list is short, and its pages lie together.
+    low, step = begin, 1
+    while low + step <= end and weights[low + step - 1] >= least:
+        low += step
+        step *= 2
+    high = min(low + step - 1, end)
     while low < high:
         middle = (low + high) // 2
         if weights[middle] >= least:
@@ -212,116 +211,6 @@ def take_best(scores, touched, highest, allowed, k):
     chosen, best = chosen[by_row], best[by_row]
     order = np.argsort(-best, kind="mergesort")[:k]
     return chosen[order], best[order]
-
-
-@compiled
-def _fetch(indptr, doc_words, lengths, rows, first, last):
-    """Read one word of each cache line of some documents: the processor waits for many lines at once, not for each."""
-    sink = np.int64(0)
-    for i in range(first, last):
-        if rows[i] >= 0:
-            sink ^= np.int64(lengths[rows[i]]) ^ np.int64(indptr[rows[i]])
-    for i in range(first, last):
-        if rows[i] >= 0:
-            for position in range(indptr[rows[i]], indptr[rows[i] + 1], LINE):
-                sink ^= np.int64(doc_words[position])
-    return sink
-
-
-@compiled
-def score_documents(
-    indptr,
-    doc_words,
-    counts,
-    lengths,
-    idf,
-    mean,
-    k1,
-    b,
-    rows,
-    less,
-    shorter,
-    words,
-    times,
-    slots,
-    present,
-    scores,
-):
-    """BM25 of chosen documents for F queries at once: fills ``scores`` (F, n), whose rows below 0 stay as they are.
-
-    Document i lacks ``shorter[i]`` of its words and ``less[i, s]`` of each of the queries' words; nothing where
-    ``less`` is empty.
-
-    ``words`` (S,) are the queries' words, ascending; ``times`` (S, F) how often each query has each. ``slots`` (V,)
-    takes the position of each of the queries' words. ``present`` holds a bit for each word of the vocabulary, 0 before
-    and afterwards: most words of a document are none of the query's, and the bits fit into a core's first cache.
-    """
-    asked, queries = len(words), times.shape[1]
-    total = np.empty(queries)
-    shared = np.empty(1024, np.int64)
-    rarity = np.empty(asked)
-    for s in range(asked):
-        slots[words[s]] = s
-        rarity[s] = idf[words[s]]
-        present[words[s] >> 6] |= np.uint64(1) << np.uint64(words[s] & 63)
-    fetched, sink = 0, np.int64(0)
-    for i in range(len(rows)):
-        if i == fetched:
-            fetched = min(i + AHEAD, len(rows))
-            sink ^= _fetch(indptr, doc_words, lengths, rows, i, fetched)
-        row = rows[i]
-        if row < 0:
-            continue
-        begin, end = indptr[row], indptr[row + 1]
-        length = float(lengths[row])
-        if len(less):
-            length -= shorter[i]
-        saturation = k1 * (1 - b + b * length / mean)
-        total[:] = 0
-        if end - begin > LONG * asked:
-            low = begin
-            for s in range(asked):
-                word = words[s]
-                high = end
-                while low < high:
-                    middle = (low + high) // 2
-                    if doc_words[middle] < word:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == end:
-                    break
-                if doc_words[low] == word:
-                    count = float(counts[low])
-                    if len(less):
-                        count -= less[i, s]
-                    weight = rarity[s] * count / max(count + saturation, 1e-30)
-                    for f in range(queries):
-                        total[f] += weight * times[s, f]
-        else:
-            # First the positions of shared words, without a branch that the processor would mostly guess wrong.
-            if len(shared) < end - begin:
-                shared = np.empty(2 * (end - begin), np.int64)
-            found = np.int64(0)
-            for position in range(begin, end):
-                word = doc_words[position]
-                shared[found] = position
-                found += np.int64((present[word >> 6] >> np.uint64(word & 63)) & np.uint64(1))
-            for j in range(found):
-                position = shared[j]
-                word = doc_words[position]
-                s = slots[word]
-                count = float(counts[position])
-                if len(less):
-                    count -= less[i, s]
-                weight = rarity[s] * count / max(count + saturation, 1e-30)
-                for f in range(queries):
-                    total[f] += weight * times[s, f]
-        for f in range(queries):
-            scores[f, i] = total[f]
-    for s in range(asked):
-        present[words[s] >> 6] = 0
-    return sink  # so that the compiler keeps what fetches
 
 
 @compiled

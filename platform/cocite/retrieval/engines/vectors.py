@@ -95,8 +95,16 @@ class VectorIndex:
         self._on_gpu = _to_gpu(engine, kind)
 
     @classmethod
-    def build(cls, vectors: ArrayLike, kind: str = "auto", *, threads: int = 1) -> VectorIndex:
+    def build(
+        cls, vectors: ArrayLike, kind: str = "auto", *, threads: int = 1, trained: Any = None
+    ) -> VectorIndex:
         """Index unit vectors (N, d).
+
+        Args:
+            vectors: to index.
+            kind: ``auto`` or one of :data:`KINDS`.
+            threads: how many FAISS may use, here and in searches.
+            trained: what :func:`train` gave for this kind; it gets the vectors. None: trained on these vectors.
 
         Raises:
             InputError: they are no matrix, or the kind is unknown.
@@ -107,12 +115,11 @@ class VectorIndex:
         check_kind(kind)
         if kind == "auto":
             kind = choose_kind(len(raw))
+        if trained is None:
+            trained = train(_sample(raw, training_size(kind, len(raw))), kind, len(raw), threads=threads)
         faiss.omp_set_num_threads(threads)
-        engine = _new(kind, len(raw), raw.shape[1])
-        if not engine.is_trained and len(raw):
-            engine.train(_sample(raw, int(max(TRAINING * engine.nlist, 65_536))))
-        _add(engine, raw)
-        return cls(kind, raw, engine, threads=threads)
+        _add(trained, raw)
+        return cls(kind, raw, trained, threads=threads)
 
     def append(self, vectors: ArrayLike) -> VectorIndex:
         """A new index with more vectors behind the present ones; nothing is trained again."""
@@ -246,6 +253,51 @@ class VectorIndex:
         return cls(settings["kind"], raw, engine, threads=threads)
 
 
+def training_size(kind: str, count: int) -> int:
+    """How many vectors an index of ``count`` vectors is trained on; 0 where its kind needs no training.
+
+    Example:
+        >>> training_size("flat", 1_000_000), training_size("ivf", 1_000_000)
+        (0, 256000)
+    """
+    return int(max(TRAINING * _lists(count), 65_536)) if kind in ("ivf", "ivfpq") else 0
+
+
+def train(sample: NDArray[np.float32], kind: str, count: int, *, threads: int = 1) -> Any:
+    """A FAISS index of one of :data:`KINDS` without vectors, trained where its kind needs it.
+
+    Args:
+        sample: (n, d) unit vectors to train on; not read where :func:`training_size` is 0.
+        kind: of the index.
+        count: of the vectors that it is to hold.
+        threads: how many FAISS may use.
+    """
+    faiss.omp_set_num_threads(threads)
+    engine = _new(kind, count, sample.shape[1])
+    if not engine.is_trained and len(sample):
+        # Never fewer than the two vectors that one bit a part needs.
+        engine.train(np.resize(sample, (max(len(sample), 2), sample.shape[1])))
+    return engine
+
+
+def save_trained(engine: Any, folder: Path) -> None:
+    """Write what :func:`train` gave into an existing folder."""
+    faiss.write_index(engine, str(folder / "trained.faiss"))
+
+
+def load_trained(folder: Path) -> Any:
+    """Read what :func:`save_trained` wrote.
+
+    Raises:
+        IntegrityError: it is not readable.
+    """
+    path = folder / "trained.faiss"
+    try:
+        return faiss.read_index(str(path))
+    except RuntimeError as error:
+        raise read_error(error, path, "not a readable vector index", "build the index again") from error
+
+
 def _new(kind: str, count: int, dimension: int) -> Any:
     inner = faiss.METRIC_INNER_PRODUCT
     if kind == "flat":
@@ -254,8 +306,7 @@ def _new(kind: str, count: int, dimension: int) -> Any:
         graph = faiss.IndexHNSWFlat(dimension, 32, inner)
         graph.hnsw.efConstruction = 100
         return graph
-    # FAISS asks for 39 training vectors a list; 4 sqrt(N) lists balance the search of lists and within them.
-    lists = int(max(1, min(4 * math.sqrt(count), count / 39)))
+    lists = _lists(count)
     coarse = faiss.IndexFlatIP(dimension)
     if kind == "ivf":
         eight_bits = faiss.ScalarQuantizer.QT_8bit
@@ -267,6 +318,11 @@ def _new(kind: str, count: int, dimension: int) -> Any:
         index = faiss.IndexIVFPQ(coarse, dimension, lists, parts, bits, inner)
     index.cp.spherical = True
     return index
+
+
+def _lists(count: int) -> int:
+    """FAISS asks for 39 training vectors a list; 4 sqrt(N) lists balance the search of lists and within them."""
+    return int(max(1, min(4 * math.sqrt(count), count / 39)))
 
 
 def _flat_vectors(folder: Path, settings: dict[str, Any]) -> NDArray[np.float32]:
@@ -282,11 +338,10 @@ def _flat_vectors(folder: Path, settings: dict[str, Any]) -> NDArray[np.float32]
 
 
 def _sample(vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """The vectors that an index is trained on: a sample, and never fewer than the two that one bit a part needs."""
+    """Some of the vectors, in their order."""
     if len(vectors) <= size:
-        return np.resize(vectors, (max(len(vectors), 2), vectors.shape[1]))
-    chosen = np.random.default_rng(0).choice(len(vectors), size, replace=False)
-    return vectors[np.sort(chosen)]
+        return vectors
+    return vectors[np.sort(np.random.default_rng(0).choice(len(vectors), size, replace=False))]
 
 
 def _add(engine: Any, vectors: NDArray[np.float32]) -> None:

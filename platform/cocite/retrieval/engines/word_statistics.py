@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cocite.artifacts import load_array
+from cocite.atomic_files import write_atomic
+from cocite.manifests import read_json
 from cocite.retrieval.engines.bm25_weights import lucene_idf
+from cocite.retrieval.engines.packed_counts import FieldCounts
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,11 @@ class WordStatistics:
         return cls(holding, int(counts.shape[0]), int(counts.data.sum(dtype=np.int64)))
 
     @classmethod
+    def of_packed(cls, counts: FieldCounts) -> WordStatistics:
+        """The statistics of documents whose word counts are packed."""
+        return cls(counts.holding(), counts.shape[0], int(counts.lengths.sum(dtype=np.int64)))
+
+    @classmethod
     def total(cls, parts: Sequence[WordStatistics]) -> WordStatistics:
         """The statistics of all parts together; the vocabulary of a later part may be longer."""
         holding = np.zeros(max((len(part.holding) for part in parts), default=0), np.int64)
@@ -60,3 +71,18 @@ class WordStatistics:
         """(V,) inverse document frequencies."""
         result: NDArray[Any] = lucene_idf(self.holding, self.documents)
         return result
+
+    def save(self, folder: Path) -> None:
+        """Write ``holding.npy`` and ``sizes.json`` into a new folder."""
+        folder.mkdir(parents=True)
+        np.save(folder / "holding.npy", self.holding)
+        write_atomic(folder / "sizes.json", json.dumps({"documents": self.documents, "words": self.words}))
+
+    @classmethod
+    def load(cls, folder: Path) -> WordStatistics:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            IntegrityError: a file is missing or not readable.
+        """
+        return cls(load_array(folder / "holding.npy"), **read_json(folder / "sizes.json"))

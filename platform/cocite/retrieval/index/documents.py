@@ -15,6 +15,10 @@ from cocite.text.gaps import blank_marks
 FIELDS = ("text", "title", "abstract")
 """Fields of a paper with a BM25 index of their own; ``text`` is title and abstract."""
 
+INSIDE = {"title": "text", "windows": "contexts", "near": "whole"}
+"""The fields of papers and contexts whose words all stand in another field, which stores their counts beside its own.
+``windows`` are the words next to the gaps; ``whole`` and ``near`` what all contexts and windows say of a paper."""
+
 ENCODE = 512
 """Papers encoded at a time: enough to keep all cores busy, and a small BERT's bar moves every few seconds."""
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from cocite.atomic_files import write_atomic
 from cocite.corpus.store import Corpus
@@ -18,6 +20,7 @@ from cocite.retrieval.engines.bm25_fields import Bm25Fields, Bm25Settings
 from cocite.retrieval.engines.bm25_files import load_group, save_group
 from cocite.retrieval.index.documents import (
     FIELDS,
+    INSIDE,
     Advance,
     ignore_progress,
     titles_and_abstracts,
@@ -80,7 +83,7 @@ class PaperIndexes(Mapping[str, Bm25Index]):
     @cached_property
     def _abstract(self) -> Bm25Index:
         text, title, settings = self._stored["text"], self._stored["title"], self._abstract_settings
-        counts = sp.csr_matrix(text.counts.astype("int32") - title.counts.astype("int32"))
+        counts = sp.csr_matrix(text.counts.matrix() - title.counts.matrix())
         counts.eliminate_zeros()
         return Bm25Index.of_counts(text.tokenizer, text.vocabulary, counts, settings.k1, settings.b)
 
@@ -95,7 +98,7 @@ class PaperIndexes(Mapping[str, Bm25Index]):
 
     def save(self, folder: Path) -> None:
         """Write the stored indexes into a new folder."""
-        save_group(self._stored, folder)
+        save_group(self._stored, folder, inside=INSIDE)
         settings = {"abstract": self._abstract_settings.model_dump()}
         write_atomic(folder / "fields.json", json.dumps(settings, indent=1) + "\n")
 
@@ -131,6 +134,18 @@ def count_papers(
         advance: receives the number of titles and abstracts read.
     """
     texts = with_progress(titles_and_abstracts(corpus, start, stop), advance)
-    both = matrices.counted(*tokenizer.learn(texts, vocabulary), columns=len(vocabulary))
+    return divided_counts(*tokenizer.learn(texts, vocabulary), columns=len(vocabulary))
+
+
+def divided_counts(
+    numbers: NDArray[np.int32], indptr: NDArray[np.int64], *, columns: int
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """(n, V) the word counts of title and abstract, and of the title alone, of n papers.
+
+    Args:
+        numbers, indptr: the words of title and abstract of each paper in turn; they must not be used again.
+        columns: V.
+    """
+    both = matrices.counted(numbers, indptr, columns=columns)
     title = both[0::2]
     return sp.csr_matrix(title + both[1::2]), title

@@ -314,7 +314,8 @@ class BuildPlan:
         """The base's anchor texts with what the new contexts say; ``windows`` are the words next to their gaps."""
         base, known = self._base, len(self._base.contexts)
         cited = cited_at(self.corpus, self._new_contexts)
-        change = AnchorChange.of(contexts.counts[known:], windows, cited)
+        new = contexts.counts.rows(np.arange(known, len(contexts)))
+        change = AnchorChange.of(new, windows, cited)
         of_all = base.anchors.windows.append_counts(contexts.vocabulary, windows)
         return base.anchors.changed(of_all, change, len(self.corpus), contexts.vocabulary)
 
@@ -324,7 +325,8 @@ class BuildPlan:
         dropped = np.flatnonzero(~kept)
         windows = base.anchors.windows
         cited = cited_at(self.corpus, base.history.contexts[dropped])
-        change = AnchorChange.of(base.contexts.counts[dropped], windows.counts[dropped], cited, times=-1)
+        contexts = base.contexts.counts.rows(dropped)
+        change = AnchorChange.of(contexts, windows.counts.rows(dropped), cited, times=-1)
         return base.anchors.changed(without_documents(windows, kept), change, len(self.corpus))
 
     def make_vectors(self, name: str, advance: Advance) -> VectorIndex:

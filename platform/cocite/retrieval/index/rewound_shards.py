@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,8 @@ from numpy.typing import NDArray
 from cocite.corpus.csr import CSR
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.packed_counts import FieldCounts, PackedCounts
+from cocite.retrieval.engines.word_statistics import WordStatistics
 from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
 from cocite.retrieval.shards.group import LocalShards
 from cocite.retrieval.shards.shard import IndexShard
@@ -38,13 +39,13 @@ class RewoundShards:
     ) -> None:
         self.shards = shards
         self.vocabulary = SharedVocabulary(words.tokenizer, words.vocabulary)
-        self.documents: dict[str, list[Any]] = {"contexts": [], "windows": []}
+        self.documents: dict[str, list[FieldCounts]] = {"contexts": [], "windows": []}
         self.cited, self.first = [], [0]
         for shard in shards:
             part = np.flatnonzero(kept[shard.first_context : shard.first_context + len(shard.contexts)])
             for name, documents in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
-                self.documents[name].append(documents.counts[part])
-                self.vocabulary.add({name: self.documents[name][-1]})
+                self.documents[name].append(documents.counts.take(part))
+                self.vocabulary.add({name: WordStatistics.of_packed(self.documents[name][-1])})
             first = self.first[-1]
             self.cited.append(cited.part(first, first + len(part)))
             self.first.append(first + len(part))
@@ -52,16 +53,14 @@ class RewoundShards:
     def group(self) -> LocalShards:
         """The shards."""
         columns = len(self.vocabulary.words)
-        anchors = {}
+        anchors: dict[str, list[FieldCounts]] = {}
         for source, name in (("contexts", "whole"), ("windows", "near")):
             anchors[name] = [
-                anchor_counts(
-                    self.documents[source], self.cited, shard.first, shard.first + len(shard), columns
-                )
+                self._anchors(self.documents[source], shard.first, shard.first + len(shard), columns)
                 for shard in self.shards
             ]
             for counts in anchors[name]:
-                self.vocabulary.add({name: counts})
+                self.vocabulary.add({name: WordStatistics.of_packed(counts)})
         return LocalShards(
             [
                 replace(
@@ -77,3 +76,7 @@ class RewoundShards:
                 for number, shard in enumerate(self.shards)
             ]
         )
+
+    def _anchors(self, documents: Sequence[FieldCounts], first: int, last: int, columns: int) -> FieldCounts:
+        blocks = anchor_counts(documents, self.cited, first, last, columns)
+        return PackedCounts.of(((block, None) for block in blocks), columns).outer

@@ -17,13 +17,14 @@ from cocite.manifests import MANIFEST
 from cocite.retrieval.engines.anchor_texts import AnchorChange, AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_changes import with_words, without_documents
-from cocite.retrieval.engines.bm25_files import save_index
+from cocite.retrieval.engines.bm25_files import save_indexes
 from cocite.retrieval.engines.vectors import VectorIndex
-from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, SHARD_KIND
+from cocite.retrieval.index.documents import INSIDE
+from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, SHARD_KIND
 from cocite.retrieval.index.version_writer import link_file, linked_entries
 from cocite.retrieval.shards.shard import IndexShard
 
-WITHOUT_LISTS = (f"{CONTEXTS}/whole", f"{CONTEXTS}/near")
+WITHOUT_LISTS = ("whole", "near")
 """Indexes that only score chosen papers."""
 Idf = Mapping[str, NDArray[np.float64]]
 """By field, the inverse document frequencies of all words that the index knows now."""
@@ -120,7 +121,7 @@ class ShardRewriter:
         >>> import tempfile
         >>> from cocite.corpus.starter import starter_corpus
         >>> from cocite.retrieval.index.sharded_index import ShardedIndex
-        >>> from cocite.retrieval.index.shard_writer import shard_folder
+        >>> from cocite.retrieval.index.shard_layout import shard_folder
         >>> with tempfile.TemporaryDirectory() as root:
         ...     index = ShardedIndex.create(starter_corpus(), root, shards=3)
         ...     shard, source = index.local_shards[0], shard_folder(index.path, 0)
@@ -140,9 +141,9 @@ class ShardRewriter:
         """Write the shard; returns what the version's manifest says of it."""
         self.folder.mkdir(parents=True)
         contexts = len(self.shard.contexts)
-        for name, index in self._changed_indexes(change):
-            save_index(index, self.folder / name, lists=name not in WITHOUT_LISTS)
-            contexts = len(index) if name == f"{CONTEXTS}/contexts" else contexts
+        for group, indexes in self._changed_indexes(change):
+            save_indexes(indexes, self.folder / group, inside=INSIDE, without_lists=WITHOUT_LISTS)
+            contexts = len(indexes["contexts"]) if "contexts" in indexes else contexts
         if change.joining is not None:
             self._join_vectors(change.joining)
             np.save(self.folder / "years.npy", np.concatenate([self.shard.years, change.joining.years]))
@@ -156,24 +157,34 @@ class ShardRewriter:
             known = linked_entries(self.folder, self.source)
         return {**meta, "digest": seal(self.folder, kind=SHARD_KIND, meta=meta, known=known).digest}
 
-    def _changed_indexes(self, change: ShardChange) -> Iterator[tuple[str, Bm25Index]]:
-        """Each BM25 index that is written, one at a time, by the path of its folder in the shard."""
+    def _changed_indexes(self, change: ShardChange) -> Iterator[tuple[str, dict[str, Bm25Index]]]:
+        """The BM25 indexes that are written, a field and the one inside it at a time, with their folder's name."""
         return chain(self._papers(change), self._contexts(change), self._anchors(change))
 
-    def _papers(self, change: ShardChange) -> Iterator[tuple[str, Bm25Index]]:
+    def _papers(self, change: ShardChange) -> Iterator[tuple[str, dict[str, Bm25Index]]]:
         if change.joining is not None:
-            for name, counts in change.joining.fields.items():
-                yield f"{PAPERS}/{name}", self.shard.papers[name].append_counts({}, counts, self.idf[name])
+            yield (
+                PAPERS,
+                {
+                    name: self.shard.papers[name].append_counts({}, counts, self.idf[name])
+                    for name, counts in change.joining.fields.items()
+                },
+            )
 
-    def _contexts(self, change: ShardChange) -> Iterator[tuple[str, Bm25Index]]:
-        for name, index in (("contexts", self.shard.contexts), ("windows", self.shard.anchors.windows)):
-            if change.kept is not None:
-                yield f"{CONTEXTS}/{name}", without_documents(index, change.kept)
-            elif change.joining is not None:
-                counts = change.joining.contexts[name]
-                yield f"{CONTEXTS}/{name}", index.append_counts({}, counts, self.idf[name])
+    def _contexts(self, change: ShardChange) -> Iterator[tuple[str, dict[str, Bm25Index]]]:
+        present = {"contexts": self.shard.contexts, "windows": self.shard.anchors.windows}
+        if (kept := change.kept) is not None:
+            yield CONTEXTS, {name: without_documents(index, kept) for name, index in present.items()}
+        elif (joining := change.joining) is not None:
+            yield (
+                CONTEXTS,
+                {
+                    name: index.append_counts({}, joining.contexts[name], self.idf[name])
+                    for name, index in present.items()
+                },
+            )
 
-    def _anchors(self, change: ShardChange) -> Iterator[tuple[str, Bm25Index]]:
+    def _anchors(self, change: ShardChange) -> Iterator[tuple[str, dict[str, Bm25Index]]]:
         """The anchor texts, with an empty one for each paper that joins and no known context cites."""
         change_of = change.anchors
         if change_of is None and change.joining is not None:
@@ -182,10 +193,12 @@ class ShardRewriter:
             change_of = AnchorChange(np.zeros(0, np.int64), nothing, nothing)
         if change_of is not None:
             papers = len(self.shard) + (0 if change.joining is None else len(change.joining))
+            changed = {}
             for name in ("whole", "near"):
                 index, words = getattr(self.shard.anchors, name), getattr(change_of, name)
                 idf = self.idf[name][: max(words.shape[1], index.counts.shape[1])]
-                yield f"{CONTEXTS}/{name}", with_words(index, change_of.papers, words, count=papers, idf=idf)
+                changed[name] = with_words(index, change_of.papers, words, count=papers, idf=idf)
+            yield CONTEXTS, changed
 
     def _join_vectors(self, joining: JoiningPapers) -> None:
         for name, new in joining.vectors.items():

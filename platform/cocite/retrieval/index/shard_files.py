@@ -10,9 +10,9 @@ from cocite.artifacts import load_array
 from cocite.errors import IntegrityError
 from cocite.manifests import read_manifest
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
-from cocite.retrieval.engines.bm25_files import load_index
+from cocite.retrieval.engines.bm25_files import load_indexes
 from cocite.retrieval.engines.vectors import VectorIndex
-from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, SHARD_KIND, shard_folder
+from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, SHARD_KIND, shard_folder
 from cocite.retrieval.shards.shard import IndexShard
 
 REBUILD = "restore the folder, or build the index again"
@@ -68,17 +68,16 @@ def open_shard(
         threads: how many threads FAISS may use.
 
     Raises:
+        InputError: an earlier cocite wrote the shard in a form that this one cannot read.
         IntegrityError: a file is not readable.
     """
     folder = shard_folder(version, number)
     alive = load_array(folder / "alive.npy", mapped=False)
-    contexts = {
-        name: load_index(folder / CONTEXTS / name) for name in ("contexts", "windows", "whole", "near")
-    }
+    contexts = load_indexes(folder / CONTEXTS, ("contexts", "windows", "whole", "near"))
     return IndexShard(
         first=sum(shard["papers"] for shard in described[:number]),
         first_context=sum(shard["contexts"] for shard in described[:number]),
-        papers={name: load_index(folder / PAPERS / name) for name in ("text", "title")},
+        papers=load_indexes(folder / PAPERS, ("text", "title")),
         contexts=contexts.pop("contexts"),
         anchors=AnchorTexts(**contexts),
         vectors={

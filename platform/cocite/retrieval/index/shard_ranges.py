@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,11 @@ def divide(collection: Collection, count: int) -> list[ShardRange]:
     if count > max(papers, 1):
         raise InputError(f"{count} shards are more than the {papers} papers", hint="give a smaller --shards")
     ends = np.linspace(0, papers, count + 1).astype(np.int64)
-    contexts = np.searchsorted(collection.context_papers, ends)
+    known, owners = collection.history.citing, collection.corpus.context_citing
+    # Of one shard at a time: a list of all known contexts would be the largest array of a build.
+    bounds = np.searchsorted(owners, ends.astype(owners.dtype))
+    counts = [int(known[owners[a:b]].sum()) for a, b in pairwise(bounds.tolist())]
+    contexts = np.cumsum([0, *counts])
     return [
         ShardRange(*map(int, ends_of))
         for ends_of in zip(ends[:-1], ends[1:], contexts[:-1], contexts[1:], strict=True)

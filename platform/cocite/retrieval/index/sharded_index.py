@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Collection as AbstractCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.corpus.history import History, known_history
+from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import Manifest, read_manifest
@@ -31,21 +32,19 @@ from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.bm25_files import load_group
 from cocite.retrieval.engines.query_words import QueryWords
-from cocite.retrieval.engines.vectors import VectorIndex, check_kind
+from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
 from cocite.retrieval.index.index import check_encoder
 from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
-from cocite.retrieval.index.shard_ranges import divide
-from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, SHARDS, WORDS, ShardWriter
+from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, SHARDS, WORDS
+from cocite.retrieval.index.shard_writer import write_shards
+from cocite.retrieval.index.sharded_plan import ShardedPlan
 from cocite.retrieval.index.stored_collection import open_collection, open_manifest
-from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
 from cocite.retrieval.index.version_writer import (
     KIND,
-    NAMES,
     check_index_folder,
-    describe,
     new_version,
 )
 from cocite.retrieval.index.versions import KEEP, VersionedFolder, VersionLock
@@ -141,13 +140,9 @@ class ShardedIndex(Collection):
         root: str | Path,
         *,
         shards: int,
-        known_until: int | None = None,
-        before_split: str | None = None,
-        encoders: Sequence[Encoder] = (),
-        bm25: Bm25Fields | None = None,
-        vector_kind: str = "auto",
         keep: int = KEEP,
         advance: Advance = ignore_progress,
+        **settings: Any,
     ) -> ShardedIndex:
         """Index a corpus in shards as a new, current version of an index folder, which is made if need be.
 
@@ -155,26 +150,15 @@ class ShardedIndex(Collection):
             corpus: the store; it is linked or copied into the version.
             root: the index folder.
             shards: how many.
-            known_until, before_split, encoders, bm25, vector_kind, keep, advance: as in
-                :meth:`~cocite.retrieval.index.snapshot.IndexSnapshot.create`.
+            keep: how many versions stay.
+            advance: receives the number of texts and vectors made since its last call.
+            settings: further ones of :meth:`~cocite.retrieval.index.sharded_plan.ShardedPlan.of`.
         """
         check_index_folder(Path(root))
-        check_kind(vector_kind)
-        bodies = read_bodies(encoders)
-        if bodies:
-            corpus.require_bodies()
-        limits: dict[str, Any] = {"known_until": known_until, "before_split": before_split}
-        history = known_history(corpus, **limits)
-        ids = {encoder.name: encoder.id for encoder in encoders}
-        bm25 = bm25 or Bm25Fields()
-        meta: dict[str, Any] = {**limits, "encoder_ids": ids, "bm25": bm25.changed()}
-        collection = Collection(corpus, history, np.ones(len(corpus), bool))
-        ranges = divide(collection, shards)
+        plan = ShardedPlan.of(corpus, shards=shards, **settings)
+        meta: dict[str, Any] = {}
         with new_version(Path(root), meta, keep) as folder:
-            link_corpus(corpus, folder / "corpus", bodies=bodies)
-            collection.name_tables.save(folder / NAMES)
-            writer = ShardWriter(collection, ranges, folder, encoders, bm25, vector_kind, advance)
-            meta |= writer.write() | describe(collection, folder, sum(part.contexts for part in ranges))
+            meta |= plan.fill(folder, partial(write_shards, plan, advance=advance))
         return cls.open(root, verified=True)
 
     def close(self) -> None:

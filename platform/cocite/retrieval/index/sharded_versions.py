@@ -39,7 +39,7 @@ from cocite.retrieval.index.shard_changes import (
     ShardRewriter,
     empty_like,
 )
-from cocite.retrieval.index.shard_writer import CONTEXTS, PAPERS, WORDS, save_words, shard_folder
+from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, WORDS, save_words, shard_folder
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.successors import (
     encoders_by_name,
@@ -251,7 +251,7 @@ class _Removal:
         for shard in shards:
             chosen = np.flatnonzero(~self._kept_in(shard))
             for name, index in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
-                counts[name].append(matrices.widened(index.counts[chosen], columns))
+                counts[name].append(matrices.widened(index.counts.rows(chosen), columns))
         contexts, windows = (sp.vstack(parts, format="csr") for parts in counts.values())
         cited = cited_at(self.old.corpus, self.old.history.contexts[~self.kept])
         return AnchorChange.of(contexts, windows, cited, times=-1)

@@ -10,7 +10,7 @@ from cocite.manifests import read_manifest
 from cocite.retrieval.index.version_writer import KIND
 from cocite.retrieval.index.versions import VersionedFolder
 
-_BM25 = {"counts": "documents", "lengths": "documents", "lists": "inverted lists", "idf": "inverted lists"}
+_BM25 = {"counts": "documents", "lists": "inverted lists", "idf": "inverted lists"}
 
 
 class PartSize(NamedTuple):

@@ -19,7 +19,7 @@ from cocite.manifests import MANIFEST, read_manifest
 from cocite.retrieval.engines.bm25_files import save_group
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.collection import Collection
-from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.documents import INSIDE, Advance, ignore_progress
 from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan, Source
@@ -103,7 +103,7 @@ def write_parts(
     count = len(contexts)
     anchors = plan.make_anchors(contexts)
     indexes = {"contexts": contexts, **vars(anchors)}
-    save_group(indexes, folder / CONTEXTS, without_lists=("whole", "near"))
+    save_group(indexes, folder / CONTEXTS, inside=INSIDE, without_lists=("whole", "near"))
     del contexts, anchors, indexes  # before vectors are made, which take as much memory
     kinds = {name: _write_vectors(plan, name, folder, stored, advance) for name in plan.vectors}
     known = Collection(plan.corpus, plan.history, plan.alive)
@@ -113,6 +113,8 @@ def write_parts(
 def describe(collection: Collection, folder: Path, contexts: int) -> dict[str, Any]:
     """Write whose links are known and which papers are there; returns what a version's manifest says of them.
 
+    The known contexts are written, too, unless they are there.
+
     Args:
         collection: the papers.
         folder: of the new version.
@@ -120,7 +122,8 @@ def describe(collection: Collection, folder: Path, contexts: int) -> dict[str, A
     """
     np.save(folder / "history.npy", collection.history.citing)
     np.save(folder / "alive.npy", collection.alive)
-    KnownContexts(collection.context_papers, collection.cited_by_context).save(folder / FOLDER)
+    if not (folder / FOLDER).is_dir():
+        KnownContexts(collection.context_papers, collection.cited_by_context).save(folder / FOLDER)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "corpus": collection.corpus.version,
@@ -146,6 +149,11 @@ def _write_vectors(plan: BuildPlan, name: str, folder: Path, stored: Path | None
 def link_folder(source: Path, destination: Path) -> None:
     """The same folder at another path: hard links where the file system can, copies where it cannot."""
     shutil.copytree(source, destination, copy_function=link_file)
+
+
+def add_links(source: Path, destination: Path) -> None:
+    """As :func:`link_folder`, into a folder that may hold other files."""
+    shutil.copytree(source, destination, copy_function=link_file, dirs_exist_ok=True)
 
 
 def link_file(source: str | Path, destination: str | Path) -> None:

@@ -100,7 +100,7 @@ class VersionedFolder:
         if version.isdigit() and version.isascii():
             return version  # an earlier cocite wrote the name alone
         version = text.partition("\n")[0]
-        if text != _current_text(version):
+        if text != current_text(version):
             names = ", ".join(self.names()) or "none is there"
             raise IntegrityError(
                 f"damaged: {text[:40]!r} names no version",
@@ -168,7 +168,7 @@ class VersionedFolder:
         """Make a complete version the current one."""
         if not self.folder(version).is_dir():
             raise InputError(f"no version {version!r}", where=str(self.root))
-        write_atomic(self.root / "CURRENT", _current_text(version))
+        write_atomic(self.root / "CURRENT", current_text(version))
 
     def delete_old(self, keep: int = KEEP) -> list[str]:
         """Delete all but the last ``keep`` versions, the current one and those in use; returns the deleted ones."""
@@ -191,6 +191,6 @@ class VersionedFolder:
         return True
 
 
-def _current_text(version: str) -> str:
+def current_text(version: str) -> str:
     """The text of ``CURRENT``: one flipped bit in the name alone could name another version that is there."""
     return f"{version}\n{hashlib.sha256(version.encode()).hexdigest()[:16]}\n"

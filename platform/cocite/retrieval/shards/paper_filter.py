@@ -18,6 +18,7 @@ class PaperFilter:
         year_to: papers of a later year, or an unknown one, may not.
         known_until: papers of a later year may not; those of an unknown one may.
         without: ascending rows that may not.
+        only: ascending rows that alone may; None: any.
 
     Example:
         >>> years = np.array([1999, 2004, 0, 2010])
@@ -33,12 +34,14 @@ class PaperFilter:
     year_to: int | None = None
     known_until: int | None = None
     without: NDArray[np.int32] | tuple[()] = ()
+    only: NDArray[np.int32] | None = None
 
     @classmethod
-    def rows(cls, rows: ArrayLike, **years: int | None) -> PaperFilter:
-        """A filter without some rows, which are in any order."""
+    def rows(cls, rows: ArrayLike, only: ArrayLike | None = None, **years: int | None) -> PaperFilter:
+        """A filter without some rows, and with some alone; both are in any order."""
         without = np.unique(np.asarray(rows, np.int32))
-        return cls(**years, without=without if len(without) else ())
+        among = None if only is None else np.unique(np.asarray(only, np.int32))
+        return cls(**years, without=without if len(without) else (), only=among)
 
     def until(self, year: int | None) -> PaperFilter:
         """The same filter, also without papers that are known to be later than a year; None: the same."""
@@ -49,9 +52,8 @@ class PaperFilter:
     @property
     def is_open(self) -> bool:
         """Whether every paper may be retrieved."""
-        return (self.year_from, self.year_to, self.known_until) == (None, None, None) and not len(
-            self.without
-        )
+        by_year = (self.year_from, self.year_to, self.known_until) != (None, None, None)
+        return not by_year and not len(self.without) and self.only is None
 
     def allowed(self, years: NDArray[Any], first: int = 0) -> NDArray[np.bool_]:
         """(n,) whether each of the papers ``first : first + n`` may be retrieved.
@@ -63,11 +65,14 @@ class PaperFilter:
         result = self._by_year(years)
         begin, end = np.searchsorted(self.without, [first, first + len(years)])
         result[np.asarray(self.without[begin:end], np.int64) - first] = False
+        if self.only is not None:
+            result &= np.isin(np.arange(first, first + len(years)), self.only)
         return result
 
     def allowed_at(self, rows: NDArray[Any], years: NDArray[Any]) -> NDArray[np.bool_]:
         """(k,) whether each of some papers may be retrieved; ``years`` are those of all N papers."""
-        return self._by_year(years[rows]) & ~np.isin(rows, self.without)
+        result = self._by_year(years[rows]) & ~np.isin(rows, self.without)
+        return result if self.only is None else result & np.isin(rows, self.only)
 
     def _by_year(self, years: NDArray[Any]) -> NDArray[np.bool_]:
         result = np.ones(len(years), bool)

@@ -1,0 +1,58 @@
+"""A list of recommendations that a notebook shows as a table."""
+
+from __future__ import annotations
+
+from html import escape
+from urllib.parse import quote
+
+from cocite.corpus.records import TARGET_MARK
+from cocite.pipeline.evidence import Evidence
+from cocite.pipeline.options import Recommendation
+
+AUTHORS = 3
+"""Authors that are named; further ones are "et al."."""
+_STYLE = (
+    "<style scoped>.cocite{color:inherit;background:transparent;border-collapse:collapse}"
+    ".cocite td,.cocite th{text-align:left;vertical-align:top;padding:.3em .6em;border-top:1px solid currentColor}"
+    ".cocite small{opacity:.85}</style>"
+)
+"""Colours are those of the page around it, light or dark."""
+
+
+class Recommendations(list[Recommendation]):
+    """Recommendations, best first.
+
+    Example:
+        >>> paper = Recommendation(7, "bleu", "BLEU & <b>", ("Ann Lee",), 2002, "ACL", "", "", 3.5, {}, Evidence())
+        >>> table = Recommendations([paper])._repr_html_()
+        >>> "BLEU &amp; &lt;b&gt;" in table
+        True
+    """
+
+    def _repr_html_(self) -> str:
+        """The table, with every text of the corpus escaped."""
+        rows = "".join(_row(rank, paper) for rank, paper in enumerate(self, 1))
+        head = "<tr><th></th><th>paper</th><th>why</th><th>score</th></tr>"
+        return f'{_STYLE}<table class="cocite"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _row(rank: int, paper: Recommendation) -> str:
+    authors = ", ".join(paper.authors[:AUTHORS]) + (" et al." if len(paper.authors) > AUTHORS else "")
+    about = " · ".join(
+        escape(part) for part in (authors, str(paper.year or ""), paper.venue, paper.id) if part
+    )
+    title = escape(paper.title)
+    if paper.doi:
+        # Quoted whole, a DOI cannot leave the address that it is put into.
+        title = f'<a href="https://doi.org/{quote(paper.doi)}" rel="noopener noreferrer">{title}</a>'
+    return (
+        f"<tr><td>{rank}</td><td>{title}<br><small>{about}</small></td>"
+        f"<td>{_reasons(paper.evidence)}</td><td>{paper.score:.3g}</td></tr>"
+    )
+
+
+def _reasons(evidence: Evidence) -> str:
+    parts = [", ".join(shared.word for shared in evidence.shared_words)]
+    parts += [f"“{quoted.sentence.replace(TARGET_MARK, '[CIT]')}”" for quoted in evidence.sentences[:1]]
+    parts += [f"cited by {citing.title}" for citing in evidence.cited_by[:1]]
+    return "<br>".join(f"<small>{escape(part)}</small>" for part in parts if part)
