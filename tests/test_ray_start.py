@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from cocite.errors import CociteError, InputError
-from cocite.ray_start import check_address, ray_errors, start_patiently
+from cocite.ray_start import SEVERAL_MACHINES, check_address, one_machine, ray_errors, start_patiently
 
 SLOW = "The current node timed out during startup. This could happen because some of the raylet failed to startup."
 
@@ -113,3 +116,28 @@ def test_a_cluster_that_is_gone_is_reported_at_once() -> None:
         check_address("no-such-host.invalid:6379")
     for other in ("auto", "local", "ray://head:10001", "/dev/null"):
         check_address(other)
+
+
+ADDRESS = """
+from cocite.ray_start import one_machine
+with one_machine():
+    import ray
+print(ray.util.get_node_ip_address())
+"""
+
+
+def test_a_ray_that_has_no_other_machine_takes_the_loopback_address() -> None:
+    done = subprocess.run([sys.executable, "-c", ADDRESS], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "127.0.0.1"
+
+
+@pytest.mark.parametrize("before", [None, "1"])
+def test_what_says_so_is_gone_after_the_import_and_what_was_set_before_stays(
+    before: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SEVERAL_MACHINES, raising=False)
+    if before is not None:
+        monkeypatch.setenv(SEVERAL_MACHINES, before)
+    with one_machine():
+        assert os.environ[SEVERAL_MACHINES] == (before or "0")
+    assert os.environ.get(SEVERAL_MACHINES) == before

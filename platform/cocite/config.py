@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cocite.errors import ConfigError, nearest
+from cocite.errors import ConfigError, nearest, without_passwords
 from cocite.yaml_files import key_line, parse_yaml, read_yaml
 
 
@@ -222,7 +222,11 @@ def _explain(
         path = ".".join([*source.below, *present])
     reasons = "; or ".join(dict.fromkeys(_reason(each["msg"]) for each in alike or [first]))
     # A rule over several values names them in its own message.
-    value = f", got {_shown(first['input'])}" if path and not isinstance(first["input"], Mapping) else ""
+    value = (
+        f", got {without_passwords(_shown(first['input']))}"
+        if path and not isinstance(first["input"], Mapping)
+        else ""
+    )
     return ConfigError(f"{path}: {reasons}{value}" if path else reasons, where=where)
 
 

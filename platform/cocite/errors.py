@@ -7,6 +7,7 @@ The command line prints the sentence and exits with the class's ``exit_code``; a
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -150,3 +151,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not names:
         return "none is known"
     return "known: " + ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+
+
+def without_passwords(text: str) -> str:
+    """A text whose addresses show neither users nor passwords.
+
+    Example:
+        >>> without_passwords("cannot reach https://me:secret@runs.example.org/api")
+        'cannot reach https://runs.example.org/api'
+    """
+    return re.sub(r"//[^/@\s]*@", "//", text)

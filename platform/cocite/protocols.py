@@ -317,6 +317,9 @@ class CountingEncoder(Encoder, Protocol):
 class ManuscriptEncoder(Encoder, Protocol):
     """An encoder for which a local query has a second vector: the manuscript's beside the context's.
 
+    It may say by an attribute ``reads_queries_as_papers`` that a global query has the vector that its manuscript has
+    as a paper; then a paper of the index that asks is not encoded again.
+
     Example:
         >>> class Ones:
         ...     name, id, dimension = "ones", "1f2e", 1

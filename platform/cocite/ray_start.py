@@ -5,6 +5,7 @@ Ray is not imported here: its errors are recognised by their texts.
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 import traceback
@@ -24,6 +25,34 @@ DIED = ("actor died", "actor is dead", "ActorDied", "ActorUnavailable", "process
 TOO_LONG = "AF_UNIX path length"
 """Part of the text where Ray can make no socket in its folder."""
 LOG = "--verbose shows Ray's own log"
+SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's variable that says, at ``0``, that this Ray will never have a second machine."""
+
+
+@contextmanager
+def one_machine() -> Iterator[None]:
+    """Import Ray in the block, for a Ray that this process starts and that has no other machine.
+
+    Its control store, node manager, workers and metrics then listen on 127.0.0.1 alone. Otherwise they listen on all
+    interfaces, even with a loopback ``_node_ip_address``, which Ray puts the machine's own address in the place of.
+    Where Ray has been imported before, by a program that uses the library, the block changes nothing.
+
+    Source: ``get_node_ip_address`` in Ray's ``_private/services.py``, read at the import of ``_private/ray_constants``.
+
+    Example:
+        >>> with one_machine():
+        ...     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"]
+        '0'
+    """
+    before = os.environ.get(SEVERAL_MACHINES)
+    os.environ.setdefault(SEVERAL_MACHINES, "0")
+    try:
+        yield
+    finally:
+        if (
+            before is None
+        ):  # not for a `ray start` that this process may run: it would refuse a second machine
+            del os.environ[SEVERAL_MACHINES]
 
 
 def check_address(address: str, where: str = "--address") -> None:

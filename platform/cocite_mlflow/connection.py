@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from cocite.bounds import FilePath
 from cocite.config import Settings
 from cocite.destinations import check_folder_destination
-from cocite.errors import CociteError, NotFoundError
+from cocite.errors import CociteError, NotFoundError, without_passwords
 from cocite.locks import locked
 from cocite.write_errors import writing_to
 
@@ -173,13 +172,3 @@ def translate_read_errors(uri: str) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return without_passwords((str(error).splitlines() or [type(error).__name__])[0])
-
-
-def without_passwords(text: str) -> str:
-    """A text whose addresses show neither users nor passwords.
-
-    Example:
-        >>> without_passwords("cannot reach https://me:secret@runs.example.org/api")
-        'cannot reach https://runs.example.org/api'
-    """
-    return re.sub(r"//[^/@\s]*@", "//", text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.artifacts import verify
-from cocite.errors import CociteError, IntegrityError, NotFoundError, nearest
+from cocite.errors import CociteError, IntegrityError, NotFoundError, nearest, without_passwords
 from cocite.write_errors import writing_to
 from cocite_mlflow.connection import (
     TrackingSettings,
@@ -17,7 +17,6 @@ from cocite_mlflow.connection import (
     connect_to_existing,
     translate_read_errors,
     translate_write_errors,
-    without_passwords,
     writable_uri,
 )
 from cocite_mlflow.references import ModelReference, ModelVersion

@@ -64,6 +64,7 @@ def test_import_stats_show_verify(source: Path, tmp_path: Path, capsys: pytest.C
     }
     assert stats["years"] == {"2000": 1, "2001": 1, "2002": 1}
     assert (stats["source"], stats["format"]) == ("papers.jsonl", "jsonl")
+    assert data(capsys, "corpus", "stats", store, "--characteristics")["characteristics"]["papers"] == 3
     out, _ = run(capsys, "corpus", "stats", store)
     assert "duplicate_id" in out
     assert [line.split() for line in out.splitlines() if line.startswith("│ test")] == [
@@ -179,7 +180,14 @@ def test_unknown_fields_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["{", "x"], ["--format", "jsonl"], "not valid JSON"),
         ([], [], "this is an empty file"),
         ([], ["--format", "jsonl"], "no paper can be kept: it holds none"),
-        (["id,title", "1,A"], [], "this is a CSV file with the columns id, title"),
+        (["key,title", "1,A"], [], "this is a CSV file with the columns key, title"),
+        (
+            ["key,title", "1,A"],
+            ["--format", "csv"],
+            "no column is the papers' id: there are key, title (name the",
+        ),
+        (["id,title", "1,A"], ["--columns", "id=key,title=title"], "no column is called 'key', for id"),
+        (["id,title", "1,A"], ["--columns", "id=id"], "no column is the papers' title"),
         (['{"id": "a", "title": "A"}'], ["--format", "openalex"], "the records are those of jsonl"),
     ],
 )
@@ -197,6 +205,42 @@ def test_a_source_that_cannot_be_kept_leaves_no_store(
     left = {path.name for path in store.parent.iterdir()} if store.parent.exists() else set()
     assert left <= {"store.rejects.jsonl"}
     assert ("rejected" in message or "--strict" in options) == bool(left)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--columns", "titel=title"], "--columns: a paper has no field 'titel' (did you mean 'title'?)"),
+        (["--format", "jsonl", "--columns", "id=a"], "--columns: only a table has columns, not jsonl"),
+        (
+            ["--columns", "id=id,title=title", "--on", "ray"],
+            "--columns: goes with --on process (on Ray, columns have the names of fields)",
+        ),
+    ],
+)
+def test_columns_that_go_with_nothing_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    source = write(tmp_path / "x.csv", "id,title", "1,A")
+    code, out, err = call(capsys, "corpus", "import", source, "--to", tmp_path / "store", *options)
+    assert (code, out, err) == (2, "", f"cocite: {message}\n")
+
+
+def test_a_table_is_imported_by_its_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write(tmp_path / "x.csv", "Key,Name,Ignored", "1,A,x", "2,B,y")
+    line = (
+        "corpus",
+        "import",
+        source,
+        "--to",
+        tmp_path / "store",
+        "--columns",
+        "id=Key,title=Name",
+        "--json",
+    )
+    code, out, _ = call(capsys, *line)
+    assert (code, json.loads(out)["papers"], json.loads(out)["unknown_fields"]) == (0, 2, [])
+    assert Corpus.open(tmp_path / "store").papers_at([0, 1])[1].title == "B"
 
 
 def test_a_failed_import_leaves_the_store_that_was_there(

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
-import fsspec
 import pytest
 from helpers.command_line import call
 
 from cocite.cli.locations import Elsewhere, input_location, output_location, shown
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
-    name = uuid.uuid4().hex
-    yield f"memory://{name}"
-    files = fsspec.filesystem("memory")
-    if files.exists(f"/{name}"):
-        files.rm(f"/{name}", recursive=True)
 
 
 def test_paths_are_local_and_uris_elsewhere() -> None:
@@ -32,18 +19,18 @@ def test_paths_are_local_and_uris_elsewhere() -> None:
 
 
 def test_a_corpus_an_index_and_a_run_never_touch_this_machine(
-    bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    remote: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     papers = [
         {"id": f"p{i}", "title": f"Parsing number {i}", "citations": [f"p{i - 1}"]} for i in range(1, 20)
     ]
     (tmp_path / "records.jsonl").write_text("".join(json.dumps(paper) + "\n" for paper in papers))
     (tmp_path / "queries.jsonl").write_text('{"id": "q", "title": "parsing"}\n')
-    corpus, index, run = f"{bucket}/corpus", f"{bucket}/index", f"{bucket}/runs/run.trec"
+    corpus, index, run = f"{remote}/corpus", f"{remote}/index", f"{remote}/runs/run.trec"
     code, out, err = call(capsys, "corpus", "import", tmp_path / "records.jsonl", "--to", corpus, "--json")
     assert code == 0, err
     assert json.loads(out)["to"] == corpus
-    assert json.loads(out)["rejects"] == f"{bucket}/corpus.rejects.jsonl"  # p0 is not in the corpus
+    assert json.loads(out)["rejects"] == f"{remote}/corpus.rejects.jsonl"  # p0 is not in the corpus
     again = call(capsys, "corpus", "import", tmp_path / "records.jsonl", "--to", corpus)
     assert (again[0], f"{corpus}: already exists" in again[2]) == (2, True)
     code, out, err = call(capsys, "index", "build", corpus, "--to", index, "--json")
@@ -63,5 +50,5 @@ def test_a_corpus_an_index_and_a_run_never_touch_this_machine(
     assert code == 0, err
     assert "3 lines in" in err
     assert err.rstrip().endswith(f"-> {run}")
-    missing = call(capsys, "index", "build", f"{bucket}/none", "--to", index)
-    assert (missing[0], missing[2]) == (2, f"cocite: {bucket}/none: nothing is there\n")
+    missing = call(capsys, "index", "build", f"{remote}/none", "--to", index)
+    assert (missing[0], missing[2]) == (2, f"cocite: {remote}/none: nothing is there\n")

@@ -9,7 +9,11 @@ import pytest
 from helpers.command_line import call
 
 from cocite.artifacts import publish
+from cocite.corpus.starter import build_starter
 from cocite.manifests import read_manifest
+from cocite.pipeline import components
+from cocite.pipeline.weights import Blend, KindWeights
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 
 @pytest.fixture
@@ -67,3 +71,18 @@ def test_a_folder_without_a_model_is_refused(
     assert (code, "holds no model" in err) == (2, True)
     code, _, err = call(capsys, "model", command, tmp_path / "none")
     assert (code, "no such model folder" in err) == (2, True)
+
+
+def test_golden_queries_are_kept_as_a_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    IndexSnapshot.create(build_starter(tmp_path / "corpus"), tmp_path / "index")
+    model = tmp_path / "model"
+    Blend(local=KindWeights(weights={"whole>text": 1.0})).save(model / "blend", meta={})
+    code, out, _ = call(capsys, "model", "golden", model, "--index", tmp_path / "index", "--number", 2)
+    assert (code, out.split(":")[1].split(",")[0]) == (
+        0,
+        f" 2 golden queries of model {components.version(model)}",
+    )
+    code, out, _ = call(capsys, "model", "golden", model, "--index", tmp_path / "index", "--json")
+    assert (code, json.loads(out)["queries"]) == (0, 8)
+    code, out, _ = call(capsys, "model", "verify", model, "--json")
+    assert (code, [part["part"] for part in json.loads(out)["parts"]]) == (0, ["blend", "golden"])

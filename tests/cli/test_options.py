@@ -98,6 +98,10 @@ def test_an_option_means_the_same_in_all_commands() -> None:
         "--replicas",
         # Where a model trains, and where shards are searched.
         "--on",
+        # Which of a model's encoders embed, and the one that rerankers start from.
+        "--encoder",
+        # Of a step, whose parts they make; of a ranking, whose shards are searched without them.
+        "--workers",
     }
     texts: dict[str, set[str]] = {}
     for command in commands.values():

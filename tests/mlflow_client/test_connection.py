@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cocite.errors import CociteError, InputError, NotFoundError
+from cocite.errors import CociteError, InputError, NotFoundError, without_passwords
 from cocite_mlflow.connection import (
     FAIL_EARLY,
     QUIET,
@@ -18,7 +18,6 @@ from cocite_mlflow.connection import (
     tracking_uri,
     translate_read_errors,
     translate_write_errors,
-    without_passwords,
     writable_uri,
 )
 

@@ -25,21 +25,29 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "plan": ("cocite.cli.plan:app", "Compute what an index of a given size needs: machines, memory, time."),
     "model": ("cocite.cli.model:app", "Check and list the parts of a model folder."),
+    "recommend": ("cocite.cli.recommend:app", "Recommend papers for the gaps of a draft."),
     "rank": ("cocite.cli.rank:app", "Rank papers for queries from a file; writes a TREC run."),
     "train": ("cocite_jobs.cli.train:app", "Train a model from a recipe."),
     "job": ("cocite_jobs.cli.job:app", "Run commands on a Ray cluster: submit, list, logs, stop."),
     "tune": ("cocite_tuning.cli:app", "Search hyperparameters: run a sweep, and show what it found."),
     "evaluate": ("cocite_jobs.cli.evaluate:app", "Measure a pipeline and print the papers' tables."),
+    "reproduce": ("cocite_jobs.cli.reproduce:app", "Make a paper's tables and figures for a corpus."),
     "demo": ("cocite_jobs.cli.demo:app", "Run the whole chain on a corpus, as `make demo` does."),
     "serve": ("cocite_serve.cli:app", "Serve recommendations over HTTP, with a web page."),
+    "keys": ("cocite_serve.cli_keys:app", "Make API keys for the endpoint."),
+    "mcp": ("cocite_serve.cli_mcp:app", "Let agents ask for recommendations, over MCP."),
 }
 """Command -> (module:Typer app, one-line help)."""
 INDEX_ON_RAY = "cocite_jobs.retrieval.ray_shards:open_on_ray"
 """What opens an index with its shards on Ray, for commands of the library, which imports no Ray itself."""
 FETCH_LOCAL = "cocite_jobs.storage.cache:fetch_local"
 """What copies a folder that a URI names to this machine, likewise."""
+RANK_ON_RAY = "cocite_jobs.steps.ranking.rank_file:rank_on_ray"
+"""What ranks a file of queries in parts on Ray, likewise."""
 IMPORT_ON_RAY = "cocite_jobs.steps.importing.import_corpus:import_on_ray"
 """What imports a corpus in parts on Ray, likewise."""
+BUILD_ON_RAY = "cocite_jobs.steps.indexing.build_index:build_on_ray"
+"""What builds an index in parts on Ray, likewise."""
 
 
 class LazyGroup(click.Group):

@@ -28,9 +28,13 @@ from cocite.cli.progress_log import log_progress
 from cocite.errors import CociteError
 
 # Titles and sentences may hold "[CIT]": that is text, not markup.
-# Without a terminal rich assumes 80 columns, which would cut the tables that go to a file.
+# Without a terminal rich assumes 80 columns, which would cut the tables that go to a file. A sentence stays one
+# line there: whoever searches a log for it must find it.
 out = Console(
-    markup=False, highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+    markup=False,
+    highlight=False,
+    soft_wrap=not sys.stdout.isatty(),
+    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160,
 )
 err = Console(stderr=True, markup=False, highlight=False)
 
@@ -91,7 +95,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
         grid.add_column(column, justify="left" if i == 0 else "right")
     for row in rows:
         grid.add_row(*(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row))
-    out.print(grid)
+    out.print(grid, soft_wrap=False)
 
 
 @contextmanager

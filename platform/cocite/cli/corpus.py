@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,13 +12,15 @@ import typer
 
 from cocite.cli import IMPORT_ON_RAY
 from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
-from cocite.cli.locations import ARGUMENT, OUTPUT, shown, with_local_paths
+from cocite.cli.corpus_tables import print_characteristics, print_rules, print_stats
+from cocite.cli.locations import ARGUMENT, OUTPUT, name_of, shown, with_local_paths
 from cocite.cli.options import (
     JsonOption,
     RayAddressOption,
     ReplaceOption,
     StoreArgument,
     StoreDestinationOption,
+    WorkersOption,
 )
 from cocite.errors import InputError
 
@@ -33,7 +35,17 @@ def import_(
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", help="jsonl, parquet, s2, openalex, citeomatic, bibtex [default: detected]."
+            "--format",
+            help="jsonl, parquet, s2, openalex, citeomatic, aminer, hatten, bibtex, ris, csl-json, csv "
+            "[default: detected].",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD=COLUMN,...",
+            help="The columns of a table (CSV, TSV), as id=Key,title=Title,authors=Authors [default: columns have the "
+            "names of fields].",
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")] = False,
@@ -64,25 +76,18 @@ def import_(
         typer.Option(
             "--on",
             help="Read the source in this process, or in parts as tasks of Ray, where every machine of the cluster "
-            "sees the source and the store's folder.",
+            "sees the source and the store's folder, or both are URIs.",
         ),
     ] = "process",
     address: RayAddressOption = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=10_000,
-            help="Parts that are made at a time [default: all that the cluster fits].",
-        ),
-    ] = None,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Import papers, citations, contexts and sentences into a store.
 
     Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works and pages of its
-    API, Citeomatic's JSON lines and BibTeX; each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
+    API, Citeomatic's JSON lines, AMiner's DBLP citation network, the corpora of HAtten's authors, BibTeX, RIS,
+    CSL-JSON, CSV and TSV. Each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
     """
     from cocite.corpus.builder import build
     from cocite.corpus.cold_history import cold_corpus
@@ -94,7 +99,11 @@ def import_(
     if on != "ray" and (address is not None or workers is not None):
         where = "--workers" if address is None else "--address"
         raise InputError("goes with --on ray", where=where)
-    stream = open_source(source, format_)
+    if on == "ray" and columns is not None:
+        raise InputError(
+            "goes with --on process", where="--columns", hint="on Ray, columns have the names of fields"
+        )
+    stream = open_source(source, format_, columns)
     split = by_year_name(*parse_years(split_years)) if split_years else None
     if rejects is None:
         whole = Path(os.path.realpath(to))  # "." has no name of its own
@@ -107,14 +116,15 @@ def import_(
         "split": split,
         "links_from_contexts": links_from_contexts,
         "replace": replace,
-        "meta": {"source": source.name, "format": stream.format},
+        "meta": {"source": name_of(source), "format": stream.format},
         "on_step": _print_step,
     }
     with progress_bar(f"reading {stream.format}", total=stream.total or None) as advance:
         if on == "ray":
             module, name = IMPORT_ON_RAY.split(":")
             import_on_ray = getattr(import_module(module), name)
-            corpus = import_on_ray(stream, to, address=address, count=workers, advance=advance, **options)
+            options |= {"address": address, "count": workers, "advance": advance}
+            corpus = import_on_ray(stream, to, shown(source), shown(to), **options)
         else:
             corpus = build(_WithProgress(stream, advance), to, **options)
     _print_import(corpus, rejects if rejects.exists() else None, as_json)
@@ -130,32 +140,30 @@ def schema() -> None:
 
 
 @app.command()
-def stats(store: StoreArgument, as_json: JsonOption = False) -> None:
+def stats(
+    store: StoreArgument,
+    table_1: Annotated[
+        bool,
+        typer.Option(
+            "--characteristics",
+            help="Print what Citeomatic's Table 1 counts instead, beside the paper's numbers for its corpora.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Print what a store holds and what its import met: counts by rule, years, degrees, splits."""
     from cocite.corpus.stats import describe
     from cocite.corpus.store import Corpus
 
-    facts = describe(Corpus.open(store))
+    corpus = Corpus.open(store)
+    if table_1:
+        print_characteristics(str(store), corpus, as_json)
+        return
+    facts = describe(corpus)
     if as_json:
         print_json(facts)
         return
-    print_table(str(store), ["", "count"], [(name, f"{n:,}") for name, n in facts["counts"].items()])
-    columns = [facts["splits"], *facts["by_split"].values()]
-    rows = [(name, *(f"{column[name]:,}" for column in columns)) for name in facts["splits"]]
-    print_table("splits", ["split", "papers", *facts["by_split"]], rows)
-    for name, title in (("out_degree", "citations of a paper"), ("in_degree", "citations to a paper")):
-        print_table(title, list(facts[name]), [[f"{value:g}" for value in facts[name].values()]])
-    top = max(facts["years"].values(), default=1)
-    bars = [(year, f"{n:,}", "█" * max(round(40 * n / top), 1)) for year, n in facts["years"].items()]
-    from rich.table import Table
-
-    grid = Table(title="papers by year", title_justify="left")
-    for column, justify in (("year", "left"), ("papers", "right"), ("", "left")):
-        grid.add_column(column, justify=justify)  # type: ignore[arg-type]
-    for row in bars:
-        grid.add_row(*map(str, row))
-    out.print(grid)
-    _print_rules(facts["rules"], facts["samples"], facts["unknown_fields"])
+    print_stats(str(store), facts)
 
 
 @app.command()
@@ -194,7 +202,7 @@ def show(
     view = Table(show_header=False, box=None)
     for name, value in grid:
         view.add_row(name, str(value) or "–")
-    out.print(view)
+    out.print(view, soft_wrap=False)
     for name in ("cites", "cited_by", "cocited_with"):
         print_table(
             f"{name.replace('_', ' ')} ({facts[name]['total']})", ["id", "title"], facts[name]["papers"]
@@ -323,9 +331,15 @@ class _WithProgress:
         return self.stream.path
 
     def __iter__(self) -> Iterator[Any]:
+        return self._moving(self.stream, every=2048)
+
+    def record_blocks(self) -> Iterator[Any]:
+        return self._moving(self.stream.record_blocks(), every=1)
+
+    def _moving(self, records: Iterable[Any], every: int) -> Iterator[Any]:
         before = 0
-        for number, record in enumerate(self.stream):
-            if number % 2048 == 0 and self.stream.done != before:
+        for number, record in enumerate(records):
+            if number % every == 0 and self.stream.done != before:
                 self.advance(self.stream.done - before)
                 before = self.stream.done
             yield record
@@ -356,31 +370,6 @@ def _print_import(corpus: Any, rejects: Path | None, as_json: bool) -> None:
     print_table(
         shown(corpus.path), ["", "count"], [(name.replace("_", " "), f"{counts[name]:,}") for name in names]
     )
-    _print_rules(counts["rules"], corpus.manifest.meta.get("samples", {}), unknown)
+    print_rules(counts["rules"], corpus.manifest.meta.get("samples", {}), unknown)
     if rejects is not None:
         out.print(f"{shown(rejects)} lists what was rejected or dropped, and why")
-
-
-def _print_rules(
-    counts: dict[str, int], samples: dict[str, list[dict[str, Any]]], unknown: list[dict[str, Any]]
-) -> None:
-    from cocite.corpus.rules import RULES
-    from cocite.corpus.streams import SourcePosition
-
-    hits = [(name, n) for name, n in counts.items() if n]
-    if not hits:
-        out.print("no rule was hit: every record and link is in the store")
-        return
-    rows = []
-    for name, n in hits:
-        sample = next(iter(samples.get(name, [])), {})
-        where = str(SourcePosition(sample.get("file", ""), sample.get("line", 0)))
-        rows.append((RULES[name].finds, name, RULES[name].action, f"{n:,}", where))
-    print_table("rules", ["what", "rule", "then", "hits", "first at"], rows)
-    if unknown:
-        columns = ["field", "of a", "hits", "first at", "did you mean"]
-        fields = [
-            (entry["field"], entry["record"], f"{entry['count']:,}", entry["first"], entry["suggestion"])
-            for entry in unknown
-        ]
-        print_table("unknown fields, which are not in the store", columns, fields)

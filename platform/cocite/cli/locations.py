@@ -43,6 +43,8 @@ class Elsewhere:
 
 _UPLOADS: ContextVar[dict[Path, str]] = ContextVar("uploads")
 """Temporary folder -> the folder that its content is uploaded to, of the command that runs."""
+_COPIES: ContextVar[dict[Path, str]] = ContextVar("copies")
+"""Copy of what the command that runs reads -> the URI that it was copied from."""
 
 
 def input_location(text: str | Path) -> Any:
@@ -82,7 +84,7 @@ def with_local_paths(command: Callable[P, R]) -> Callable[P, R]:
         if not remote:
             return command(*arguments, **values)
         with ExitStack() as stack:
-            uploads = dict(_UPLOADS.get({}))
+            uploads, copies = dict(_UPLOADS.get({})), dict(_COPIES.get({}))
             for name, place in remote.items():
                 if place.is_output:
                     path = stack.enter_context(_named(UPLOADED)(place.uri, replace=values.get("replace")))
@@ -90,28 +92,43 @@ def with_local_paths(command: Callable[P, R]) -> Callable[P, R]:
                 else:
                     partly = name == "index" and values.get("on") == "ray"
                     path = _named(FETCH)(place.uri, shards=() if partly else None)
+                    copies[path] = place.uri
                 values[name] = path
-            token = _UPLOADS.set(uploads)
+            tokens = _UPLOADS.set(uploads), _COPIES.set(copies)
             try:
                 return command(*arguments, **values)
             finally:
-                _UPLOADS.reset(token)
+                _UPLOADS.reset(tokens[0])
+                _COPIES.reset(tokens[1])
 
     return run
 
 
 def shown(path: Path) -> str:
-    """A path as the user named it: the URI, where the path is a temporary one whose content is uploaded.
+    """A path as the user named it: the URI, where the path is a copy, or a temporary one whose content is uploaded.
 
     Example:
         >>> shown(Path("run.trec"))
         'run.trec'
     """
+    if path in (copies := _COPIES.get({})):
+        return copies[path]
     uri = _UPLOADS.get({}).get(path.parent)
     if uri is None:
         return str(path)
     address, mark, options = uri.partition("?")
     return f"{address.rstrip('/').rpartition('/')[0]}/{path.name}{mark}{options}"
+
+
+def name_of(path: Path) -> str:
+    """The last part of a path as the user named it.
+
+    Example:
+        >>> name_of(Path("data/records"))
+        'records'
+    """
+    uri = shown(path)
+    return uri.partition("?")[0].rstrip("/").rpartition("/")[2] if "://" in uri else path.name
 
 
 def _named(name: str) -> Any:

@@ -1,19 +1,22 @@
-"""``cocite model``: check and list the parts of a model folder."""
+"""``cocite model``: check and list the parts of a model folder, and make its golden queries."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from cocite.artifacts import verify as verify_artifact
 from cocite.cli.console import out, print_json, print_table
+from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import JsonOption, ModelArgument
 from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 
-app = typer.Typer(help="Check and list the parts of a model folder.", no_args_is_help=True)
+app = typer.Typer(
+    help="Check and list the parts of a model folder, and make its golden queries.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -50,6 +53,29 @@ def list_(model: ModelArgument, as_json: JsonOption = False) -> None:
         for part in facts
     ]
     print_table(str(model), columns, rows)
+
+
+@app.command()
+@with_local_paths
+def golden(
+    model: ModelArgument,
+    index: Annotated[Path, typer.Option(**INPUT, help="Index whose papers ask, and are found.")],
+    number: Annotated[
+        int, typer.Option(min=2, max=1000, help="How many queries: half gaps in a text, half whole papers.")
+    ] = 8,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep a few queries and the model's answers with it, which an endpoint compares before it serves the model."""
+    from cocite.pipeline.golden_queries import FOLDER, make_golden_queries  # imports models
+
+    kept = make_golden_queries(model, index, number)
+    seconds = read_manifest(model / FOLDER).meta["seconds"]
+    if as_json:
+        print_json({"part": FOLDER, "queries": len(kept.queries), "model": kept.model, "seconds": seconds})
+        return
+    out.print(
+        f"{model / FOLDER}: {len(kept.queries)} golden queries of model {kept.model}, {seconds:g} s each"
+    )
 
 
 def _parts(model: Path) -> list[Path]:

@@ -97,11 +97,33 @@ OnOption = Annotated[
 # -- trainings and sweeps -------------------------------------------------------------------------------------
 
 OverridesArgument = Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")]
+QueryWorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=100_000,
+        help="With --on ray: rank parts of the queries by so many tasks at a time, each of which opens the index, "
+        "instead of searching its shards as actors. What was begun goes on.",
+    ),
+]
 RayAddressOption = Annotated[
     str | None,
     typer.Option(
         "--address", help="Address of a running Ray cluster [default: RAY_ADDRESS, else a private Ray]."
     ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=10_000,
+        help="Parts that are made at a time [default: all that the cluster fits].",
+    ),
+]
+CpusOption = Annotated[
+    float, typer.Option("--cpus", min=0.01, max=1024, help="Cores of each worker, which are its threads.")
 ]
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait for resources that a growing cluster does not have yet.")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cocite.cli import INDEX_ON_RAY
+from cocite.cli import INDEX_ON_RAY, RANK_ON_RAY
 from cocite.cli.console import err, print_json, print_note, print_warnings, progress_bar
 from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
@@ -21,26 +21,18 @@ from cocite.cli.options import (
     NoVerifyOption,
     OnOption,
     QueryBatchOption,
+    QueryWorkersOption,
     RayAddressOption,
     RerankOption,
 )
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
-from cocite.protocols import NO_ROW, Query, Ranking
 
 if TYPE_CHECKING:
+    from cocite.evaluation.experiment import Rank
     from cocite.retrieval.index.search_index import SearchIndex
 
 app = typer.Typer(rich_markup_mode=None)
-
-
-@dataclass(frozen=True)
-class _System:
-    """The function that ranks, and the corpus whose papers it ranks."""
-
-    name: str
-    corpus: Corpus
-    rank: Callable[[Sequence[Query], int], Ranking]
 
 
 @app.command(epilog="docs/evaluation.md describes the form of a query line and of the run.")
@@ -94,58 +86,79 @@ def rank(
     tag: Annotated[str | None, typer.Option(help="Name of the run in its last column.")] = None,
     on: OnOption = "process",
     address: RayAddressOption = None,
+    workers: QueryWorkersOption = None,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:
     """Rank papers for queries from a file, with any pipeline; writes a TREC run."""
     from cocite.destinations import check_file_destination
     from cocite.evaluation.queries import QueryFile
+    from cocite.evaluation.ranked_file import rank_file
     from cocite.evaluation.tasks import paper_ids
     from cocite.evaluation.trec import check_id, run_writer
+    from cocite.pipeline.components import import_object
+    from cocite.retrieval.query_forms import QueryForm
 
     check_file_destination(to, queries)
     if tag is not None:
         check_id(tag, "run tag")
     if address is not None and on != "ray":
         raise InputError("an address goes with --on ray", where="--address")
+    if workers is not None and on != "ray":
+        raise InputError("goes with --on ray", where="--workers")
     name = _system_name(model, pipeline, form)
-    empty = 0
-    with _opened(index, corpus, name, on, address) as opened:
-        system = _system(name, opened, model, form, rerank, candidates)
-        file = QueryFile(queries, system.corpus)
-        count = file.check()
-        begin = time.perf_counter()
-        with (
-            run_writer(
-                to, lambda rows: paper_ids(system.corpus, rows), tag=system.name if tag is None else tag
-            ) as writer,
-            progress_bar("ranking", count) as advance,
-        ):
-            for part in file.batches(batch):
-                ranking = system.rank(part, k)
-                writer.write([query.id for query in part], ranking)
-                empty += int((ranking.rows == NO_ROW).all(axis=1).sum())
-                advance(len(part))
+    label = f"{name}-{form}" if form else name
+    tag = label if tag is None else tag
+    begin = time.perf_counter()
+    if workers is not None:
+        if index is None:
+            raise InputError("goes with --index, which every worker opens", where="--workers")
+        ranked = import_object(RANK_ON_RAY)(
+            *(index, name, model, queries, to),
+            beside=shown(to),
+            k=k,
+            batch=batch,
+            tag=tag,
+            bars=progress_bar,
+            address=address,
+            count=workers,
+            form=None if form is None else QueryForm(form),
+            rerank=rerank,
+            candidates=candidates,
+        )
         seconds = time.perf_counter() - begin
+    else:
+        with _opened(index, corpus, name, on, address) as opened:
+            rank_ = _system(name, opened, model, form, rerank, candidates)
+            file = QueryFile(queries, opened.corpus)
+            count = file.check()
+            with (
+                run_writer(to, partial(paper_ids, opened.corpus), tag=tag) as writer,
+                progress_bar("ranking", count) as advance,
+            ):
+                ranked = rank_file(file, rank_, writer, k=k, batch=batch, advance=advance)
+        seconds = ranked.seconds
     summary = {
         "run": shown(to),
-        "system": system.name,
+        "system": label,
         "candidates": candidates,
-        "queries": writer.queries,
-        "lines": writer.lines,
-        "queries_without_candidates": empty,
-        "unknown_excludes": file.unknown_excludes,
+        "queries": ranked.queries,
+        "lines": ranked.lines,
+        "queries_without_candidates": ranked.empty,
+        "unknown_excludes": ranked.unknown_excludes,
         "seconds": round(seconds, 3),
-        "queries_per_second": round(writer.queries / max(seconds, 1e-9), 1),
+        "queries_per_second": round(ranked.queries / max(seconds, 1e-9), 1),
     }
     if as_json:
         print_json(summary)
         return
-    print_note(f"{writer.queries:,} queries, {writer.lines:,} lines in {seconds:.1f} s -> {shown(to)}")
-    if empty:
-        err.print(f"{empty:,} queries found no candidate: they have no line in the run", highlight=False)
-    if file.unknown_excludes:
-        err.print(f"{file.unknown_excludes:,} ids to exclude are not in the corpus", highlight=False)
+    print_note(f"{ranked.queries:,} queries, {ranked.lines:,} lines in {seconds:.1f} s -> {shown(to)}")
+    if ranked.empty:
+        err.print(
+            f"{ranked.empty:,} queries found no candidate: they have no line in the run", highlight=False
+        )
+    if ranked.unknown_excludes:
+        err.print(f"{ranked.unknown_excludes:,} ids to exclude are not in the corpus", highlight=False)
 
 
 def _system_name(model: Path | None, pipeline: str | None, form: str | None) -> str:
@@ -204,10 +217,10 @@ def _system(
     form: str | None,
     rerank: int | None,
     candidates: Literal["older", "all"],
-) -> _System:
+) -> Rank:
+    """The function that ranks."""
     from cocite.evaluation import systems
     from cocite.retrieval.query_forms import QueryForm
 
     asked = None if form is None else QueryForm(form)
-    rank = systems.open_system(name, model, index, form=asked, rerank=rerank, candidates=candidates)
-    return _System(f"{name}-{form}" if form else name, index.corpus, rank)
+    return systems.open_system(name, model, index, form=asked, rerank=rerank, candidates=candidates)

@@ -212,6 +212,7 @@ ROWS = [
     ),
     # -- cocitation
     *_on_corpus("cocitation", "--baselines bm25"),
+    *_on_corpus("controls", "--model {tmp}/m"),
     wrong(
         "an unknown baseline", "evaluate cocitation --no-track --corpus {corpus} --baselines bm26", "'bm26'"
     ),

@@ -64,6 +64,45 @@ ROWS = [
         "index build {corpus} --to {tmp}/i --vectors-from {corpus}",
         "is a corpus, not a paper-vectors",
     ),
+    wrong(
+        "an address without Ray", "index build {corpus} --to {tmp}/i --address auto", "--address", "--on ray"
+    ),
+    wrong("workers without Ray", "index build {corpus} --to {tmp}/i --workers 2", "--workers", "--on ray"),
+    wrong("cores without Ray", "index build {corpus} --to {tmp}/i --cpus 2", "--cpus", "--on ray"),
+    wrong("a word for where", "index build {corpus} --to {tmp}/i --on moon", "'--on'", "'moon'"),
+    wrong("no worker", "index build {corpus} --to {tmp}/i --on ray --workers 0", "'--workers'"),
+    wrong(
+        "workers for one shard",
+        "index build {corpus} --to {tmp}/i --on ray",
+        "--shards",
+        "two shards or more",
+    ),
+    wrong(
+        "workers for more shards than papers",
+        "index build {corpus} --to {tmp}/i --on ray --shards 9999",
+        "9999 shards",
+    ),
+    wrong(
+        "workers for a missing corpus",
+        "index build {missing} --to {tmp}/i --on ray",
+        "missing: no such folder",
+    ),
+    wrong(
+        "workers where a folder is",
+        "index build {corpus} --to {home} --on ray --shards 2",
+        "home",
+        "not an index",
+    ),
+    wrong(
+        "workers and a missing model",
+        "index build {corpus} --to {tmp}/i --model {missing} --on ray --shards 2",
+        "missing",
+    ),
+    wrong(
+        "workers at a job's address",
+        "index build {corpus} --to {tmp}/i --on ray --shards 2 --address http://head:8265",
+        "jobs only",
+    ),
     # -- add
     wrong("no source", "index add {index}", "Missing argument 'source'"),
     wrong("a missing index", "index add {missing} {papers_jsonl}", "missing: holds no index"),

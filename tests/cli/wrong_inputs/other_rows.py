@@ -68,6 +68,13 @@ EMBED = [
 ]
 
 TRAIN = [
+    wrong("no index", "model golden {model}", "Missing option '--index'"),
+    wrong("a missing index", "model golden {model} --index {missing}", "missing: holds no index"),
+    wrong("too few queries", "model golden {model} --index {index} --number 1", "--number"),
+    wrong("no name", "keys new --file {tmp}/keys", "Missing argument 'name'"),
+    wrong("no file", "keys new web", "Missing option '--file'"),
+    wrong("an unknown role", "keys new web --file {tmp}/keys --role owner", "--role"),
+    wrong("no request a minute", "keys new web --file {tmp}/keys --per-minute 0", "--per-minute"),
     wrong("no recipe", "train", "Missing argument 'recipe'"),
     _train("an unknown recipe", "nnselct", "'nnselct'", "'nnselect'"),
     _train("a missing file", "{missing}.yaml", "missing.yaml"),
@@ -198,6 +205,7 @@ JOB = [
     wrong("a relative run", "job submit evaluate run r --qrels /q", "RUN", "'r'"),
     wrong("a relative model", "job submit evaluate pipeline --corpus /c --model m", "--model", "'m'"),
     wrong("a relative model", "job submit evaluate tables --corpus /c --model m", "--model", "'m'"),
+    wrong("a relative model", "job submit evaluate controls --corpus /c --model m", "--model", "'m'"),
     wrong("an unknown option", "job submit evaluate reranking --depth 3", "No such option", "--depth"),
     wrong("a relative report", "job submit evaluate cocitation --corpus /c --to r", "--to", "'r'"),
     wrong("a variable without a value", "job submit index /c --to /i --env KEY", "--env", "'KEY'"),
@@ -266,7 +274,11 @@ TUNE = [
         "tune run {sweep_yaml} --corpus {missing} --to {tmp}/s --no-track",
         "missing: no such folder",
     ),
-    wrong("a URI for the folder", "tune run {sweep_yaml} --corpus {corpus} --to s3://a/b --no-track", "--to"),
+    wrong(
+        "a URI of an unknown scheme",
+        "tune run {sweep_yaml} --corpus {corpus} --to sea3://a/b --no-track",
+        "sea3://a/b",
+    ),
     wrong(
         "a folder with other things",
         "tune run {sweep_yaml} --corpus {corpus} --to {no_sweep} --fresh --no-track",
@@ -372,4 +384,35 @@ PLAN = [
     wrong("an argument", "plan --papers 1e6 more", "unexpected extra argument"),
 ]
 
-ROWS = [*MODEL, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO]
+RECOMMEND = [
+    wrong("no draft", "recommend --index {index}", "Missing argument 'DRAFT'"),
+    wrong("no index", "recommend {thesis_txt}", "Missing option '--index'"),
+    wrong("a missing draft", "recommend {missing} --index {index}", "missing"),
+    wrong("a draft of no known form", "recommend {papers_jsonl} --index {index}", "papers.jsonl"),
+    wrong("garbage", "recommend {garbage_bin} --index {index}", "garbage.bin"),
+    wrong(
+        "a change of nothing", "recommend {thesis_txt} --index {index} --in-place", "--in-place", "--write"
+    ),
+    wrong("no papers", "recommend {thesis_txt} --index {index} --top-k 0", "'--top-k'"),
+]
+MCP = [
+    wrong("no index", "mcp", "Missing option '--index'"),
+    wrong("a missing index", "mcp --index {missing}", "missing"),
+    wrong("a corpus for an index", "mcp --index {corpus}", "corpus"),
+    wrong("a missing model", "mcp --index {index} --model {missing}", "missing"),
+    wrong("a port out of range", "mcp --index {index} --http 0", "'--http'"),
+]
+REPRODUCE = [
+    wrong("no paper", "reproduce --corpus {corpus}", "Missing argument 'paper'"),
+    wrong("an unknown paper", "reproduce citeomatik --corpus {corpus}", "'citeomatik'", "citeomatic"),
+    wrong("no corpus", "reproduce citeomatic", "Missing option '--corpus'"),
+    wrong("a missing corpus", "reproduce citeomatic --corpus {missing}", "missing"),
+    wrong("an unknown size", "reproduce citeomatic --corpus {corpus} --size huge", "'--size'"),
+    wrong("a word for a time", "reproduce citeomatic --corpus {corpus} --budget soon", "'soon'"),
+    wrong(
+        "an unknown table", "reproduce citeomatic --corpus {corpus} --to {tmp}/r --only table99", "'table99'"
+    ),
+    wrong("a folder with other things", "reproduce citeomatic --corpus {corpus} --to {home}", "home"),
+]
+
+ROWS = [*MODEL, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO, *RECOMMEND, *MCP, *REPRODUCE]

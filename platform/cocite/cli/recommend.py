@@ -1,0 +1,171 @@
+"""``cocite recommend``: papers for the gaps of a draft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
+from cocite.cli.locations import INPUT, with_local_paths
+from cocite.cli.options import JsonOption, NoVerifyOption
+from cocite.errors import InputError
+
+if TYPE_CHECKING:
+    from cocite.drafts.completion import Completion
+    from cocite.drafts.draft import Draft
+    from cocite.drafts.report import Report
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(epilog="docs/guide-author.md shows a draft with its gaps.")
+@with_local_paths
+def recommend(
+    draft: Annotated[
+        Path,
+        typer.Argument(metavar="DRAFT", help="A draft: .tex (or its folder), .md, .txt or .docx."),
+    ],
+    index: Annotated[Path, typer.Option(**INPUT, help="Index folder: the papers to recommend.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(**INPUT, help="Model folder; without it nothing that was learned is used."),
+    ] = None,
+    bib: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The draft's .bib file, any number [default: those that the draft names, in its folder]."
+        ),
+    ] = None,
+    top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
+    together: Annotated[
+        int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
+    ] = 5,
+    year: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=9999, help="Year of the draft: later papers are not recommended [default: its own]."
+        ),
+    ] = None,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Put the best paper's key into each gap of a copy beside the draft, with a .bib file, and show the "
+            "difference.",
+        ),
+    ] = False,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="With --write: change the draft itself, in place of a copy.")
+    ] = False,
+    as_json: JsonOption = False,
+    format_: Annotated[
+        Literal["terminal", "markdown", "html"], typer.Option("--format", help="Form of the report.")
+    ] = "terminal",
+    _no_verify: NoVerifyOption = False,
+) -> None:
+    r"""Recommend papers for each gap of a draft: \cite{}, \cite{?}, \todo{cite}, [@?], [CIT], [?], (citation needed).
+
+    What the draft cites is looked up in the corpus and never recommended again. The draft is only read,
+    unless --write --in-place is given.
+    """
+    from cocite.drafts.advice import Adviser
+    from cocite.drafts.bibliography import Bibliography
+    from cocite.drafts.completion import check_destination, complete
+    from cocite.drafts.reading import find_draft, read_draft
+    from cocite.drafts.report import Report
+    from cocite.pipeline.options import Options
+    from cocite.pipeline.recommender import Recommender
+
+    if in_place and not write:
+        raise InputError("goes with --write", where="--in-place")
+    path = find_draft(draft)
+    read = read_draft(path)
+    if not read.gaps and not read.citations:
+        raise InputError(
+            "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
+        )
+    if write:
+        check_destination(path, read, in_place=in_place)
+    print_warnings(*read.warnings)
+    files = bib if bib is not None else _named_bibliographies(path, read)
+    with spinner("opening the index"):
+        recommender = Recommender.load(model, index)
+    print_warnings(*recommender.exclusion_notes)
+    bibliography = Bibliography.read(files, recommender.index.corpus)
+    adviser = Adviser(recommender, read, bibliography, year=year)
+    with spinner("ranking papers"):
+        gaps = list(adviser.gaps(Options(top_k=top_k)))
+    report = Report(read, gaps, adviser.cited(), adviser.companions(together))
+    if write:
+        done = complete(read, gaps, bibliography, recommender.index.corpus)
+        _write(done, path, in_place=in_place, report=report if as_json else None)
+    elif as_json:
+        print_json(report.values())
+    elif format_ == "terminal":
+        _print(report)
+    else:
+        out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
+
+
+def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
+    """The .bib files that a draft names and that are in its folder; a warning for each that is not."""
+    folder = path.resolve().parent
+    files = []
+    for name in draft.bibliographies[:20]:
+        file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
+        if file.is_relative_to(folder) and file.is_file():
+            files.append(file)
+        else:
+            print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
+    return files
+
+
+def _write(done: Completion, path: Path, *, in_place: bool, report: Report | None) -> None:
+    """Write a completed draft, and show how it differs from the draft."""
+    from cocite.drafts.completion import write_completion
+    from cocite.drafts.report import printable
+
+    files = write_completion(done, path, in_place=in_place)
+    if report is not None:
+        values = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
+        print_json({**report.values(), **values})
+    else:
+        out.print(printable(done.diff()), soft_wrap=True)
+    for file in files:
+        print_note(f"written: {file}")
+    if done.unfilled:
+        print_note(f"no citation was put into the gaps {', '.join(map(str, done.unfilled))}")
+    if done.bibliography and not done.is_linked:
+        print_note(f"the draft does not name {done.bib_name}: add it where you name your .bib files")
+
+
+def _print(report: Report) -> None:
+    """Print a report for people to read."""
+    from cocite.drafts.report import byline, cited_line, companion_reason, printable, reasons
+
+    def line(text: str, style: str | None = None) -> None:
+        out.print(printable(text), style=style)
+
+    for gap in report.gaps:
+        line(f"Gap {gap.number}, {gap.gap.place}", "bold")
+        line(f"  {gap.gap.sentence}", "italic")
+        for number, paper in enumerate(gap.papers, 1):
+            line(f"  {number}. {paper.title} ({byline(paper)})")
+            for reason in reasons(paper.evidence):
+                line(f"     {reason}", "dim")
+        if gap.note:
+            line(f"  {gap.note}")
+        line("")
+    if report.cited:
+        line("Cited already", "bold")
+        for cited in report.cited:
+            line(f"  {'✓' if cited.paper else '?'} {cited_line(cited)}")
+        line("")
+    if report.companions:
+        line("Usually cited together with these", "bold")
+        for one in report.companions:
+            line(f"  {one.paper.title} ({byline(one.paper)}): {companion_reason(one)}")
+    if not report.gaps:
+        print_note("the draft has no gaps: mark one with [CIT]")

@@ -1,0 +1,112 @@
+"""Which papers of a corpus a draft cites: its keys, through the entries of a .bib file, by DOI or title."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cocite.corpus.importers.bibtex import BibTeX
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+from cocite.protocols import NO_ROW
+
+MAX_BIB_BYTES = 32 << 20
+"""Bytes of a .bib file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bibliography:
+    """The entries of a draft's .bib files, and the papers of the corpus that they are.
+
+    Attributes:
+        entries: key -> its entry.
+        rows: key -> the paper's row; without the entries whose paper the corpus does not hold.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> _ = Path("refs.bib").write_text("@misc{lavrenko, title = {{Relevance-based} Language Models}}")
+        >>> bibliography = Bibliography.read([Path("refs.bib")], starter_corpus())
+        >>> starter_corpus().paper(bibliography.rows["lavrenko"]).year
+        2001
+    """
+
+    entries: Mapping[str, PaperRecord]
+    rows: Mapping[str, int]
+
+    @classmethod
+    def read(cls, files: Sequence[Path], corpus: Corpus) -> Bibliography:
+        """Read .bib files and look their entries up; of entries with one key the first counts.
+
+        Raises:
+            InputError: a file is no .bib file, or is too large.
+        """
+        entries: dict[str, PaperRecord] = {}
+        for path in files:
+            if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
+                raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=str(path))
+            for record in BibTeX(path):
+                if isinstance(record, PaperRecord):
+                    entries.setdefault(record.id, record)
+        rows = rows_of(list(entries.values()), corpus)
+        found = {key: row for key, row in zip(entries, rows.tolist(), strict=True) if row != NO_ROW}
+        return cls(entries, found)
+
+    def key_of(self, row: int) -> str | None:
+        """The first key of a paper's entries."""
+        return next((key for key, known in self.rows.items() if known == row), None)
+
+
+def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """(P,) the row of each paper in a corpus: that with its DOI, else with its title, else ``NO_ROW``.
+
+    Titles are the same if they are so in lower case, without accents, and with one space in place of what is neither
+    letter nor digit. Of several papers with one title, that of the same year counts, else the earliest row.
+    """
+    rows = np.full(len(papers), NO_ROW, np.int32)
+    if not papers:
+        return rows
+    by_doi = _first_rows(
+        corpus.papers.table.column("doi"), [paper.doi for paper in papers], normal=pc.utf8_lower
+    )
+    titles = _normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
+    by_title = _first_rows(
+        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=_normal_titles
+    )
+    for i, (paper, title) in enumerate(zip(papers, titles, strict=True)):
+        found = by_doi.get(paper.doi.lower(), []) if paper.doi else []
+        # One word, such as "Editorial", is the title of many papers.
+        found = found or (by_title.get(title, []) if " " in title else [])
+        same_year = [row for row in found if paper.year and corpus.years[row] == paper.year]
+        if found:
+            rows[i] = (same_year or found)[0]
+    return rows
+
+
+def _normal_titles(titles: pa.Array) -> pa.Array:
+    folded = pc.utf8_lower(pc.utf8_normalize(pc.cast(titles, pa.string()), form="NFKD"))
+    folded = pc.replace_substring_regex(folded, r"\p{M}+", "")
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(folded, r"[^\p{L}\p{N}]+", " "))
+
+
+def _first_rows(
+    column: pa.ChunkedArray, wanted: Sequence[str], *, normal: Callable[[Any], Any]
+) -> dict[str, list[int]]:
+    """Normal form -> rows, ascending, of the values of a column that are among the wanted ones."""
+    values = pc.unique(normal(pa.array(wanted, pa.string())))
+    found: dict[str, list[int]] = {}
+    first = 0
+    for chunk in column.chunks:  # one after another, so that the folded titles of a batch alone are in memory
+        folded = normal(chunk)
+        at = np.flatnonzero(pc.is_in(folded, value_set=values).to_numpy(zero_copy_only=False))
+        for position, value in zip(at.tolist(), folded.take(pa.array(at)).to_pylist(), strict=True):
+            if value:
+                found.setdefault(value, []).append(first + position)
+        first += len(chunk)
+    return found

@@ -1,0 +1,244 @@
+"""Blocks of text with marks, which every reader makes, and the draft that they are put together to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cocite.corpus.records import OTHER_MARK, TARGET_MARK
+from cocite.drafts.draft import Citation, Draft, Gap, GapForm, Kind, Place, Section, Sentence
+from cocite.drafts.limits import MAX_GAPS, MAX_PARAGRAPH, Budget
+from cocite.errors import InputError
+from cocite.text.gap_context import context_of_gap
+from cocite.text.sentences import split_sentences
+
+MARK = "\ue000"
+"""Stands for a citation or a gap in a block's text: a character of the private use area, removed from drafts."""
+_AROUND = 1_000
+"""Characters each side of a gap that its context is cut from."""
+_GAPS = re.compile(
+    rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b|\[\?+\]|[(\[]\s*citations?\s+needed\s*[)\]]", re.IGNORECASE
+)
+"""A missing citation in any kind of text."""
+_MARK_WORDS = re.compile(rf"{TARGET_MARK}|{OTHER_MARK}")
+_GAP_KEYS = re.compile(r"\?*|cit|cite|todo|tbd|missing|xxx", re.IGNORECASE)
+BlockKind = Literal["paragraph", "heading", "abstract", "footnote"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A citation with its keys, or a gap: a place where a key is missing.
+
+    Example:
+        >>> Mark(Place("", 1, 0, 5), keys=("lee99",)).is_gap
+        False
+    """
+
+    place: Place
+    keys: tuple[str, ...] = ()
+    is_gap: bool = False
+    form: GapForm = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, heading, abstract or footnote; each :data:`MARK` of its text stands for one of its marks.
+
+    Example:
+        >>> Block("heading", "Data", level=1).text
+        'Data'
+    """
+
+    kind: BlockKind
+    text: str
+    marks: tuple[Mark, ...] = ()
+    level: int = 0
+    line: int = 1
+
+
+@dataclass(slots=True)
+class BlockBuilder:
+    """Collects text and marks; a block ends at :meth:`end`, and its footnotes follow it.
+
+    Example:
+        >>> builder = BlockBuilder("paper.tex")
+        >>> builder.text("We parse ")
+        >>> builder.mark(Mark(Place("paper.tex", 3, 9, 15), ("lee99",)))
+        >>> builder.end()
+        >>> builder.blocks[0].text == "We parse " + MARK
+        True
+    """
+
+    where: str
+    blocks: list[Block] = field(default_factory=list)
+    footnotes: list[Block] = field(default_factory=list)
+    _parts: list[str] = field(default_factory=list)
+    _marks: list[Mark] = field(default_factory=list)
+    _size: int = 0
+    line: int = 1
+
+    def text(self, text: str) -> None:
+        """Add text."""
+        self._size += len(text)
+        if self._size > MAX_PARAGRAPH:
+            raise InputError(
+                f"a paragraph has more than {MAX_PARAGRAPH:,} characters",
+                where=f"{self.where}, line {self.line}" if self.where else f"line {self.line}",
+                hint="divide it by empty lines",
+            )
+        self._parts.append(text.replace(MARK, ""))
+
+    def mark(self, mark: Mark) -> None:
+        """Add a citation or a gap."""
+        self._parts.append(MARK)
+        self._marks.append(mark)
+
+    def end(self, kind: BlockKind = "paragraph", level: int = 0) -> None:
+        """End the block; one without text is none."""
+        # The corpus' words for citations would be taken for marks.
+        text = _MARK_WORDS.sub(" ", "".join(self._parts))
+        if text.strip():
+            self.blocks.append(Block(kind, text, tuple(self._marks), level, self.line))
+        self.blocks += self.footnotes
+        self.footnotes, self._parts, self._marks, self._size = [], [], [], 0
+
+
+def is_missing(key: str) -> bool:
+    """Whether a citation's key says that the paper is still to be found.
+
+    Example:
+        >>> [is_missing(key) for key in ("", "?", "TODO", "lee99")]
+        [True, True, True, False]
+    """
+    return bool(_GAP_KEYS.fullmatch(key.strip()))
+
+
+def text_gaps(text: str) -> Iterator[re.Match[str]]:
+    """The gaps that a text marks in any form: ``[CIT]``, ``[?]``, ``(citation needed)``.
+
+    Example:
+        >>> [match.group() for match in text_gaps("A [?]. B (citation needed). C [12].")]
+        ['[?]', '(citation needed)']
+    """
+    return _GAPS.finditer(text)
+
+
+def assemble(
+    blocks: Sequence[Block], *, kind: Kind, file: str, title: str, budget: Budget, **others: Any
+) -> Draft:
+    """Put blocks together to a draft.
+
+    Raises:
+        InputError: there is no text at all, or there are too many gaps.
+    """
+    if not blocks and not title:
+        raise InputError("the draft has no text", where=file or None, hint="name a file with text")
+    count = sum(mark.is_gap for block in blocks for mark in block.marks)
+    if count > MAX_GAPS:
+        raise InputError(
+            f"the draft has {count:,} gaps, more than {MAX_GAPS}", where=file or None, hint="divide it"
+        )
+    sections: list[Section] = []
+    sentences: list[Sentence] = []
+    gaps: list[Gap] = []
+    citations: list[Citation] = []
+    for group in _groups(blocks):
+        for block in group:
+            citations += [Citation(key, mark.place) for mark in block.marks for key in mark.keys]
+        if group[0].kind == "heading":
+            heading = " ".join(group[0].text.replace(MARK, " ").split())
+            sections.append(Section(heading, group[0].level))
+        within = len(sections) - 1
+        texts = []
+        for block in group:
+            budget.check_time()
+            own = _sentences(block)
+            texts += [text for text, marks in own for mark in marks if mark.is_gap]
+            if block.kind != "heading":
+                sentences += [Sentence(text, within) for text, _ in own]
+        gaps += _gaps(group, texts, within)
+    abstract = others.pop("abstract", "") or " ".join(
+        _bare(block.text) for block in blocks if block.kind == "abstract"
+    )
+    return Draft(
+        kind=kind,
+        file=file,
+        title=_bare(title),
+        abstract=abstract,
+        sections=tuple(sections),
+        sentences=tuple(sentences),
+        gaps=tuple(gaps),
+        citations=tuple(citations),
+        **others,
+    )
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.replace(MARK, " ").split())
+
+
+def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """The blocks that are contexts of each other: the paragraphs below one heading; a footnote stands alone."""
+    group: list[Block] = []
+    notes: list[Block] = []
+    for block in blocks:
+        if block.kind == "footnote":
+            notes.append(block)
+            continue
+        if block.kind == "heading" or (group and group[-1].kind != block.kind != "paragraph"):
+            if group:
+                yield group
+            yield from ([note] for note in notes)
+            group, notes = [], []
+        if group and group[-1].kind in ("heading", "abstract"):
+            yield group
+            group = []
+        group.append(block)
+    if group:
+        yield group
+    yield from ([note] for note in notes)
+
+
+def _sentences(block: Block) -> list[tuple[str, list[Mark]]]:
+    """The sentences of a block, each with its marks."""
+    marks = iter(block.marks)
+    found = []
+    # A word in place of each mark: splitting takes a lone symbol for the end of a sentence.
+    [texts] = split_sentences([block.text.replace(MARK, TARGET_MARK)])
+    for text in texts:
+        own = [next(marks) for _ in range(text.count(TARGET_MARK))]
+        words = ["[CIT]" if mark.is_gap else "[OTHERCIT]" for mark in own]
+        between = text.split(TARGET_MARK)
+        found.append(("".join(map(str.__add__, between, [*words, ""])), own))
+    return found
+
+
+def _gaps(group: Sequence[Block], sentences: Sequence[str], section: int) -> list[Gap]:
+    """The gaps of blocks that follow one another, with their contexts; ``sentences`` has that of each gap."""
+    marks = [mark for block in group for mark in block.marks]
+    pieces = "\n".join(block.text for block in group).split(MARK)
+    parts = [pieces[0]]
+    starts = []
+    size = len(pieces[0])
+    for mark, piece in zip(marks, pieces[1:], strict=True):
+        if mark.is_gap:
+            starts.append(size)
+        word = MARK if mark.is_gap else OTHER_MARK
+        parts += [word, piece]
+        size += len(word) + len(piece)
+    text = "".join(parts)
+    return [
+        Gap(
+            place=mark.place,
+            form=mark.form,
+            kept=mark.keys,
+            section=section,
+            sentence=sentence,
+            context=context_of_gap(
+                text[max(0, at - _AROUND) : at], text[at + 1 : at + 1 + _AROUND], neighbour=MARK
+            ),
+        )
+        for mark, at, sentence in zip((m for m in marks if m.is_gap), starts, sentences, strict=True)
+    ]

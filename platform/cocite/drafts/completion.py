@@ -1,0 +1,208 @@
+"""Puts the best paper of each gap into a draft: a changed copy, and a .bib file with the new entries."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cocite.atomic_files import replace_file, replace_files
+from cocite.corpus.bibtex import citation_keys, entries
+from cocite.corpus.store import Corpus
+from cocite.drafts.advice import GapAdvice
+from cocite.drafts.bibliography import Bibliography
+from cocite.drafts.draft import Draft, Gap
+from cocite.drafts.latex_source import as_written
+from cocite.errors import InputError
+
+SUFFIX = "-cited"
+"""What the names of written files end with, before their extension."""
+_PANDOC_KEY = re.compile(r"\w+(?:[:.#$%&+?<>~/-]\w+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A draft with its gaps filled.
+
+    Attributes:
+        sources: file -> its text before, of all files.
+        texts: file -> its text now, of all files.
+        bibliography: the new entries in BibTeX; "" when the draft's own has all.
+        bib_name: name of the file for them.
+        is_linked: whether the new text names that file.
+        unfilled: numbers of the gaps that stay.
+
+    Example:
+        >>> done = Completion({"a.tex": "We.\\n"}, {"a.tex": "We \\\\cite{lee}.\\n"}, "", "a-cited.bib", False, ())
+        >>> print(done.diff().splitlines()[-1])
+        +We \\cite{lee}.
+    """
+
+    sources: Mapping[str, str]
+    texts: Mapping[str, str]
+    bibliography: str
+    bib_name: str
+    is_linked: bool
+    unfilled: tuple[int, ...]
+
+    def diff(self) -> str:
+        """A unified diff of all files that change."""
+        lines: list[str] = []
+        for name, text in self.texts.items():
+            old = self.sources[name].splitlines(keepends=True)
+            lines += difflib.unified_diff(old, text.splitlines(keepends=True), name, name)
+        # A last line without an end would run into the next file's.
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Words in place of some characters of a file."""
+
+    file: str
+    start: int
+    end: int
+    words: str
+
+
+def complete(
+    draft: Draft, advice: Sequence[GapAdvice], bibliography: Bibliography, corpus: Corpus
+) -> Completion:
+    """Fill each gap with the key of its best paper: the author's own key, where the bibliography has the paper.
+
+    Raises:
+        InputError: the draft's kind cannot be written.
+    """
+    _check_kind(draft)
+    best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
+    keys = {row: key for row in best.values() if (key := bibliography.key_of(row)) is not None}
+    new = [row for row in dict.fromkeys(best.values()) if row not in keys]
+    papers = corpus.papers_at(new)
+    taken = {*bibliography.entries, *(citation.key for citation in draft.citations)}
+    new_keys = citation_keys(papers, taken)
+    keys |= dict(zip(new, new_keys, strict=True))
+    # A gap that a macro prints twice, or in a file that is input twice, is one place for several keys.
+    places: dict[tuple[str, int, int], tuple[Gap, dict[str, None]]] = {}
+    for gap in advice:
+        if gap.number in best:
+            place = gap.gap.place
+            known = places.setdefault((place.file, place.start, place.end), (gap.gap, {}))
+            known[1][keys[best[gap.number]]] = None
+    edits = [
+        _Edit(
+            gap.place.file,
+            gap.place.end if gap.form == "after" else gap.place.start,
+            gap.place.end,
+            _citation(draft, gap, list(found)),
+        )
+        for gap, found in places.values()
+    ]
+    bib_name = f"{Path(draft.file).stem}{SUFFIX}.bib"
+    linked = False
+    if new:
+        for name, (at, before, after) in draft.bibliography_ends.items():
+            edits.append(_Edit(name, at, at, f"{before}{Path(bib_name).stem}{after}"))
+            linked = True
+    edits.sort(key=lambda edit: (edit.start, edit.end))
+    texts = {
+        name: _edited(text, [edit for edit in edits if edit.file == name])
+        for name, text in draft.sources.items()
+    }
+    unfilled = tuple(gap.number for gap in advice if gap.number not in best)
+    return Completion(
+        draft.sources, texts, entries(papers, new_keys) if new else "", bib_name, linked, unfilled
+    )
+
+
+def check_destination(path: Path, draft: Draft, *, in_place: bool) -> None:
+    """Refuse a draft that cannot be written, or whose copies are there already, before papers are looked for.
+
+    Raises:
+        InputError: one of these is so.
+    """
+    _check_kind(draft)
+    bib = path.with_name(f"{path.stem}{SUFFIX}.bib")
+    destinations = [bib] if in_place else [bib, _copy_of(path, len(draft.sources))]
+    for destination in destinations:
+        if destination.exists():
+            raise InputError(
+                "is there already, from an earlier --write",
+                where=str(destination),
+                hint="remove or rename it",
+            )
+
+
+def write_completion(done: Completion, path: Path, *, in_place: bool) -> list[str]:
+    """Write a completed draft: each file whole or not at all.
+
+    One file gets a copy beside it, a project a copy of its text files in a folder of its own.
+
+    Args:
+        done: what to write.
+        path: of the draft's main file.
+        in_place: change the draft's own files.
+
+    Returns:
+        The paths written.
+
+    Raises:
+        WriteError: a file cannot be written.
+    """
+    folder = path.resolve().parent
+    written = {name: as_written((folder / name).read_bytes(), text) for name, text in done.texts.items()}
+    copy = _copy_of(path, len(written))
+    if not in_place and len(written) > 1:
+        with replace_files(copy) as temporary:
+            assert temporary is not None
+            for name, data in {**written, **_bib(done)}.items():
+                (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+                (temporary / name).write_bytes(data)
+        return [str(copy)]
+    changed = {name: data for name, data in written.items() if done.texts[name] != done.sources[name]}
+    files = {(path.parent / name if in_place else copy): data for name, data in changed.items()}
+    # The entries first: a draft never names keys that no file has.
+    files = {**{path.with_name(name): data for name, data in _bib(done).items()}, **files}
+    for file, data in files.items():
+        with replace_file(file) as stream:
+            stream.write(data)
+    return [str(file) for file in files]
+
+
+def _check_kind(draft: Draft) -> None:
+    if draft.kind == "docx":
+        raise InputError(
+            "a .docx draft cannot be written",
+            where=draft.file,
+            hint="read the report, or save it as Markdown",
+        )
+
+
+def _copy_of(path: Path, files: int) -> Path:
+    name = f"{path.stem}{SUFFIX}"
+    return path.with_name(name if files > 1 else name + path.suffix)
+
+
+def _bib(done: Completion) -> dict[str, bytes]:
+    return {done.bib_name: done.bibliography.encode()} if done.bibliography else {}
+
+
+def _citation(draft: Draft, gap: Gap, keys: Sequence[str]) -> str:
+    """What stands in a gap from now on."""
+    if draft.kind == "latex":
+        listed = ",".join([*gap.kept, *keys])
+        if gap.form == "keys":
+            return listed
+        return f"~\\cite{{{listed}}}" if gap.form == "after" else f"\\cite{{{listed}}}"
+    listed = "; ".join(f"@{key}" if _PANDOC_KEY.fullmatch(key) else f"@{{{key}}}" for key in keys)
+    return listed if gap.form == "keys" else f"[{listed}]"
+
+
+def _edited(text: str, edits: Sequence[_Edit]) -> str:
+    """A text after edits that do not overlap, in the order of their starts."""
+    parts, at = [], 0
+    for edit in edits:
+        parts += [text[at : edit.start], edit.words]
+        at = edit.end
+    return "".join([*parts, text[at:]])

@@ -1,0 +1,171 @@
+"""Reads LaTeX: a file, a project of files, or a pasted text."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from pylatexenc.latexwalker import (
+    LatexEnvironmentNode,
+    LatexMacroNode,
+    LatexWalker,
+    LatexWalkerParseError,
+    get_default_latex_context_db,
+)
+from pylatexenc.macrospec import EnvironmentSpec, MacroSpec
+
+from cocite.drafts.blocks import assemble
+from cocite.drafts.draft import Draft
+from cocite.drafts.latex_nodes import Frame
+from cocite.drafts.latex_prose import Prose
+from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
+from cocite.drafts.limits import Budget
+from cocite.errors import InputError
+
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_CITES = re.compile(r"\\([A-Za-z]*[cC]ite[A-Za-z]*)")
+_ARGUMENTS = {
+    "title": "[{", "icmltitle": "{", "author": "[{", "date": "{", "abstract": "{", "todo": "[{", "input": "{",
+    "include": "{", "subfile": "{", "href": "{{", "textcolor": "[{{", "colorbox": "{{", "footnote": "[{", "thanks": "{",
+    "caption": "[{", "bibliography": "{", "addbibresource": "[{", "twocolumn": "[", "item": "[", "ref": "{",
+    "eqref": "{", "autoref": "{", "cref": "{", "Cref": "{", "label": "{", "url": "{", "part": "*[{", "chapter": "*[{",
+    "section": "*[{", "subsection": "*[{", "subsubsection": "*[{", "paragraph": "*[{", "subparagraph": "*[{",
+    "bibliographystyle": "{", "includegraphics": "[{", "vspace": "*{", "hspace": "*{", "usepackage": "[{",
+    "documentclass": "[{", "setlength": "{{", "hypersetup": "{", "graphicspath": "{", "pagestyle": "{",
+    "thispagestyle": "{", "footnotetext": "[{", "marginpar": "{", "hyphenation": "{", "affil": "[{",
+    "institute": "{", "keywords": "{", "captionof": "{{",
+}  # fmt: skip
+"""Macros whose arguments the parser has to know, in pylatexenc's notation."""
+_NO_GAPS = frozenset({"citestyle", "setcitestyle", "citetitlefont"})
+
+
+class _Walker(LatexWalker):  # type: ignore[misc]
+    """The parser, which gives up when the time is over."""
+
+    budget: Budget
+    open_places: list[int]
+
+    def _report_ignore_parse_error(self, exc: LatexWalkerParseError) -> None:
+        self.open_places.append(exc.pos or 0)
+
+    def get_token(self, *args: Any, **values: Any) -> Any:
+        self.tokens = getattr(self, "tokens", 0) + 1
+        if not self.tokens % 4096:
+            self.budget.check_time()
+        return super().get_token(*args, **values)
+
+
+def read_latex(text: str, name: str, *, main: Path | None, budget: Budget) -> Draft:
+    """Read a draft in LaTeX.
+
+    Macros that the draft defines are expanded, ``\\input`` and ``\\include`` are followed within its folder, and
+    comments, code and what ``\\iffalse`` hides are left out.
+
+    Args:
+        text: of the main file.
+        name: of the main file, for places and messages.
+        main: its path; None: a pasted text, which reads no other file.
+        budget: what the reading may take.
+
+    Raises:
+        InputError: the draft has no text, or takes more than the limits allow.
+    """
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # its messages would hold text of the draft
+    project = LatexProject(main, budget)
+    source = project.add(LatexSource(name, text))
+    try:
+        return _read(source, project, budget)
+    except RecursionError:
+        raise InputError(
+            "braces or environments are nested too deeply",
+            where=name or None,
+            hint="close those that stay open",
+        ) from None
+
+
+def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
+    macros = _all_macros(source, project)
+    context = get_default_latex_context_db()
+    cites = {c for s in project.sources.values() for c in _CITES.findall(s.text)} - set(macros) - _NO_GAPS
+    context.add_context_category(
+        "drafts",
+        prepend=True,
+        macros=[
+            *(MacroSpec(name, args) for name, args in _ARGUMENTS.items() if name not in macros),
+            *(MacroSpec(name, "*[[{") for name in sorted(cites)),
+            *(MacroSpec(name, _argument_spec(macro)) for name, macro in macros.items()),
+        ],
+        environments=[EnvironmentSpec("thebibliography", "{"), EnvironmentSpec("minipage", "[{")],
+    )
+
+    def parse(latex: str) -> list[Any]:
+        walker = _Walker(latex, latex_context=context)
+        walker.budget, walker.open_places = budget, []
+        try:
+            nodes = list(walker.get_latex_nodes()[0])
+        except LatexWalkerParseError as error:
+            raise InputError(
+                "is no LaTeX that can be read", where=source.name or None, hint="look for an open brace"
+            ) from error
+        if walker.open_places and len(project.warnings) < 20:
+            excerpt_line = latex.count("\n", 0, min(walker.open_places)) + 1
+            project.warnings.append(
+                f"line {excerpt_line}: a brace, a dollar or an environment stays open here; "
+                "what follows may be left out"
+            )
+        return nodes
+
+    prose = Prose(project, macros, frozenset(cites), parse, budget)
+    nodes = prose.nodes_of(source)
+    document = next(
+        (n for n in nodes if isinstance(n, LatexEnvironmentNode) and n.envname == "document"), None
+    )
+    if document is not None:
+        prose.preamble([node for node in nodes if node.pos < document.pos], Frame(source))
+        prose.walk_file(source, document.nodelist)
+    else:
+        start = next(
+            (i + 1 for i, n in enumerate(nodes) if isinstance(n, LatexMacroNode) and n.macroname == "begin"),
+            0,
+        )
+        prose.walk_file(source, nodes[start:] if start else nodes)
+    year = _YEAR.search(prose.date)
+    return assemble(
+        prose.builder.blocks,
+        kind="latex",
+        file=source.name,
+        title=prose.title,
+        budget=budget,
+        abstract=prose.abstract,
+        year=int(year[0]) if year else None,
+        bibliographies=tuple(prose.bibliographies),
+        bibliography_ends=prose.bibliography_ends,
+        sources={name: found.text for name, found in project.sources.items()},
+        warnings=tuple(project.warnings),
+    )
+
+
+def _all_macros(source: LatexSource, project: LatexProject) -> dict[str, Macro]:
+    """The macros that the draft's files define; the first file that the search reaches names a macro."""
+    macros: dict[str, Macro] = {}
+    waiting, seen = [source], set()
+    while waiting:
+        current = waiting.pop()
+        if current.name in seen:
+            continue
+        seen.add(current.name)
+        macros = current.macros | macros
+        project.budget.check_time()
+        for name in re.findall(r"\\(?:input|include|subfile)\s*\{([^{}#\\]{1,300})\}", current.readable):
+            found = project.find(name)
+            if found is not None:
+                waiting.append(found)
+    return macros
+
+
+def _argument_spec(macro: Macro) -> str:
+    if macro.default is not None:
+        return "[" + "{" * (macro.arguments - 1)
+    return "{" * macro.arguments

@@ -1,0 +1,358 @@
+"""Walks the parsed nodes of LaTeX and writes down its prose: blocks of text with their citations and gaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pylatexenc import latexwalker as lw
+
+from cocite.drafts.blocks import MARK, BlockBuilder, Mark, is_missing, text_gaps
+from cocite.drafts.draft import GapForm, Place
+from cocite.drafts.latex_nodes import (
+    PARAMETER,
+    Frame,
+    arguments_of,
+    form_of,
+    inside,
+    place_of_keys,
+    symbol_of,
+)
+from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
+from cocite.drafts.limits import MAX_DEPTH, MAX_EXPANSION, Budget
+from cocite.errors import InputError
+
+_SECTIONS = {"part": 1, "chapter": 1, "section": 1, "subsection": 2, "subsubsection": 3}
+_INPUTS = frozenset({"input", "include", "subfile"})
+_TODO = re.compile(r"\b(?:cit(?:e|ation|ations|es|ing)?|ref|refs|reference|references)\b", re.IGNORECASE)
+_ASKING = frozenset({"citationneeded", "citeneeded", "needcite", "needscite", "citeme", "missingcite"})
+_UNPRINTED = frozenset(
+    """label pagestyle thispagestyle vspace hspace includegraphics bibliographystyle usepackage documentclass
+    setlength hypersetup graphicspath hyphenation author affil institute keywords nocite maketitle date
+    newline marginpar ref eqref autoref cref Cref captionof citestyle setcitestyle newtheorem""".split()
+)
+"""Macros whose arguments are no prose."""
+_LAST_ALONE = frozenset({"href", "textcolor", "colorbox"})
+"""Macros of whose arguments the last is prose."""
+_ACCENTS = frozenset("c v u H k r b d t".split())
+_SKIPPED = frozenset({"thebibliography", "tikzpicture", "verbatim", "lstlisting", "comment"})
+_MATH = frozenset(
+    name + star
+    for name in ("equation", "align", "gather", "multline", "eqnarray", "displaymath", "math", "alignat")
+    for star in ("", "*")
+)
+_APART = frozenset("figure table figure* table* itemize enumerate description quote theorem proof".split())
+_BREAK = re.compile(r"\n[ \t]*\n\s*")
+
+
+class Prose:
+    """Collects what a draft's nodes print; :mod:`cocite.drafts.latex` drives it.
+
+    Example:
+        >>> from cocite.drafts.reading import read_text
+        >>> draft = read_text("\\\\newcommand{\\\\fix}{\\\\cite{?}} Attention \\\\emph{helps} \\\\fix.", "latex")
+        >>> draft.gaps[0].context
+        'Attention helps TARGETCIT.'
+    """
+
+    def __init__(
+        self,
+        project: LatexProject,
+        macros: dict[str, Macro],
+        cites: frozenset[str],
+        parse: Callable[[str], list[Any]],
+        budget: Budget,
+    ) -> None:
+        self.project, self.macros, self.cites, self.parse, self.budget = project, macros, cites, parse, budget
+        self.builder = BlockBuilder(budget.where)
+        self.title = self.abstract = self.date = ""
+        self.bibliographies: list[str] = []
+        self.bibliography_ends: dict[str, tuple[int, str, str]] = {}
+        self._bodies: dict[str, list[Any]] = {}
+        self._files: dict[str, list[Any]] = {}
+        self._stack: list[str] = []
+
+    # -- files ------------------------------------------------------------------------------------------------
+
+    def nodes_of(self, source: LatexSource) -> list[Any]:
+        """The nodes of a file, parsed once."""
+        if source.name not in self._files:
+            self._files[source.name] = self.parse(source.readable)
+        return self._files[source.name]
+
+    def walk_file(self, source: LatexSource, nodes: Sequence[Any]) -> None:
+        """Write down a file's prose."""
+        self._stack.append(source.name)
+        frame = Frame(source)
+        self.walk(nodes, frame)
+        self._stack.pop()
+        if not self._stack:
+            self.builder.end()
+
+    def preamble(self, nodes: Sequence[Any], frame: Frame) -> None:
+        """Take title, abstract, date and bibliographies from what stands before the document."""
+        for node in nodes:
+            if isinstance(node, lw.LatexMacroNode):
+                if node.macroname in ("title", "icmltitle", "date", "abstract", "addbibresource"):
+                    self._macro(node, frame)
+                elif node.macroname in _INPUTS and (inner := self._input(node, frame)) is not None:
+                    self.preamble(self.nodes_of(inner), Frame(inner))
+
+    # -- nodes ------------------------------------------------------------------------------------------------
+
+    def walk(self, nodes: Sequence[Any], frame: Frame) -> None:
+        """Write down the prose of some nodes."""
+        for node in nodes:
+            if node is None:
+                continue
+            self.budget.step()
+            if frame.call is None:
+                self.builder.line = frame.source.place(node.pos, node.pos).line
+            if isinstance(node, lw.LatexCharsNode):
+                self._chars(node, frame)
+            elif isinstance(node, lw.LatexMacroNode):
+                self._macro(node, frame)
+            elif isinstance(node, lw.LatexGroupNode):
+                self.walk(node.nodelist, frame)
+            elif isinstance(node, lw.LatexEnvironmentNode):
+                self._environment(node, frame)
+            elif isinstance(node, lw.LatexMathNode):
+                self.builder.text(" ".join(node.latex_verbatim().split()))
+            elif isinstance(node, lw.LatexSpecialsNode):
+                if "\n" in node.specials_chars:
+                    self.builder.end()
+                else:
+                    self.builder.text(symbol_of(node.specials_chars) or " ")
+            elif isinstance(node, lw.LatexCommentNode) and node.comment_post_space.count("\n") > 1:
+                self.builder.end()
+
+    def _chars(self, node: Any, frame: Frame) -> None:
+        at = 0
+        if not frame.arguments:
+            self._text(node.chars, node.pos, frame)
+            return
+        for match in PARAMETER.finditer(node.chars):
+            self._text(node.chars[at : match.start()], node.pos + at, frame)
+            self._argument(int(match[1]), frame)
+            at = match.end()
+        self._text(node.chars[at:], node.pos + at, frame)
+
+    def _argument(self, number: int, frame: Frame) -> None:
+        if 0 < number <= len(frame.arguments):
+            nodes, outer = frame.arguments[number - 1]
+            self.walk(nodes, outer)
+
+    def _text(self, text: str, pos: int, frame: Frame) -> None:
+        at = 0
+        for match in text_gaps(text):
+            self._paragraphs(text[at : match.start()])
+            place = frame.place(pos + match.start(), pos + match.end())
+            self.builder.mark(Mark(place, is_gap=True, form=form_of(frame)))
+            at = match.end()
+        self._paragraphs(text[at:])
+
+    def _paragraphs(self, text: str) -> None:
+        first, *rest = _BREAK.split(text)
+        self.builder.text(first)
+        for paragraph in rest:
+            self.builder.end()
+            self.builder.text(paragraph)
+
+    def _macro(self, node: Any, frame: Frame) -> None:
+        name = node.macroname
+        if name in self.macros:
+            self._expand(node, frame)
+        elif name in self.cites and name != "nocite" and name not in _ASKING:
+            self._cite(node, frame)
+        elif name == "todo":
+            if _TODO.search(self.plain(arguments_of(node)[-1:], frame)):
+                self._gap(node, frame)
+        elif name in _ASKING:
+            self._gap(node, frame)
+        elif name in _SECTIONS:
+            self.builder.end()
+            self.walk(arguments_of(node)[-1:], frame)
+            self.builder.end("heading", _SECTIONS[name])
+        elif name in ("title", "icmltitle"):
+            self.title = self.title or self._aside(node, frame)
+        elif name == "abstract":
+            self.abstract = self.abstract or self._aside(node, frame)
+        elif name == "date":
+            self.date = self.plain(arguments_of(node)[-1:], frame)
+        elif name in ("footnote", "footnotetext", "thanks", "caption"):
+            self._footnote(node, frame)
+        elif name in _INPUTS:
+            inner = self._input(node, frame)
+            if inner is not None:
+                self.walk_file(inner, self.nodes_of(inner))
+        elif name in ("bibliography", "addbibresource"):
+            self._bibliography(node, frame)
+        elif name in ("par", "item", "twocolumn"):
+            self.builder.end()
+            self.walk(arguments_of(node), frame)
+        elif name == "\\":
+            self.builder.text(" ")
+        elif name in _LAST_ALONE:
+            self.walk(arguments_of(node)[-1:], frame)
+        elif name not in _UNPRINTED:
+            self._other(node, frame)
+
+    def _other(self, node: Any, frame: Frame) -> None:
+        """A macro of which nothing is known but its arguments: accents and symbols are read by the library."""
+        groups = [
+            argument
+            for argument in arguments_of(node)
+            if not (isinstance(argument, lw.LatexGroupNode) and argument.delimiters[0] == "[")
+        ]
+        if groups and node.macroname.isalpha() and node.macroname not in _ACCENTS:
+            self.walk(groups, frame)
+        else:
+            verbatim = node.latex_verbatim()
+            printed = symbol_of(verbatim.rstrip())
+            following = node.parsing_state.s[node.pos + node.len : node.pos + node.len + 2]
+            if not groups and following[:1] == "{" and following != "{}" and len(printed) > 1:
+                printed = ""  # an unknown macro, whose argument is printed next
+            # LaTeX takes the space behind a letter such as \\ss; behind a name authors mean it to stay.
+            self.builder.text(printed + (" " if node.macro_post_space and len(printed) != 1 else ""))
+
+    def _environment(self, node: Any, frame: Frame) -> None:
+        name = node.envname
+        if name in _SKIPPED:
+            return
+        if name in _MATH:
+            inside = "".join(inner.latex_verbatim() for inner in node.nodelist)
+            self.builder.text(f"${' '.join(inside.split())}$")
+            return
+        if name == "abstract":
+            self.builder.end()
+            self.walk(node.nodelist, frame)
+            self.builder.end("abstract")
+            return
+        if name in _APART:
+            self.builder.end()
+        self.walk(node.nodelist, frame)
+        if name in _APART:
+            self.builder.end()
+
+    # -- macros of the draft ----------------------------------------------------------------------------------
+
+    def _expand(self, node: Any, frame: Frame) -> None:
+        macro = self.macros[node.macroname]
+        if frame.depth >= MAX_EXPANSION:
+            raise InputError(
+                f"the macro \\{node.macroname} expands to itself, or to more than {MAX_EXPANSION} within one another",
+                where=str(frame.place(node.pos, node.pos + node.len)),
+                hint="mend its definition",
+            )
+        if node.macroname not in self._bodies:
+            self._bodies[node.macroname] = self.parse(macro.body)
+        form: GapForm = "after" if macro.arguments else "whole"
+        if frame.call is not None:
+            form = frame.form
+        given = list(node.nodeargd.argnlist or ()) if node.nodeargd else []
+        arguments: list[tuple[Sequence[Any], Any]] = []
+        for number in range(macro.arguments):
+            argument = given[number] if number < len(given) else None
+            if argument is None and number == 0 and macro.default is not None:
+                default = Frame(frame.source, self._call(node, frame), form=form)
+                arguments.append((self.parse(macro.default), default))
+            else:
+                arguments.append((inside(argument), frame))
+        self.walk(
+            self._bodies[node.macroname],
+            Frame(frame.source, self._call(node, frame), tuple(arguments), frame.depth + 1, form),
+        )
+        self.builder.text(node.macro_post_space)
+
+    def _call(self, node: Any, frame: Frame) -> Place:
+        return frame.place(node.pos, node.pos + node.len - len(node.macro_post_space))
+
+    def plain(self, nodes: Sequence[Any], frame: Frame) -> str:
+        """The source of some nodes with the arguments of an expanded macro in it, as keys and names are read."""
+        text = "".join(inner.latex_verbatim() for node in nodes if node is not None for inner in inside(node))
+        if not frame.arguments:
+            return text
+
+        def argument(match: re.Match[str]) -> str:
+            number = int(match[1])
+            if not 0 < number <= len(frame.arguments):
+                return ""
+            self.budget.step()
+            given, outer = frame.arguments[number - 1]
+            return self.plain(given, outer)[:10_000]
+
+        return PARAMETER.sub(argument, text)[:10_000]
+
+    # -- what is found ----------------------------------------------------------------------------------------
+
+    def _gap(self, node: Any, frame: Frame) -> None:
+        self.builder.mark(Mark(self._call(node, frame), is_gap=True, form=form_of(frame)))
+        self.builder.text(node.macro_post_space)
+
+    def _cite(self, node: Any, frame: Frame) -> None:
+        argument = next(iter(arguments_of(node)[-1:]), None)
+        if argument is None:
+            self.builder.text(" ")
+            return
+        keys = [key.strip() for key in self.plain([argument], frame).split(",")]
+        known = tuple(key for key in keys if not is_missing(key))
+        # A trailing comma is no gap.
+        missing = [key for key in keys if is_missing(key) and (key or not known)]
+        if not missing:
+            self.builder.mark(Mark(frame.place(node.pos, node.pos + node.len), known))
+            return
+        place = place_of_keys(argument, frame)
+        if place is not None:
+            self.builder.mark(Mark(place, known, is_gap=True, form="keys"))
+        else:
+            self.builder.mark(Mark(self._call(node, frame), known, is_gap=True, form=form_of(frame)))
+
+    def _aside(self, node: Any, frame: Frame) -> str:
+        """What an argument prints, out of the text's order; gaps in it are none of the text's."""
+        kept, self.builder = self.builder, BlockBuilder(self.budget.where)
+        self.walk(arguments_of(node)[-1:], frame)
+        self.builder.end()
+        blocks, self.builder = self.builder.blocks, kept
+        text = " ".join(block.text for block in blocks if block.kind != "footnote")
+        return " ".join(text.replace(MARK, " ").split())
+
+    def _footnote(self, node: Any, frame: Frame) -> None:
+        kept, self.builder = self.builder, BlockBuilder(self.budget.where, line=self.builder.line)
+        self.walk(arguments_of(node)[-1:], frame)
+        self.builder.end("footnote")
+        inner, self.builder = self.builder.blocks, kept
+        if node.macroname != "thanks":
+            self.builder.footnotes += inner
+
+    def _input(self, node: Any, frame: Frame) -> LatexSource | None:
+        inner = self.project.find(self.plain(arguments_of(node)[-1:], frame))
+        if inner is None:
+            return None
+        if inner.name in self._stack:
+            chain = " -> ".join([*self._stack[self._stack.index(inner.name) :], inner.name])
+            raise InputError(
+                f"the files input one another in a circle: {chain}",
+                where=str(frame.place(node.pos, node.pos + node.len)),
+                hint="take one \\input out",
+            )
+        if len(self._stack) >= MAX_DEPTH:
+            raise InputError(
+                f"more than {MAX_DEPTH} files input one another",
+                where=str(frame.place(node.pos, node.pos + node.len)),
+                hint="put them together",
+            )
+        return inner
+
+    def _bibliography(self, node: Any, frame: Frame) -> None:
+        argument = next(iter(arguments_of(node)[-1:]), None)
+        if argument is None:
+            return
+        names = self.plain([argument], frame).split(",")
+        self.bibliographies += [name.strip() for name in names if name.strip()]
+        if frame.call is None:
+            if node.macroname == "bibliography":
+                end = (argument.pos + argument.len - 1, ",", "")
+            else:
+                end = (argument.pos + argument.len, "\n\\addbibresource{", ".bib}")
+            self.bibliography_ends = {frame.source.name: end}

@@ -1,0 +1,227 @@
+"""The files of a LaTeX draft: found within its folder, and made ready for the parser with all positions kept."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from cocite.drafts.draft import Place
+from cocite.drafts.limits import MAX_FILES, MAX_PARAGRAPH, Budget
+from cocite.errors import InputError
+
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*+%)([^\n]*)")
+_UNREAD = re.compile(
+    r"\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|comment|filecontents\*?|tikzpicture)\}|\\(iffalse)\b"
+)
+"""Environments that print no prose and may hold anything."""
+_DEFINITION = re.compile(
+    r"\\(?:(?:re|provide)?newcommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))\s*"
+    r"(?:\[(\d)\])?\s*(\[[^\[\]]{0,500}\])?\s*(?=\{)"
+    r"|\\[gex]?def\s*\\([A-Za-z]+)\s*((?:#\d)*)\s*(?=\{)"
+)
+_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
+_NOT_SPACE = re.compile(r"[^\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A macro that the draft defines.
+
+    Attributes:
+        arguments: how many it takes.
+        default: of its first argument; None: all have to be given.
+        body: what it expands to, with ``#1`` and so on.
+
+    Example:
+        >>> blank_definitions("\\\\newcommand{\\\\x}[1]{see #1}")[1]
+        {'x': Macro(arguments=1, default=None, body='see #1')}
+    """
+
+    arguments: int
+    default: str | None
+    body: str
+
+
+@dataclass
+class LatexSource:
+    """A file's text, and the same text without what the parser is not to see, each position where it was.
+
+    Example:
+        >>> source = LatexSource("a.tex", "One % \\\\cite{?}\\nTwo")
+        >>> source.readable
+        'One %         \\nTwo'
+        >>> source.place(16, 19).line
+        2
+    """
+
+    name: str
+    text: str
+    readable: str = field(init=False)
+    macros: dict[str, Macro] = field(init=False)
+
+    def __post_init__(self) -> None:
+        readable = _COMMENT.sub(lambda m: m[1] + " " * len(m[2]), self.text)
+        self.readable, self.macros = blank_definitions(_without_unread(readable))
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def place(self, start: int, end: int) -> Place:
+        """The place of some characters."""
+        return Place(self.name, bisect_right(self._line_starts, start), start, end)
+
+
+class LatexProject:
+    """The files that a draft may read: those within its folder; without a folder none.
+
+    Example:
+        >>> _ = Path("paper.tex").write_text("\\\\input{intro}")
+        >>> _ = Path("intro.tex").write_text("We parse.")
+        >>> project = LatexProject(Path("paper.tex"), Budget("paper.tex"))
+        >>> project.find("intro").text
+        'We parse.'
+        >>> project.find("../secret") is None, project.warnings
+        (True, ["\\\\input{../secret}: lies outside the draft's folder; it is left out"])
+    """
+
+    def __init__(self, main: Path | None, budget: Budget) -> None:
+        self.folder = main.resolve().parent if main is not None else None
+        self.budget = budget
+        self.warnings: list[str] = []
+        self.sources: dict[str, LatexSource] = {}
+
+    def add(self, source: LatexSource) -> LatexSource:
+        """Keep a source under its name."""
+        self.budget.read(len(source.text))
+        # The parser takes a time that grows with the square of a paragraph's length.
+        longest = max(map(len, _EMPTY_LINE.split(source.readable)))
+        if longest > 2 * MAX_PARAGRAPH:
+            raise InputError(
+                f"a paragraph has more than {2 * MAX_PARAGRAPH:,} characters",
+                where=source.name or None,
+                hint="divide it by empty lines",
+            )
+        self.sources[source.name] = source
+        return source
+
+    def find(self, name: str) -> LatexSource | None:
+        """The file that an ``\\input`` names; None, and a warning, where there is none that may be read.
+
+        Raises:
+            InputError: the draft inputs too many files.
+        """
+        name = name.strip().strip('"')
+        if self.folder is None:
+            self._leave_out(name, "a pasted text has no other files")
+            return None
+        if not name or len(name) > 300 or "\0" in name:
+            self._leave_out(name[:50], "is no name of a file")
+            return None
+        for candidate in (f"{name}.tex", name):
+            path = Path(self.folder, candidate).resolve()
+            if not path.is_relative_to(self.folder):
+                self._leave_out(name, "lies outside the draft's folder")
+                return None
+            if path.is_file():
+                known = str(path.relative_to(self.folder))
+                if known in self.sources:
+                    return self.sources[known]
+                if len(self.sources) >= MAX_FILES:
+                    raise InputError(
+                        f"the draft inputs more than {MAX_FILES} files",
+                        where=self.budget.where,
+                        hint="divide it",
+                    )
+                return self.add(LatexSource(known, read_utf8(path, self.budget)))
+        self._leave_out(name, "no such file")
+        return None
+
+    def _leave_out(self, name: str, why: str) -> None:
+        warning = f"\\input{{{name}}}: {why}; it is left out"
+        if warning not in self.warnings and len(self.warnings) < 20:
+            self.warnings.append(warning)
+
+
+def read_utf8(path: Path, budget: Budget) -> str:
+    """A file's text; one that is not UTF-8 is read as Windows-1252.
+
+    Raises:
+        InputError: it is too large, or holds null bytes, as no text does.
+    """
+    budget.read(path.stat().st_size)
+    budget.bytes -= path.stat().st_size  # counted where the text is kept
+    data = path.read_bytes()
+    if b"\0" in data:
+        raise InputError("is no text: it holds null bytes", where=path.name, hint="name a text file in UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def as_written(original: bytes, text: str) -> bytes:
+    """A changed text as bytes, with the encoding and the ends of lines of the file that it was read from.
+
+    Example:
+        >>> as_written("né\\r\\n".encode("cp1252"), "né [CIT]\\n")
+        b'n\\xe9 [CIT]\\r\\n'
+    """
+    if original.count(b"\r\n") == original.count(b"\n") > 0:
+        text = text.replace("\n", "\r\n")
+    try:
+        original.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.encode("cp1252", "replace")
+    return text.encode("utf-8-sig" if original.startswith(b"\xef\xbb\xbf") else "utf-8")
+
+
+def _without_unread(text: str) -> str:
+    """The text with spaces in place of what is no prose."""
+    parts, at = [], 0
+    while match := _UNREAD.search(text, at):
+        close = f"\\end{{{match[1]}}}" if match[1] else "\\fi"
+        end = text.find(close, match.end())
+        if end < 0:
+            break
+        end += len(close)
+        parts += [text[at : match.start()], _NOT_SPACE.sub(" ", text[match.start() : end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def blank_definitions(text: str) -> tuple[str, dict[str, Macro]]:
+    """A text with spaces in place of the definitions of macros, and those macros by name."""
+    macros: dict[str, Macro] = {}
+    parts, at = [], 0
+    while match := _DEFINITION.search(text, at):
+        end = _group_end(text, match.end())
+        if end is None:
+            break
+        name = match[1] or match[2] or match[5]
+        arguments = int(match[3] or 0) if match[5] is None else len(match[6]) // 2
+        default = match[4][1:-1] if match[4] else None
+        macros[name] = Macro(arguments, default, text[match.end() + 1 : end - 1])
+        parts += [text[at : match.start()], _NOT_SPACE.sub(" ", text[match.start() : end])]
+        at = end
+    return "".join([*parts, text[at:]]), macros
+
+
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def _group_end(text: str, start: int) -> int | None:
+    """Where the group ends that begins at ``start``; None: nowhere."""
+    depth = 0
+    for match in _BRACE.finditer(text, start):
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return None

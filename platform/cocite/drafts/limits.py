@@ -1,0 +1,81 @@
+"""What a draft may ask of the machine that reads it: bytes, files, depth, steps and time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from cocite.errors import InputError
+
+MAX_BYTES = 2 << 20
+"""Bytes of all files of a draft together; a thesis has about one Mi."""
+MAX_PARAGRAPH = 100_000
+"""Characters of one paragraph."""
+MAX_LINES = 50_000
+"""Lines of a draft in Markdown, whose parser keeps all of it in memory as tokens."""
+MAX_FILES = 200
+"""Files that a LaTeX project may input."""
+MAX_DEPTH = 20
+"""Files that input one another, the draft itself included."""
+MAX_STEPS = 500_000
+"""Pieces of LaTeX read, those that macros expand to included."""
+MAX_EXPANSION = 40
+"""Macros that expand within one another."""
+MAX_GAPS = 500
+"""Gaps of a draft."""
+MAX_SECONDS = 30.0
+"""Time that the reading of a draft may take."""
+MAX_DOCX_BYTES = 32 << 20
+"""Bytes of a .docx file, which holds its pictures."""
+MAX_XML = 12 << 20
+"""Bytes of those parts that are XML, which take some fifty times as much memory once parsed."""
+MAX_UNPACKED = 64 << 20
+"""Bytes of a .docx file's parts, unpacked."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Counts what the reading of one draft takes, and ends it where it takes too much.
+
+    Example:
+        >>> budget = Budget("paper.tex")
+        >>> budget.read(1_000)
+        >>> budget.read(MAX_BYTES)
+        Traceback (most recent call last):
+        cocite.errors.InputError: paper.tex: the draft has more than 2 MiB (leave out what is not text)
+    """
+
+    where: str
+    seconds: float = MAX_SECONDS
+    bytes: int = 0
+    steps: int = 0
+    begin: float = field(default_factory=time.monotonic)
+
+    def read(self, count: int) -> None:
+        """Count bytes of a file."""
+        self.bytes += count
+        if self.bytes > MAX_BYTES:
+            raise InputError(
+                f"the draft has more than {MAX_BYTES >> 20} MiB",
+                where=self.where,
+                hint="leave out what is not text",
+            )
+
+    def step(self) -> None:
+        """Count a piece of LaTeX."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise InputError(
+                f"the draft has more than {MAX_STEPS:,} pieces, those that macros expand to included",
+                where=self.where,
+                hint="divide it, or leave out the macro that repeats itself",
+            )
+        if not self.steps % 1024:
+            self.check_time()
+
+    def check_time(self) -> None:
+        """Refuse a draft whose reading takes too long."""
+        if time.monotonic() - self.begin > self.seconds:
+            raise InputError(
+                f"reading the draft takes more than {self.seconds:g} s", where=self.where, hint="shorten it"
+            )

@@ -1,0 +1,219 @@
+"""Reads Markdown with Pandoc's citations: ``[@key]``, and ``[@?]`` where one is missing."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import yaml
+from markdown_it import MarkdownIt
+
+from cocite.drafts.blocks import BlockBuilder, Mark, assemble, is_missing, text_gaps
+from cocite.drafts.draft import Draft, Place
+from cocite.drafts.limits import MAX_LINES, MAX_PARAGRAPH, Budget
+from cocite.drafts.plain_text import is_abstract_heading
+from cocite.errors import InputError
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,50000}?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_CODE = r"(?P<code>(?P<ticks>`++)[^`].{0,1000}?(?<!`)(?P=ticks)(?!`))"
+_GROUP = r"(?P<group>(?<!\\)\[[^\[\]]{0,500}?(?<![\w\\])@[^\[\]]{0,500}\])"
+_BARE = r"(?P<bare>(?<![\w\\])-?@(?:\?+|\{[^{}\s]{1,200}\}|\w[\w:.#$%&+<>~/-]{0,200}))"
+_MARKS = re.compile(f"{_CODE}|{_GROUP}|{_BARE}", re.DOTALL)
+_KEY = re.compile(r"(?<![\w\\])@(\?+|\{[^{}]{0,200}\}|\w[\w:.#$%&+<>~/-]{0,200}|(?=[\];\s]))")
+_PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}\]:\s*")
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,100}\]")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+
+
+def read_markdown(text: str, name: str, *, budget: Budget) -> Draft:
+    """Read a draft in Markdown.
+
+    Title, abstract, date and bibliography are those of the YAML front matter; without it the first heading of the
+    first level is the title, and what follows a heading *Abstract* the abstract. Code is left out.
+
+    Raises:
+        InputError: the draft has no text, or takes more than the limits allow.
+    """
+    if text.count("\n") > MAX_LINES:
+        raise InputError(f"the draft has more than {MAX_LINES:,} lines", where=name or None, hint="divide it")
+    warnings: list[str] = []
+    front = _FRONT_MATTER.match(text)
+    values = _front_matter(front[1], warnings) if front else {}
+    start = front.end() if front else 0
+    reader = _Reader(text, name, start, budget)
+    title = _words(values.get("title"))
+    title = reader.read(take_title=not title) or title
+    year = _YEAR.search(str(values.get("date") or ""))
+    named = values.get("bibliography")
+    return assemble(
+        reader.builder.blocks,
+        kind="markdown",
+        file=name,
+        title=title,
+        budget=budget,
+        abstract=_words(values.get("abstract")),
+        year=int(year[0]) if year else None,
+        bibliographies=tuple(str(one) for one in (named if isinstance(named, list) else [named]) if one),
+        sources={name: text},
+        warnings=tuple(warnings),
+    )
+
+
+class _Reader:
+    """Reads the blocks of one text."""
+
+    def __init__(self, text: str, name: str, start: int, budget: Budget) -> None:
+        self.text, self.name, self.start, self.budget = text, name, start, budget
+        self.builder = BlockBuilder(name)
+        self.lines = [start, *(match.end() for match in re.finditer("\n", text[start:]))]
+        self.lines[1:] = [start + end for end in self.lines[1:]]
+        self.first_line = text.count("\n", 0, start)
+        self.cursor = start
+
+    def read(self, *, take_title: bool) -> str:
+        """Read all blocks; returns the title that was taken from a heading."""
+        title, kind, level, below_abstract = "", "paragraph", 0, False
+        for token in _parser().parse(self.text[self.start :]):
+            self.budget.step()
+            if token.type == "heading_open":
+                kind, level = "heading", int(token.tag[1:])
+            elif token.type == "inline" and token.content:
+                self.builder.line = self.first_line + 1 + token.map[0]
+                if len(token.content) > MAX_PARAGRAPH:
+                    self.builder.text(token.content)  # raises
+                note = _FOOTNOTE.match(token.content)
+                self._inline(token.content[note.end() :] if note else token.content, token.map)
+                if kind == "heading" and is_abstract_heading(token.content):
+                    self.builder = _without_open(self.builder)
+                    below_abstract = True
+                elif kind == "heading" and level == 1 and take_title and not title:
+                    self.builder.end("heading", 1)
+                    if self.builder.blocks:
+                        title = self.builder.blocks.pop().text
+                elif kind == "heading":
+                    self.builder.end("heading", level)
+                    below_abstract = False
+                elif note:
+                    self.builder.end("footnote")
+                else:
+                    self.builder.end("abstract" if below_abstract else "paragraph")
+                kind = "paragraph"
+        return title
+
+    def _inline(self, content: str, lines: tuple[int, int]) -> None:
+        """Add a paragraph's text with its marks."""
+        content = content.replace("\ue000", " ").replace("\ue001", " ")
+        begin = self.lines[min(lines[0], len(self.lines) - 1)]
+        end = self.lines[lines[1]] if lines[1] < len(self.lines) else len(self.text)
+        self.cursor = max(self.cursor, begin)
+        marks: list[Mark] = []
+        parts, at = [], 0
+        for begin_mark, end_mark, found in _found(content):
+            parts.append(content[at:begin_mark])
+            place = self._place(content[begin_mark:end_mark], end)
+            for offset, length, keys, is_gap in found:
+                whole = length == end_mark - begin_mark
+                start = place.start + offset
+                inner = place if whole else Place(place.file, place.line, start, start + length)
+                in_group = content[begin_mark + offset] == "@"
+                marks.append(
+                    Mark(inner, keys, is_gap, "keys" if is_gap and in_group and not whole else "whole")
+                )
+                separator = " " if parts[-1].endswith("\ue001") else ""
+                parts.append(f"{separator}\ue000{len(marks) - 1}\ue001")
+            at = end_mark
+        parts.append(content[at:])
+        text = _printed("".join(parts))
+        at = 0
+        for match in _PLACEHOLDER.finditer(text):
+            self.builder.text(text[at : match.start()])
+            self.builder.mark(marks[int(match[1])])
+            at = match.end()
+        self.builder.text(text[at:])
+
+    def _place(self, piece: str, end: int) -> Place:
+        """Where the source has a piece of a paragraph: behind the one before it."""
+        start = self.text.find(piece, self.cursor, end)
+        if start < 0:
+            # The piece runs over the end of a line that begins with a quotation's mark: at least its first word.
+            start = max(self.cursor, self.text.find(piece.split()[0], self.cursor, end))
+            self.cursor = self.text.find(piece[-1], start, end) + 1 or end
+        else:
+            self.cursor = start + len(piece)
+        line = 1 + self.text.count("\n", 0, start)
+        return Place(self.name, line, start, self.cursor)
+
+
+def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str, ...], bool]]]]:
+    """The citations and gaps of a paragraph: start, end, and what is in it as (offset, length, keys, is a gap)."""
+    found = []
+    taken = []
+    for match in _MARKS.finditer(content):
+        taken.append(match.span())
+        if match["code"]:
+            continue
+        keys: list[str] = []
+        gaps: list[tuple[int, int, tuple[str, ...], bool]] = []
+        for key in _KEY.finditer(match[0]):
+            bare = key[1].strip("{}").rstrip(".,:;-/")
+            if is_missing(bare):
+                gaps.append((key.start(), key.end() - key.start(), (), True))
+            else:
+                keys.append(bare)
+        known = [(0, len(match[0]), tuple(keys), False)] if keys else []
+        if known or gaps:
+            found.append((*match.span(), known + gaps))
+    covered = iter([*taken, (len(content), len(content))])
+    span = next(covered)
+    for match in text_gaps(content):
+        while span[1] <= match.start() and span[0] < len(content):
+            span = next(covered)
+        if match.end() <= span[0]:
+            found.append((*match.span(), [(0, len(match[0]), (), True)]))
+    return sorted(found, key=lambda item: item[0])
+
+
+def _without_open(builder: BlockBuilder) -> BlockBuilder:
+    return BlockBuilder(builder.where, builder.blocks, line=builder.line)
+
+
+@cache
+def _parser() -> Any:
+    """Finds blocks alone; their text is parsed one by one."""
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+@cache
+def _inline_parser() -> Any:
+    return MarkdownIt("commonmark")
+
+
+def _printed(content: str) -> str:
+    """The text that a paragraph prints."""
+    [token] = _inline_parser().parseInline(content)
+    parts = []
+    for child in token.children or ():
+        if child.type in ("text", "code_inline") or child.type == "image":
+            parts.append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+    return _FOOTNOTE_MARK.sub("", "".join(parts))
+
+
+def _front_matter(text: str, warnings: list[str]) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        warnings.append("the front matter is no YAML; it is left out")
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str) and len(value) > MAX_PARAGRAPH:
+        raise InputError("the front matter's text is too long", hint="shorten it")
+    return " ".join(value.split()) if isinstance(value, str) else ""

@@ -1,0 +1,215 @@
+"""What a draft is told, as JSON values, Markdown or HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cocite.corpus.records import OTHER_MARK, TARGET_MARK, PaperRecord
+from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
+from cocite.drafts.draft import Draft
+from cocite.pipeline.evidence import Evidence
+from cocite.pipeline.options import Recommendation
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a draft is told.
+
+    Example:
+        >>> from cocite.drafts.reading import read_text
+        >>> draft = read_text("Trees [CIT].", "text")
+        >>> report = Report(draft, [GapAdvice(1, draft.gaps[0], (), "no paper of the index fits")], [], [])
+        >>> print(report.markdown())
+        # Papers for 1 gap
+        <BLANKLINE>
+        ## Gap 1 (line 1)
+        <BLANKLINE>
+        > Trees \\[CIT\\].
+        <BLANKLINE>
+        no paper of the index fits
+        <BLANKLINE>
+    """
+
+    draft: Draft
+    gaps: Sequence[GapAdvice]
+    cited: Sequence[CitedPaper]
+    companions: Sequence[Companion]
+
+    def values(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        return {
+            "draft": {
+                "file": self.draft.file,
+                "kind": self.draft.kind,
+                "title": self.draft.title,
+                "year": self.draft.year,
+                "gaps": len(self.draft.gaps),
+                "citations": len(self.cited),
+                "warnings": list(self.draft.warnings),
+            },
+            "gaps": [gap_values(gap) for gap in self.gaps],
+            "cited": [
+                {
+                    "key": one.key,
+                    "title": one.title,
+                    "in_bibliography": one.in_bibliography,
+                    "paper": one.paper and one.paper.id,
+                }
+                for one in self.cited
+            ],
+            "usually_cited_together": [
+                {**_paper_values(one.paper), "papers_citing_both": one.papers} for one in self.companions
+            ],
+        }
+
+    def markdown(self) -> str:
+        """The report in Markdown."""
+        count = len(self.gaps)
+        lines = [f"# {_md(self.draft.title) or f'Papers for {count} gap' + 's' * (count != 1)}", ""]
+        for gap in self.gaps:
+            lines += [f"## Gap {gap.number} ({gap.gap.place})", "", f"> {_md(gap.gap.sentence)}", ""]
+            for number, paper in enumerate(gap.papers, 1):
+                lines.append(f"{number}. **{_md(paper.title)}** {_md(byline(paper))}")
+                lines += [f"   - {_md(reason)}" for reason in reasons(paper.evidence)]
+            lines += [gap.note] if gap.note else []
+            lines.append("")
+        if self.cited:
+            lines += ["## Cited already", ""]
+            lines += [f"- [{'x' if one.paper else ' '}] {_md(cited_line(one))}" for one in self.cited]
+            lines.append("")
+        if self.companions:
+            lines += ["## Usually cited together with these", ""]
+            lines += [
+                f"- **{_md(one.paper.title)}** {_md(byline(one.paper))}: {companion_reason(one)}"
+                for one in self.companions
+            ]
+            lines.append("")
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """The report as one HTML page that loads nothing."""
+        from jinja2 import Environment, PackageLoader
+
+        environment = Environment(
+            loader=PackageLoader("cocite.drafts", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        )
+        template = environment.get_template("report.html.jinja")
+        return template.render(
+            report=self,
+            byline=byline,
+            reasons=reasons,
+            cited_line=cited_line,
+            companion_reason=companion_reason,
+        )
+
+
+def gap_values(advice: GapAdvice) -> dict[str, Any]:
+    """One gap as JSON has it: its number and place, its sentence, and its papers with their reasons."""
+    gap = advice.gap
+    return {
+        "gap": advice.number,
+        "file": gap.place.file,
+        "line": gap.place.line,
+        "sentence": gap.sentence,
+        "context": gap.context,
+        "note": advice.note,
+        "papers": [
+            {
+                **_paper_values(paper),
+                "score": paper.score,
+                "evidence": {
+                    "shared_words": [word for word, _ in paper.evidence.shared_words],
+                    "cited_by": [citing.id for citing in paper.evidence.cited_by],
+                    "sentences": [
+                        {"text": quote.sentence, "id": quote.id} for quote in paper.evidence.sentences
+                    ],
+                },
+            }
+            for paper in advice.papers
+        ],
+    }
+
+
+def _paper_values(paper: PaperRecord | Recommendation) -> dict[str, Any]:
+    return {
+        "id": paper.id,
+        "title": paper.title,
+        "authors": list(paper.authors),
+        "year": paper.year or None,
+        "venue": paper.venue,
+        "doi": paper.doi,
+    }
+
+
+def byline(paper: PaperRecord | Recommendation) -> str:
+    """Authors, venue and year in one line.
+
+    Example:
+        >>> byline(PaperRecord("a", "Trees", year=1999, venue="ACL", authors=("Ann Lee", "Bo Kim", "C. Wu")))
+        'Ann Lee et al. ACL 1999'
+    """
+    names = paper.authors[0] + " et al." if len(paper.authors) > 2 else " and ".join(paper.authors)
+    return " ".join(part for part in (names, paper.venue, str(paper.year or "")) if part)
+
+
+def reasons(evidence: Evidence) -> list[str]:
+    """The reasons for a paper, a line each.
+
+    Example:
+        >>> from cocite.pipeline.evidence import SharedWord
+        >>> reasons(Evidence(shared_words=(SharedWord("parsing", 4.2),)))
+        ['shares: parsing']
+    """
+    lines = []
+    for quote in evidence.sentences[:2]:
+        text = quote.sentence.replace(TARGET_MARK, "[this paper]").replace(OTHER_MARK, "[...]")
+        lines.append(f"cited for: “{text}” ({quote.title}{f', {quote.year}' if quote.year else ''})")
+    if evidence.cited_by:
+        lines.append(f"cited by papers like yours: {'; '.join(one.title for one in evidence.cited_by[:2])}")
+    if evidence.shared_words:
+        lines.append(f"shares: {', '.join(word for word, _ in evidence.shared_words[:6])}")
+    return lines
+
+
+def cited_line(cited: CitedPaper) -> str:
+    """A key, and what became of it.
+
+    Example:
+        >>> cited_line(CitedPaper("lee99", None, ""))
+        'lee99: no .bib file given has this key'
+    """
+    if cited.paper is not None:
+        return f"{cited.key}: {cited.paper.title}"
+    if cited.in_bibliography:
+        return f"{cited.key}: {cited.title} (not in the corpus)"
+    return f"{cited.key}: no .bib file given has this key"
+
+
+def companion_reason(companion: Companion) -> str:
+    """Why a paper is listed.
+
+    Example:
+        >>> companion_reason(Companion(PaperRecord("a", "Trees"), papers=3))
+        '3 papers cite it with papers that you cite'
+    """
+    return f"{companion.papers} papers cite it with papers that you cite"
+
+
+def printable(text: str) -> str:
+    """A text without control characters, with which a title could command a terminal.
+
+    Example:
+        >>> printable("Trees\\x1b[2J")
+        'Trees[2J'
+    """
+    return _CONTROL.sub("", text)
+
+
+def _md(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))

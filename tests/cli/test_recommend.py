@@ -1,0 +1,99 @@
+"""``cocite recommend``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cocite.cli.recommend import app
+from cocite.corpus.starter import starter_corpus
+from cocite.errors import InputError, NotFoundError
+from cocite.retrieval.index.snapshot import IndexSnapshot
+
+DRAFT = r"""\documentclass{article}
+\title{Neural machine translation}
+\begin{document}
+Self-attention replaced recurrence \cite{vaswani}.
+Rare words are split into subword units \cite{?}.
+\bibliography{refs}
+\end{document}
+"""
+REFS = "@misc{vaswani, title={Attention Is All You Need}, year=2017}\n"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recommend") / "index"
+    IndexSnapshot.create(starter_corpus(), folder)
+    return folder
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    (tmp_path / "paper.tex").write_text(DRAFT)
+    (tmp_path / "refs.bib").write_text(REFS)
+    return tmp_path / "paper.tex"
+
+
+def call(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+def test_json(draft: Path, index: Path) -> None:
+    values = json.loads(call(draft, "--index", index, "--top-k", 2, "--json"))
+    [gap] = values["gaps"]
+    assert (gap["file"], gap["line"]) == ("paper.tex", 5)
+    assert "Subword" in gap["papers"][0]["title"]
+    assert len(gap["papers"]) == 2
+    assert values["cited"][0]["paper"] is not None
+    assert len(values["usually_cited_together"]) == 5
+    assert draft.read_text() == DRAFT
+
+
+def test_reports(draft: Path, index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "## Gap 1 (paper.tex:5)" in call(draft, "--index", index, "--format", "markdown")
+    assert call(draft, "--index", index, "--format", "html").startswith("<!doctype html>")
+
+
+def test_a_bibliography_that_the_draft_does_not_name(draft: Path, index: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.bib"
+    other.write_text(REFS.replace("Attention Is All You Need", "Of another field"))
+    values = json.loads(call(draft, "--index", index, "--bib", other, "--json"))
+    assert values["cited"] == [
+        {"key": "vaswani", "title": "Of another field", "in_bibliography": True, "paper": None}
+    ]
+
+
+def test_what_cannot_be_answered(draft: Path, index: Path) -> None:
+    draft.write_text("No gap.")
+    with pytest.raises(
+        InputError, match=r"the draft has neither gaps nor citations \(mark a gap with \[CIT\]\)"
+    ):
+        call(draft, "--index", index)
+    with pytest.raises(NotFoundError, match=r"gone\.tex: no such file"):
+        call(draft.with_name("gone.tex"), "--index", index)
+
+
+def test_write_leaves_the_draft_as_it_is(draft: Path, index: Path) -> None:
+    shown = call(draft, "--index", index, "--write")
+    assert draft.read_text() == DRAFT
+    copy = draft.with_name("paper-cited.tex").read_text()
+    assert copy == DRAFT.replace("{?}", "{sennrich2016neural}").replace("{refs}", "{refs,paper-cited}")
+    assert "+Rare words are split into subword units \\cite{sennrich2016neural}." in shown
+    assert "@inproceedings{sennrich2016neural," in draft.with_name("paper-cited.bib").read_text()
+    with pytest.raises(InputError, match="is there already, from an earlier --write"):
+        call(draft, "--index", index, "--write")
+
+
+def test_in_place(draft: Path, index: Path) -> None:
+    values = json.loads(call(draft, "--index", index, "--write", "--in-place", "--json"))
+    assert [Path(file).name for file in values["written"]] == ["paper-cited.bib", "paper.tex"]
+    assert "sennrich2016neural" in draft.read_text()
+    with pytest.raises(InputError, match="--in-place: goes with --write"):
+        call(draft, "--index", index, "--in-place")

@@ -1,0 +1,204 @@
+"""Drafts in LaTeX: single files, pasted texts and projects."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cocite.drafts.reading import read_draft, read_text
+from cocite.errors import InputError
+
+PAPER = r"""\documentclass{article}
+\usepackage{natbib}
+\newcommand{\needcite}{\cite{?}}
+\newcommand{\posscite}[1]{\citeauthor{#1}'s \citeyearpar{#1}}
+\newcommand{\hl}[1]{\textbf{#1}}
+\newcommand{\model}{\textsc{MyNet}\xspace}
+\def\unsure#1{#1~[?]}
+\title{Neural \emph{Parsing}\thanks{Funded by [CIT].}}
+\author{A. B.}
+\date{March 2017}
+\begin{document}
+\maketitle
+\begin{abstract}
+We parse with \model.
+\end{abstract}
+\section{Introduction}
+Parsing is hard \citep[see][p.~3]{lee99,kim01}. Attention na\"{\i}ve helps \needcite. % [CIT] no
+As \hl{shown before \cite{}} we do $x_1^2$ this \todo{cite BLEU}\todo{rewrite}.
+
+\posscite{?} idea. \unsure{Our approach}. BLEU (citation needed), \cite{vas17,?}.\footnote{Beam search [CIT] helps.}
+\begin{verbatim}
+\cite{?} is code
+\end{verbatim}
+\begin{comment} [CIT] \end{comment} \iffalse [CIT] \fi
+\begin{itemize}\item Foo [?] \item Bar\end{itemize}
+\input{related}
+\bibliography{refs}
+\end{document}
+behind the end \cite{?}
+"""
+RELATED = "\\section{Related work}\nOthers parse \\citet{?}.\n"
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    (tmp_path / "paper.tex").write_text(PAPER)
+    (tmp_path / "related.tex").write_text(RELATED)
+    return tmp_path / "paper.tex"
+
+
+def test_a_project(paper: Path) -> None:
+    draft = read_draft(paper)
+    assert (draft.title, draft.abstract, draft.year) == ("Neural Parsing", "We parse with MyNet.", 2017)
+    assert [section.title for section in draft.sections] == ["Introduction", "Related work"]
+    assert [citation.key for citation in draft.citations] == ["lee99", "kim01", "vas17"]
+    assert [
+        (gap.place.file, draft.sources[gap.place.file][gap.place.start : gap.place.end], gap.form)
+        for gap in draft.gaps
+    ] == [
+        ("paper.tex", r"\needcite", "whole"),
+        ("paper.tex", "", "keys"),
+        ("paper.tex", r"\todo{cite BLEU}", "whole"),
+        ("paper.tex", "?", "keys"),
+        ("paper.tex", "?", "keys"),
+        ("paper.tex", r"\unsure{Our approach}", "after"),
+        ("paper.tex", "(citation needed)", "whole"),
+        ("paper.tex", "vas17,?", "keys"),
+        ("paper.tex", "[?]", "whole"),
+        ("paper.tex", "[CIT]", "whole"),
+        ("related.tex", "?", "keys"),
+    ]
+    assert draft.gaps[7].kept == ("vas17",)
+    assert draft.gaps[0].context == "Parsing is hard OTHERCIT. Attention naïve helps TARGETCIT."
+    assert draft.gaps[-1].sentence == "Others parse [CIT]."
+    assert draft.bibliographies == ("refs",)
+    assert draft.warnings == ()
+
+
+def test_a_folder_with_one_document_is_a_draft(paper: Path) -> None:
+    assert read_draft(paper.parent).title == "Neural Parsing"
+
+
+def test_a_file_that_is_input_twice_is_read_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text("\\input{b} and \\input{b.tex}")
+    (tmp_path / "b.tex").write_text("Trees [CIT].")
+    assert len(read_draft(tmp_path / "a.tex").gaps) == 2
+
+
+def test_macros_of_an_input_hold_in_the_main_file(tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text("\\input{macros}\n\\begin{document}\nTrees \\gap.\n\\end{document}")
+    (tmp_path / "macros.tex").write_text("\\newcommand{\\gap}{[CIT]}")
+    [gap] = read_draft(tmp_path / "a.tex").gaps
+    assert (gap.place.file, gap.place.line) == ("a.tex", 3)
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "sub/../../secret", "link"])
+def test_no_input_leaves_the_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.tex").write_text("Secret words.")
+    folder = tmp_path / "draft"
+    folder.mkdir()
+    (folder / "sub").mkdir()
+    (folder / "link.tex").symlink_to(tmp_path / "secret.tex")
+    (folder / "a.tex").write_text(f"Trees [CIT]. \\input{{{name}}}")
+    draft = read_draft(folder / "a.tex")
+    assert draft.warnings == (f"\\input{{{name}}}: lies outside the draft's folder; it is left out",)
+    assert "Secret" not in "".join(sentence.text for sentence in draft.sentences)
+
+
+def test_a_missing_input_is_left_out_with_a_warning() -> None:
+    draft = read_text("Trees [CIT]. \\input{gone}", "latex")
+    assert draft.warnings == ("\\input{gone}: a pasted text has no other files; it is left out",)
+
+
+def test_files_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text("Text.\n\\input{b}")
+    (tmp_path / "b.tex").write_text("\\include{a}")
+    with pytest.raises(
+        InputError, match=r"b\.tex:1: the files input one another in a circle: a\.tex -> b\.tex"
+    ):
+        read_draft(tmp_path / "a.tex")
+
+
+def test_too_many_or_too_deep_inputs_are_refused(tmp_path: Path) -> None:
+    for i in range(250):
+        (tmp_path / f"f{i}.tex").write_text(f"Text. \\input{{f{i + 1}}}")
+    with pytest.raises(InputError, match="inputs more than 200 files"):
+        read_draft(tmp_path / "f0.tex")
+    (tmp_path / "f30.tex").write_text("The end.")
+    with pytest.raises(InputError, match="more than 20 files input one another"):
+        read_draft(tmp_path / "f0.tex")
+
+
+DOUBLING = "".join(rf"\def\{chr(97 + i)}{{\{chr(98 + i)}\{chr(98 + i)}}}" for i in range(25))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (r"\def\a{\a} x \a", r"line 1: the macro \\a expands to itself"),
+        (r"\newcommand{\a}[1]{\a{#1#1}} x \a{y}", r"the macro \\a expands to itself"),
+        (DOUBLING + r"\a x", "a paragraph has more than 100,000 characters"),
+        ("{" * 50_000, "braces or environments are nested too deeply"),
+        (r"\begin{itemize}" * 5_000, "nested too deeply"),
+        ("x " * 200_000, "a paragraph has more than 200,000 characters"),
+        ("x " * 5_000_000, "more than 2 MiB"),
+        ("% only a comment", "the draft has no text"),
+        ("", "the draft has no text"),
+        ("a\0b", "null characters"),
+    ],
+)
+def test_hostile_drafts_are_refused_in_a_sentence_soon(text: str, message: str) -> None:
+    begin = time.process_time()
+    with pytest.raises(InputError, match=message):
+        read_text(text, "latex")
+    assert time.process_time() - begin < 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"{\bf open [CIT]", r"\cite{?", r"\begin{itemize} \item x [?]", r"\section{Trees [?]", r"$x [?] \emph"],
+)
+def test_broken_latex_is_read_as_far_as_it_goes(text: str) -> None:
+    draft = read_text("Trees [CIT] grow.\n\n" + text, "latex")
+    assert draft.gaps[0].context.startswith("Trees TARGETCIT grow.")
+    assert len(draft.gaps) > 1 or draft.warnings or draft.sentences
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        [
+            "parsing",
+            r"\emph{helps}",
+            "Trees.",
+            r"\cite{lee99}",
+            "$x$",
+            "\n\n",
+            r"\"a",
+            "--",
+            r"\%",
+            r"\own{word}",
+        ]
+    ),
+    max_size=6,
+)
+GAPS = {r"\cite{}": "", r"\citep{?}": "?", r"\todo{cite}": r"\todo{cite}", "[CIT]": "[CIT]", "[?]": "[?]",
+        "(citation needed)": "(citation needed)", r"\gap{}": r"\gap"}  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(WORDS, st.sampled_from(sorted(GAPS))), max_size=8), st.booleans())
+def test_the_gaps_found_are_those_put_in(parts: list[tuple[list[str], str]], emphasised: bool) -> None:
+    text, expected = "\\newcommand{\\gap}{[?]}\\newcommand{\\own}[1]{\\emph{#1}}\nWords.", []
+    for words, gap in parts:
+        text += " " + " ".join(words) + (r" \textbf{" if emphasised else " ")
+        where = len(text) + (gap.index("{") + 1 if gap.startswith(r"\cite") else 0)
+        expected.append((where, GAPS[gap]))
+        text += gap + ("}" if emphasised else "")
+    draft = read_text(text, "latex")
+    assert [(gap.place.start, text[gap.place.start : gap.place.end]) for gap in draft.gaps] == expected
+    assert len(draft.citations) == text.count("lee99")

@@ -1,0 +1,72 @@
+"""The files of a LaTeX draft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, blank_definitions, read_utf8
+from cocite.drafts.limits import MAX_BYTES, Budget
+from cocite.errors import InputError
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "a",
+                "\n",
+                "%",
+                "\\",
+                "{",
+                "}",
+                "\\def\\x{",
+                "\\begin{verbatim}",
+                "\\end{verbatim}",
+                "\\iffalse",
+                "\\fi",
+            ]
+        ),
+        max_size=40,
+    )
+)
+def test_what_is_hidden_from_the_parser_keeps_every_position(parts: list[str]) -> None:
+    text = "".join(parts)
+    source = LatexSource("a.tex", text)
+    assert len(source.readable) == len(text)
+    assert all(mine in (theirs, " ") for mine, theirs in zip(source.readable, text, strict=True))
+    assert source.readable.count("\n") == text.count("\n")
+
+
+def test_definitions() -> None:
+    text = r"\newcommand{\x}[2][d]{see #1 {#2}}\def\y#1{z}\renewcommand*\w{v} rest"
+    rest, macros = blank_definitions(text)
+    assert rest.strip() == "rest"
+    assert macros == {"x": Macro(2, "d", "see #1 {#2}"), "y": Macro(1, None, "z"), "w": Macro(0, None, "v")}
+
+
+def test_lines_and_comments() -> None:
+    source = LatexSource("a.tex", "50\\% sure % [CIT]\nTwo")
+    assert source.readable == "50\\% sure %      \nTwo"
+    assert source.place(18, 21).line == 2
+
+
+def test_bytes_of_all_files_together_are_bounded(tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text("a\n\n" * 200_000)
+    budget = Budget("a.tex", bytes=MAX_BYTES - 100)
+    with pytest.raises(InputError, match=r"a\.tex: the draft has more than 2 MiB"):
+        LatexProject(tmp_path / "a.tex", budget).find("a")
+
+
+def test_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "a.tex"
+    path.write_bytes("né".encode("cp1252"))
+    assert read_utf8(path, Budget("a.tex")) == "né"
+    path.write_bytes(b"\xef\xbb\xbfn")
+    assert read_utf8(path, Budget("a.tex")) == "n"
+    path.write_bytes(b"n\0")
+    with pytest.raises(InputError, match=r"a\.tex: is no text: it holds null bytes"):
+        read_utf8(path, Budget("a.tex"))

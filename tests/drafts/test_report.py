@@ -1,0 +1,72 @@
+"""The report about a draft."""
+
+from __future__ import annotations
+
+import json
+
+from cocite.corpus.records import PaperRecord
+from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
+from cocite.drafts.draft import Draft
+from cocite.drafts.reading import read_text
+from cocite.drafts.report import Report, printable, reasons
+from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
+from cocite.pipeline.options import Recommendation
+
+EVIDENCE = Evidence(
+    (SharedWord("trees", 3.0),),
+    (CitingPaper("c", "A survey", 2001),),
+    (CitingSentence("Trees TARGETCIT grow, OTHERCIT not.", "c", "A survey", 2001),),
+)
+PAPER = Recommendation(
+    3, "p", "Trees & <b>*leaves*</b>", ("Ann Lee",), 1999, "ACL", "", "10.1/a", 0.5, {}, EVIDENCE
+)
+
+
+def report(draft: Draft | None = None) -> Report:
+    draft = draft or read_text("Parsing\n\nTrees [CIT]. <script>Graphs</script> [?].", "text")
+    return Report(
+        draft,
+        [
+            GapAdvice(1, draft.gaps[0], (PAPER,)),
+            GapAdvice(2, draft.gaps[1], (), "no paper of the index fits"),
+        ],
+        [CitedPaper("lee", PaperRecord("q", "Found"), "found"), CitedPaper("kim", None, "Lost")],
+        [Companion(PaperRecord("r", "Roots", year=1998), 4)],
+    )
+
+
+def test_values_are_json() -> None:
+    values = json.loads(json.dumps(report().values()))
+    assert values["gaps"][0]["papers"][0]["evidence"] == {
+        "shared_words": ["trees"],
+        "cited_by": ["c"],
+        "sentences": [{"text": "Trees TARGETCIT grow, OTHERCIT not.", "id": "c"}],
+    }
+    assert values["gaps"][1]["note"] == "no paper of the index fits"
+    assert [one["paper"] for one in values["cited"]] == ["q", None]
+    assert values["usually_cited_together"][0]["papers_citing_both"] == 4
+
+
+def test_markdown_shows_titles_as_they_are() -> None:
+    text = report().markdown()
+    assert r"1. **Trees & \<b\>\*leaves\*\</b\>** Ann Lee ACL 1999" in text
+    assert "- [x] lee: Found" in text
+    assert "- [ ] kim: Lost (not in the corpus)" in text
+    assert "**Roots** 1998: 4 papers cite it with papers that you cite" in text
+
+
+def test_html_escapes_what_drafts_and_papers_hold() -> None:
+    page = report().html()
+    assert "<script>" not in page
+    assert "<b>" not in page
+    assert "Trees &amp; &lt;b&gt;*leaves*&lt;/b&gt;" in page
+    assert "http" not in page
+
+
+def test_reasons_and_control_characters() -> None:
+    assert reasons(EVIDENCE) == [
+        "cited for: “Trees [this paper] grow, [...] not.” (A survey, 2001)",
+        "cited by papers like yours: A survey",
+        "shares: trees",
+    ]
+    assert printable("a\x1b]0;x\x07\x9bb\tc\n") == "a]0;xb\tc\n"
