@@ -85,6 +85,8 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
         *("index", "build", source, "--to", folders.index, "--model", folders.model),
         *("--before-split", "test"),
     )
+    # The endpoint asks them before it serves the model.
+    _run_command("model", "golden", folders.model, "--index", folders.index)
     _print_command(*steps.serve_arguments(folders, port))
     with ExitStack() as stack:
         with spinner("Starting the endpoint"):
@@ -154,4 +156,4 @@ def _print_answer(asked: DemoQuery, answer: dict[str, Any]) -> None:
             str(paper["year"] or ""),
             ", ".join(words),
         )
-    out.print(grid)
+    out.print(grid, soft_wrap=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cocite.cli.console import out, print_json, progress_bar
-from cocite.cli.options import JsonOption, NoVerifyOption, RayAddressOption
-from cocite_jobs.cli.options import CpusOption, GpusOption, WorkersOnOption, WorkersOption, workers_of
+from cocite.cli.options import CpusOption, JsonOption, NoVerifyOption, RayAddressOption, WorkersOption
+from cocite_jobs.cli.options import GpusOption, WorkersOnOption, workers_of
 
 if TYPE_CHECKING:
     from cocite_jobs.steps.embedding.embed import Embedded
@@ -62,7 +62,7 @@ def embed(
         print_json({"vectors": to, "encoders": [_facts(entry) for entry in found]})
         return
     for entry in found:
-        out.print(_sentence(entry), soft_wrap=True)
+        out.print(_sentence(entry))
 
 
 def _facts(entry: Embedded) -> dict[str, Any]:

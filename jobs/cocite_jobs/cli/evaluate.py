@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import print_warnings, progress_bar
-from cocite.cli.locations import ARGUMENT, INPUT, with_local_paths
+from cocite.cli.locations import ARGUMENT, INPUT, shown, with_local_paths
 from cocite.cli.options import (
     CandidatesOption,
     CorpusOption,
@@ -17,11 +17,13 @@ from cocite.cli.options import (
     NoVerifyOption,
     OnOption,
     QueryBatchOption,
+    QueryWorkersOption,
     RayAddressOption,
     RerankOption,
 )
 from cocite.errors import InputError
 from cocite_jobs.cli.cocitation import cocitation
+from cocite_jobs.cli.controls import controls
 from cocite_jobs.cli.options import (
     IndexOption,
     MarkdownOption,
@@ -36,6 +38,7 @@ from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.command("cocitation")(cocitation)
+app.command("controls")(controls)
 
 TaskOption = Annotated[
     str, typer.Option(help="Queries: citation contexts (local) or titles and abstracts (global).")
@@ -125,6 +128,7 @@ def pipeline(
     brief: Annotated[bool, typer.Option("--brief", help="Print metrics and times alone, no slices.")] = False,
     on: OnOption = "process",
     address: RayAddressOption = None,
+    workers: QueryWorkersOption = None,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     as_json: JsonOption = False,
@@ -134,6 +138,7 @@ def pipeline(
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite.pipeline.components import exclusion_notes
     from cocite_jobs.evaluation.pipeline import evaluate_pipeline
+    from cocite_jobs.steps.run_parts import Workers
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
 
@@ -141,6 +146,8 @@ def pipeline(
     check_file_destination(markdown)
     if address is not None and on != "ray":
         raise InputError("an address goes with --on ray", where="--address")
+    if workers is not None and on != "ray":
+        raise InputError("goes with --on ray", where="--workers")
     if on == "ray" and index is None:
         raise InputError("the shards of an index are searched on Ray", where="--on", hint="give --index")
     params = {
@@ -174,6 +181,8 @@ def pipeline(
             saved=index,
             on=on,
             address=address,
+            workers=Workers("ray", address, workers) if workers is not None else None,
+            beside=None if to is None else shown(to),
             to=to,
             bars=progress_bar,
         )
@@ -187,7 +196,9 @@ def pipeline(
 def tables(
     corpus: CorpusOption,
     model: Annotated[Path, typer.Option(help="Model folder; variants that are missing are trained into it.")],
-    only: Annotated[str, typer.Option(help="Which of the paper's tables: 2,3,4.")] = "2,3,4",
+    only: Annotated[
+        str, typer.Option(help="Which of the paper's tables and figures: 2,3,4,10,figure3,figure4.")
+    ] = "2,3,4",
     split: SplitOption = "test",
     sample: SampleOption = None,
     seed: SeedOption = 0,
@@ -197,7 +208,7 @@ def tables(
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:
-    """Citeomatic's Tables 2, 3 and 4 for a corpus."""
+    """Citeomatic's tables and figures for a corpus."""
     from cocite.destinations import check_file_destination, check_folder_destination
     from cocite_jobs.tables.citeomatic import citeomatic_tables
     from cocite_mlflow.connection import TrackingSettings
@@ -238,7 +249,9 @@ def reranking(
     ],
     only: Annotated[
         str | None,
-        typer.Option(help="Tables: prefetching,reranking,pipeline,time,forms,budgets; all that can be made."),
+        typer.Option(
+            help="Tables: prefetching,reranking,pipeline,time,forms,budgets,bm25; all that can be made."
+        ),
     ] = None,
     task: TaskOption = "local",
     split: SplitOption = "test",
@@ -248,6 +261,16 @@ def reranking(
     oracle_depth: Annotated[
         int, typer.Option(min=2, max=100_000, help="Candidates of the reranking table; the paper has 2000.")
     ] = 100,
+    reranker: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FOLDER",
+            help="Model folder whose cross-encoder reranks the candidates of bm25, hatten or first; repeatable.",
+        ),
+    ] = None,
+    prefetcher: Annotated[
+        str, typer.Option(help="System whose candidates the table of budgets reranks; the paper's is bm25.")
+    ] = "first",
     index: IndexOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
@@ -287,6 +310,8 @@ def reranking(
             seed=seed,
             depths=_numbers(depths, "--depths"),
             oracle_depth=oracle_depth,
+            rerankers=_rerankers(reranker or []),
+            prefetcher=prefetcher,
             saved=index,
             bars=progress_bar,
         )
@@ -299,6 +324,16 @@ def _numbers(text: str, where: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
         raise InputError(f"{text!r} are not whole numbers", where=where, hint="10,20,50,100") from error
+
+
+def _rerankers(values: list[str]) -> dict[str, Path]:
+    pairs = [value.partition("=") for value in values]
+    for name, equals, folder in pairs:
+        if not (name and equals and folder):
+            raise InputError(
+                f"{name + equals + folder!r} is not NAME=FOLDER", where="--reranker", hint="hatten=model"
+            )
+    return {name: Path(folder) for name, _, folder in pairs}
 
 
 def _metrics(text: str | None) -> list[str] | None:

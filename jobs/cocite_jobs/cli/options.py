@@ -62,18 +62,6 @@ WorkersOnOption = Annotated[
         "every machine of the cluster sees what is read and written under the same path or URI.",
     ),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        max=100_000,
-        help="Parts that are made at a time [default: all that the cluster fits].",
-    ),
-]
-CpusOption = Annotated[
-    float, typer.Option("--cpus", min=0.01, max=1024, help="Cores of each worker, which are its threads.")
-]
 GpusOption = Annotated[
     float,
     typer.Option("--gpus", min=0, max=64, help="GPUs of each worker; a share, as .25, divides one."),

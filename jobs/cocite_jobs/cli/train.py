@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -59,6 +60,13 @@ def train(
     wait: WaitOption = False,
     verbose: VerboseOption = False,
     register: RegisterOption = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --register: index whose papers ask the golden queries that are kept with the model, by which an "
+            "endpoint proves it before it serves it.",
+        ),
+    ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Keep the run in MLflow.")] = True,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
@@ -71,6 +79,7 @@ def train(
     from cocite.corpus.store import Corpus
     from cocite.manifests import read_manifest
     from cocite_jobs.storage.cache import fetch_local
+    from cocite_jobs.training.golden import golden_note
     from cocite_jobs.training.progress import ProgressFunctions
     from cocite_jobs.training.recipes import load_recipe
     from cocite_jobs.training.registry import KINDS
@@ -82,6 +91,8 @@ def train(
 
     start = start_mode(resume, fresh, command="train")
     name, alias = _parse_registration(register, track)
+    if index is not None:
+        _check_index(index, name, to)
     settings: Any = load_recipe(recipe, overrides or [])
     kind, neural = str(settings.kind), KINDS[settings.kind].uses_engine
     store = Corpus.open(fetch_local(corpus))
@@ -90,6 +101,7 @@ def train(
     launch = LaunchOptions(start, on, address, wait, verbose, corpus if "://" in corpus else None)
     tags = {"corpus": store.version, "kind": kind}
     history: list[dict[str, float]] = []
+    notes: list[str] = []
     exit_on_sigterm()
     with ExitStack() as stack:
         training = stack.enter_context(open_session(settings, store, to, launch))
@@ -121,11 +133,13 @@ def train(
         run.log_metrics({f"best.{name}": value for name, value in result.metrics.items()}, None)
         if name:
             bar.stage("registering the model", 0)
+            if note := golden_note(fetch_local(to), index):
+                notes.append(note)
             version = register_model(fetch_local(to), name, alias, run=run)
             result.details["registered"] = f"{name}@{alias}, version {version}"
         else:
             run.log_artifact(result.folder if neural else result.folder / "manifest.json")
-    notes = read_manifest(result.folder).meta.get("notes", [])
+    notes += read_manifest(result.folder).meta.get("notes", [])
     for note in notes:
         print_note(note)
     if as_json:
@@ -155,3 +169,18 @@ def _parse_registration(text: str | None, track: bool) -> tuple[str, str]:
     if not track:
         raise InputError("a model is registered in MLflow", where="--register", hint="leave --no-track out")
     return name, alias or ALIAS
+
+
+def _check_index(index: Path, name: str, to: str) -> None:
+    """Refuse an index of golden queries before anything is trained."""
+    from cocite.retrieval.index.versions import VersionedFolder
+
+    if not name:
+        raise InputError("goes with --register", where="--index")
+    if "://" in to:
+        raise InputError(
+            "golden queries are kept in a folder of this machine",
+            where="--index",
+            hint="cocite model golden makes them of a local copy",
+        )
+    VersionedFolder(index).current()

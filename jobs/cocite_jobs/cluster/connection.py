@@ -7,13 +7,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from cocite.errors import BusyError, InputError
 from cocite.locks import locked
-from cocite.ray_start import check_address, ray_errors, start_patiently
+from cocite.ray_start import check_address, one_machine, ray_errors, start_patiently
 
 LOCAL = "local"
 """Ray's address for a private Ray on this machine."""
@@ -59,7 +59,8 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
         raise InputError(f"{address!r} is reached by jobs only", where=where, hint="use cocite job submit")
     check_address(address, where)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
+    with one_machine() if address == LOCAL else nullcontext():
+        import ray
 
     with scratch_folder() as folder:
         if ray.is_initialized():  # by the caller, who will end it

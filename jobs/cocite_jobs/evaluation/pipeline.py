@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cocite.atomic_files import replace_files
 from cocite.corpus.store import Corpus
+from cocite.errors import InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.metrics import GLOBAL, LOCAL, measure
 from cocite.evaluation.report import (
@@ -23,13 +25,16 @@ from cocite.evaluation.tasks import EvalTask
 from cocite.manifests import read_manifest
 from cocite.pipeline.options import CandidateScope
 from cocite_jobs.evaluation.report_files import write_report
-from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite_jobs.progress_bars import Advance, ProgressBars, no_bars
 
 if TYPE_CHECKING:
     from cocite.corpus.history import History
     from cocite.evaluation.experiment import EvalResult
     from cocite.protocols import Encoder
     from cocite.retrieval.index.search_index import SearchIndex
+    from cocite_jobs.steps.run_parts import Workers
+
+    RankWith = Callable[[str, Path | None, Advance], EvalResult]
 
 
 def evaluate_pipeline(
@@ -49,6 +54,8 @@ def evaluate_pipeline(
     saved: Path | None = None,
     on: Literal["process", "ray"] = "process",
     address: str | None = None,
+    workers: Workers | None = None,
+    beside: str | None = None,
     to: Path | None = None,
     bars: ProgressBars = no_bars,
 ) -> Report:
@@ -71,6 +78,9 @@ def evaluate_pipeline(
         saved: an index folder of the same corpus, whose vectors and word statistics are reused.
         on: where the shards of that index are searched.
         address: of a running Ray cluster, see :func:`cocite_jobs.cluster.connection.ray_connection`.
+        workers: who ranks, in parts of the queries; each opens the saved index by itself. None: this process.
+        beside: the folder ``to`` by the path or URI that the workers see, beside which the parts are kept until the
+            report is there; by default its path.
         to: folder for ``qrels.trec``, a run for each system, ``report.json`` and ``report.md``.
         bars: of each step.
 
@@ -81,31 +91,50 @@ def evaluate_pipeline(
         'global task, test split'
         >>> report.tables[0].columns, [row[:2] for row in report.tables[0].rows]
         (['system', 'queries', 'R@10'], [['bm25', 5], ['first', 5]])
+
+    Raises:
+        InputError: the task has no query, a system or the index lacks something, or ``workers`` without ``saved`` or
+            ``to``.
+        CociteError: a part could not be made; those that were made are kept.
     """
     # Not at the top of the module: SciPy, FAISS and the index take long to import.
     from cocite.evaluation import systems
     from cocite.pipeline.components import exclusion_notes
 
+    if workers is not None and (saved is None or to is None):
+        raise InputError(
+            "the queries are ranked in parts over a saved index, and kept beside the runs",
+            where="--workers",
+            hint="give --index and --to",
+        )
     queries = tasks.build(corpus, task, split, sample=sample, seed=seed)
     names = systems.select(model, stages, where="--stages")
-    encoders = systems.encoders_for(model, names)
     history = tasks.history_before(corpus, split)
-    with (
-        _opened(corpus, history, encoders, saved, on, address, bars) as index,
-        replace_files(to) as folder,
-    ):
+    how: dict[str, Any] = {"k": k, "batch": batch, "rerank": rerank, "candidates": candidates}
+    with ExitStack() as stack:
+        if workers is not None and saved is not None and to is not None:
+            from cocite_jobs.steps.files import place_of
+            from cocite_jobs.steps.ranking.rank_task import ChosenTask, ranking_in_parts
+
+            chosen = ChosenTask(place_of(corpus.path), corpus.version, task, split, sample, seed)
+            over = chosen, len(queries), saved, model, tuple(names)
+            rank_with: RankWith = stack.enter_context(
+                ranking_in_parts(*over, beside=beside or to, workers=workers, **how)
+            )
+        else:
+            encoders = systems.encoders_for(model, names)
+            index = stack.enter_context(_opened(corpus, history, encoders, saved, on, address, bars))
+            rank_with = partial(_rank_here, queries, model, index, how)
+        folder = stack.enter_context(replace_files(to))
         if folder is not None:
             experiment.write_task_qrels(queries, folder / "qrels.trec")
         results: dict[str, EvalResult] = {}
         for name in names:
-            rank = systems.open_system(name, model, index, rerank=rerank, candidates=candidates)
             path = folder / f"{name}.trec" if folder is not None else None
             with bars(f"ranking with {name}", len(queries)) as advance:
-                results[name] = experiment.run(
-                    queries, rank, k=k, batch=batch, to=path, tag=name, advance=advance
-                )
+                results[name] = rank_with(name, path, advance)
         report = _pipeline_report(
-            queries, split, index, results, metrics or (LOCAL if task == "local" else GLOBAL)
+            queries, split, history, results, metrics or (LOCAL if task == "local" else GLOBAL)
         )
         report.facts |= {
             "sample": sample or "all",
@@ -119,6 +148,22 @@ def evaluate_pipeline(
         if folder is not None:
             write_report(report, folder)
     return report
+
+
+def _rank_here(
+    queries: EvalTask,
+    model: Path | None,
+    index: SearchIndex,
+    how: Mapping[str, Any],
+    name: str,
+    run: Path | None,
+    advance: Advance,
+) -> EvalResult:
+    """Rank all queries with a system in this process."""
+    from cocite.evaluation import systems
+
+    rank = systems.open_system(name, model, index, rerank=how["rerank"], candidates=how["candidates"])
+    return experiment.run(queries, rank, k=how["k"], batch=how["batch"], to=run, tag=name, advance=advance)
 
 
 @contextmanager
@@ -150,11 +195,10 @@ def _opened(
 
 
 def _pipeline_report(
-    task: EvalTask, split: str, index: SearchIndex, results: Mapping[str, EvalResult], metrics: Sequence[str]
+    task: EvalTask, split: str, history: History, results: Mapping[str, EvalResult], metrics: Sequence[str]
 ) -> Report:
     measured = {name: measure(result.hits, metrics) for name, result in results.items()}
     *_, last = results
-    history = index.history
     report = Report(
         f"{task.name} task, {split} split",
         {

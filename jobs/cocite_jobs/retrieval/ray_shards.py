@@ -7,7 +7,7 @@ another machine if need be, and is asked again as soon as it answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,9 @@ from cocite.retrieval.single_shard import (
     first_rows,
 )
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.storage.transfer import fetch, source_of
+from cocite_jobs.cluster.driver_resources import WAITING
+from cocite_jobs.storage.cache import source_of
+from cocite_jobs.storage.transfer import fetch
 
 ROUND_S = 600.0
 """Seconds within which a shard answers a round of a batch of queries."""
@@ -108,8 +110,8 @@ class RayShards(RemoteShards):
             round_s: seconds within which each shard has to answer a round.
             policy: what follows when one does not.
             start_s: seconds within which all shards have to be open.
-            num_cpus: cores that each actor reserves; by default one, or an equal share of the cluster's where these are
-                fewer than the shards. It computes in one thread whatever this says.
+            num_cpus: cores that each actor reserves; by default one, or less where the cluster has no room for that
+                (:func:`cores_of_actor`). It computes in one thread whatever this says.
 
         Raises:
             InputError: the version is not divided into shards.
@@ -118,7 +120,8 @@ class RayShards(RemoteShards):
         """
         described = describe_shards(root, version)
         if num_cpus is None:
-            num_cpus = min(1.0, int(1000 * ray.cluster_resources().get("CPU", 1.0) / len(described)) / 1000)
+            nodes = [node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]]
+            num_cpus = cores_of_actor(nodes, len(described))
         actor = ray.remote(ShardActor).options(
             num_cpus=num_cpus,
             max_restarts=-1,
@@ -156,6 +159,23 @@ class RayShards(RemoteShards):
 
     def _cancel(self, call: Any) -> None:
         ray.cancel(call)
+
+
+def cores_of_actor(nodes: Sequence[float], shards: int) -> float:
+    """The most cores that each shard's actor can reserve, one at most, where all have to be placed.
+
+    Args:
+        nodes: the cores of each node, of any of which a job's own process may reserve a little.
+        shards: how many actors.
+
+    Example:
+        >>> cores_of_actor([2, 2], 4), cores_of_actor([2, 2], 3), cores_of_actor([0, 8], 4)
+        (0.995, 0.995, 1.0)
+    """
+    free = [cores - WAITING for cores in nodes if cores > WAITING]
+    shares = [min(1.0, cores / count) for cores in free for count in range(1, shards + 1)]
+    fits = [share for share in shares if sum(int(cores / share + 1e-9) for cores in free) >= shards]
+    return int(1000 * max(fits, default=0.0)) / 1000
 
 
 @contextmanager

@@ -106,6 +106,6 @@ class FinishedParts:
         except (ValueError, KeyError, TypeError) as error:
             raise IntegrityError(
                 "is no record of a finished part",
-                where=f"{self.folder.uri}/{name}",
+                where=(self.folder / name).uri,
                 hint="remove it: the part is made again",
             ) from error

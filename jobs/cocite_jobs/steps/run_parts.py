@@ -60,7 +60,7 @@ def run_parts(
     finished: FinishedParts,
     workers: Workers,
     *,
-    advance: Callable[[int], None] = lambda _: None,
+    advance: Callable[[int], object] = lambda _: None,
 ) -> list[Result]:
     """Make the parts of a step that are not made yet.
 
@@ -89,6 +89,16 @@ def run_parts(
     return [results[part.name] for part in parts]
 
 
+@contextmanager
+def connected(workers: Workers) -> Iterator[None]:
+    """Keep one connection to Ray for several steps by the same workers while the block runs."""
+    if workers.on == "process":
+        yield
+        return
+    with ray_connection(workers.address, verbose=workers.verbose):
+        yield
+
+
 Maker = Callable[[Sequence[Part]], Iterator[tuple[Part, Result]]]
 
 
@@ -98,7 +108,7 @@ def _maker(work: Work, finished: FinishedParts, workers: Workers) -> Iterator[Ma
     if workers.on == "process":
         yield lambda parts: ((part, make_part(work, part, finished)) for part in parts)
         return
-    with ray_connection(workers.address, verbose=workers.verbose):
+    with connected(workers):
         yield lambda parts: _on_ray(work, parts, finished, workers)
 
 

@@ -1,13 +1,15 @@
-"""Local copies of artifacts that are stored elsewhere."""
+"""Local copies of artifacts that are stored elsewhere, and where they were copied from."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
+from cocite.atomic_files import write_atomic
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
 from cocite_jobs.storage.location import Location
@@ -32,6 +34,48 @@ def cache_key(location: Location) -> str:
     return hashlib.sha256(location.uri.encode()).hexdigest()[:16]
 
 
+def copies_of(location: Location) -> Path:
+    """The folder of the copies of what is at a location elsewhere; it is made, and knows the location's URI."""
+    folder = cache_folder() / cache_key(location)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not _source_file(folder).is_file():
+        write_atomic(_source_file(folder), location.uri)
+    return folder
+
+
+def source_of(copy: Path) -> str | None:
+    """The URI that a local path is a copy of, of what :func:`fetch_local` and ``transfer.fetch`` copied.
+
+    Workers elsewhere copy from it too, whereas they do not see this machine's cache.
+
+    Args:
+        copy: a file or folder.
+
+    Returns:
+        The URI; None: it is no copy.
+
+    Example:
+        >>> source_of(Path("/data/corpus")) is None
+        True
+    """
+    try:
+        key, *inner = copy.relative_to(cache_folder()).parts
+        uri = _source_file(cache_folder() / key).read_text(encoding="utf-8")
+    except (ValueError, FileNotFoundError):
+        return None
+    # A folder named by the state or the manifest's digest of what was copied stands between the two.
+    if inner and re.fullmatch("[0-9a-f]{16}", inner[0]):
+        inner = inner[1:]
+    location = Location.of(uri)
+    for name in inner:
+        location /= name
+    return location.uri
+
+
+def _source_file(folder: Path) -> Path:
+    return folder.with_suffix(".source")
+
+
 def fetch_local(source: str | Path) -> Path:
     """A local folder with the content of an artifact, or of a folder of artifacts; a remote one is copied once.
 
@@ -51,8 +95,7 @@ def fetch_local(source: str | Path) -> Path:
     location = Location.of(source)
     if location.local is not None:
         return location.local
-    folder = cache_folder() / cache_key(location)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = copies_of(location)
     names = location.names()
     with locked(folder.with_suffix(".lock"), wait=True):
         if MANIFEST in names:

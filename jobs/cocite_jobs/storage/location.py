@@ -96,7 +96,9 @@ class Location:
     @property
     def parent(self) -> Location:
         """The folder that it lies in."""
-        uri, query = _split_query(self.uri, self.path) if self.files is not None else (self.uri, "")
+        if self.files is None:
+            return Location.of(Path(self.path).parent)
+        uri, query = _split_query(self.uri, self.path)
         return Location(f"{uri.rpartition('/')[0]}{query}", self.path.rpartition("/")[0], self.files)
 
     # -- files ----------------------------------------------------------------------------------------------------
@@ -113,12 +115,16 @@ class Location:
 
     def is_file(self) -> bool:
         """Whether it is a file and no folder."""
-        if self.files is None:
-            return Path(self.path).is_file()
+        return self.file_state() is not None
+
+    def file_state(self) -> tuple[int, int] | None:
+        """Bytes, and nanoseconds since the epoch or 0, of a file; None: it is none."""
         from pyarrow import fs
 
+        files = fs.LocalFileSystem() if self.files is None else self.files
         with translate_errors(self.uri):
-            return bool(self.files.get_file_info([self.path])[0].type == fs.FileType.File)
+            info = files.get_file_info([self.path])[0]
+        return (info.size, info.mtime_ns or 0) if info.type == fs.FileType.File else None
 
     def files_below(self) -> dict[str, tuple[int, int]]:
         """All files in it and its folders, by their relative names: bytes, and nanoseconds since the epoch or 0."""
@@ -159,17 +165,23 @@ class Location:
             with self.files.open_output_stream(f"{self.path}/{name}") as file:
                 file.write(data)
 
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one of this name."""
+        if self.files is None:
+            Path(self.path, name).unlink(missing_ok=True)
+            return
+        with translate_errors(self.uri), suppress(FileNotFoundError):
+            self.files.delete_file(f"{self.path}/{name}")
+
     def clear(self) -> None:
         """Remove the folder and its content, the manifest first, so that no reader takes the rest for an artifact."""
         if self.files is None:
             Path(self.path, MANIFEST).unlink(missing_ok=True)
             shutil.rmtree(self.path, ignore_errors=True)
             return
-        with translate_errors(self.uri):
-            with suppress(FileNotFoundError):
-                self.files.delete_file(f"{self.path}/{MANIFEST}")
-            with suppress(FileNotFoundError):
-                self.files.delete_dir(self.path)
+        self.remove(MANIFEST)
+        with translate_errors(self.uri), suppress(FileNotFoundError):
+            self.files.delete_dir(self.path)
 
     def upload(self, folder: Path, names: list[str]) -> None:
         """Copy files of a local folder into this one.

@@ -16,13 +16,11 @@ from pathlib import Path
 from cocite.errors import InputError, NotFoundError
 from cocite.locks import locked
 from cocite.manifests import MANIFEST
-from cocite_jobs.storage.cache import cache_folder, cache_key, fetch_local
+from cocite_jobs.storage.cache import cache_folder, copies_of, fetch_local
 from cocite_jobs.storage.location import Location
 
 CURRENT, VERSIONS, SHARDS = "CURRENT", "versions", "shards"
 """Names in an index folder; see :mod:`cocite.retrieval.index.versions`."""
-SOURCE = ".source"
-"""A file beside the copy of an index: the URI that it was copied from."""
 
 
 def fetch(uri: str, *, shards: Collection[int] | None = None) -> Path:
@@ -56,12 +54,6 @@ def fetch(uri: str, *, shards: Collection[int] | None = None) -> Path:
     return _copy_of(location, list(files))
 
 
-def source_of(index: Path) -> str | None:
-    """The URI that an index folder is a copy of; None: it is no copy."""
-    path = index / SOURCE
-    return path.read_text(encoding="utf-8") if path.is_file() else None
-
-
 @contextmanager
 def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
     """A path in a temporary folder, whose content is uploaded when the block has succeeded.
@@ -77,6 +69,8 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
     """
     location = Location.of(uri)
     names = location.names()
+    if MANIFEST not in names and _mark(location) in location.parent.names():
+        names = []  # a process was ended while it uploaded: nobody has read what it left
     if names and replace is False:
         raise InputError("already exists", where=uri, hint="choose another folder or pass --replace")
     if names and replace and MANIFEST not in names:
@@ -87,7 +81,6 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
         path = Path(temporary, location.name)
         if CURRENT in names:  # the next version is made beside the current one
             shutil.copytree(_index_copy(location, None), path, symlinks=True)
-            (path / SOURCE).unlink()
         yield path
         for written in sorted(Path(temporary).iterdir()):
             _upload(written, location.parent / written.name)
@@ -95,19 +88,14 @@ def uploaded(uri: str, *, replace: bool | None = None) -> Iterator[Path]:
 
 def _copy_of(location: Location, names: Collection[str]) -> Path:
     """A folder of the cache with some files of a location; another state of the files gets another folder."""
-    present = location.files_below() if len(names) > 1 else _one(location, next(iter(names)))
+    one = len(names) == 1
+    present = {name: (location / name).file_state() for name in names} if one else location.files_below()
     state = repr([(name, present.get(name)) for name in sorted(names)])
-    folder = cache_folder() / cache_key(location) / hashlib.sha256(state.encode()).hexdigest()[:16]
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = copies_of(location) / hashlib.sha256(state.encode()).hexdigest()[:16]
     with locked(folder.with_suffix(".lock"), wait=True):
         if not folder.is_dir():
             _download(location, folder, names)
     return folder
-
-
-def _one(location: Location, name: str) -> dict[str, tuple[int, int]]:
-    info = location.files.get_file_info([f"{location.path}/{name}"])[0]
-    return {name: (info.size, info.mtime_ns or 0)}
 
 
 def _download(location: Location, folder: Path, names: Collection[str]) -> None:
@@ -120,13 +108,12 @@ def _download(location: Location, folder: Path, names: Collection[str]) -> None:
 
 def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
     """The copy of an index, with its current version; whoever opens it compares its files with their SHA-256."""
-    root = cache_folder() / cache_key(location)
+    root = copies_of(location)
     text = (location.read(CURRENT) or b"").decode("utf-8", errors="replace")
     version = text.partition("\n")[0].strip()
     if not version.isdigit():
         raise InputError(f"{CURRENT} names no version", where=location.uri)
     remote, local = location / VERSIONS / version, root / VERSIONS / version
-    root.mkdir(parents=True, exist_ok=True)
     with locked(root.with_suffix(".lock"), wait=True):
         names = list(remote.files_below())
         if not local.is_dir():
@@ -137,7 +124,6 @@ def _index_copy(location: Location, shards: Collection[int] | None) -> Path:
                 inside = f"{SHARDS}/{number}/"
                 part = [name.removeprefix(inside) for name in names if name.startswith(inside)]
                 _download(remote / SHARDS / number, local / SHARDS / number, part)
-        (root / SOURCE).write_text(location.uri, encoding="utf-8")
         (root / CURRENT).write_text(text, encoding="utf-8")
     return root
 
@@ -147,18 +133,26 @@ def _upload(path: Path, location: Location) -> None:
     if path.is_file():
         location.parent.upload(path.parent, [path.name])
     elif (path / MANIFEST).is_file():
+        # While it is there, what is there without a manifest is the part of an upload, which another one may replace.
+        location.parent.write(_mark(location), "")
         location.put(path)
+        location.parent.remove(_mark(location))
     elif (path / CURRENT).is_file():
         there = set((location / VERSIONS).names())
         for version in sorted((path / VERSIONS).iterdir()):
             if version.name not in there or MANIFEST not in (location / VERSIONS / version.name).names():
-                _upload_tree(version, location / VERSIONS / version.name)
+                upload_tree(version, location / VERSIONS / version.name)
         location.write(CURRENT, (path / CURRENT).read_text(encoding="utf-8"))
     elif path.is_dir():
-        _upload_tree(path, location)
+        upload_tree(path, location)
 
 
-def _upload_tree(folder: Path, location: Location) -> None:
+def _mark(location: Location) -> str:
+    """The name of a file beside an artifact that is there while the artifact is uploaded."""
+    return f".{location.name}.upload"
+
+
+def upload_tree(folder: Path, location: Location) -> None:
     """Copy all files of a folder, those of inner folders first, and manifests last."""
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     kept = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]

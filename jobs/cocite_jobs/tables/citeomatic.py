@@ -1,4 +1,4 @@
-"""Citeomatic's Tables 2, 3 and 4 for any corpus; variants of a model that a table needs are trained when missing."""
+"""Citeomatic's tables and figures for any corpus; variants of a model that one needs are trained when missing."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ from cocite.evaluation.baselines import Bm25Baseline
 from cocite.evaluation.citeomatic import NEIGHBOURS, CiteomaticRanker
 from cocite.evaluation.experiment import EvalResult, Rank
 from cocite.evaluation.metrics import means
-from cocite.evaluation.report import Report, Table
+from cocite.evaluation.report import SELF_CITATION_DEPTHS, VENUES, Report, Table
+from cocite.evaluation.slices import by_label
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.retrieval.index.index import Index
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.citeomatic_variants import WITHOUT, CiteomaticVariants
 
-TABLES = ("2", "3", "4")
+TABLES = ("2", "3", "4", "10", "figure3", "figure4")
+"""Tables by their numbers, and figures, whose numbers are tables too."""
+PRINTED = TABLES[:3]
+"""Those that are made by default."""
+TABLE_10 = ("P@10", "P@20", "R@20", "F1@20", "MRR")
 
 
 def citeomatic_tables(
     corpus: Corpus,
     model: Path,
     *,
-    only: Sequence[str] = TABLES,
+    only: Sequence[str] = PRINTED,
     split: str = "test",
     sample: int | None = None,
     seed: int = 0,
@@ -54,11 +59,11 @@ def citeomatic_tables(
         >>> citeomatic_tables(starter_corpus(), Path("model"), only=["5"])
         Traceback (most recent call last):
         ...
-        cocite.errors.InputError: --only: there is no table '5' here (2, 3 or 4)
+        cocite.errors.InputError: --only: there is no table '5' here (2, 3, 4, 10, figure3, figure4)
     """
     for name in only:
         if name not in TABLES:
-            raise InputError(f"there is no table {name!r} here", where="--only", hint="2, 3 or 4")
+            raise InputError(f"there is no table {name!r} here", where="--only", hint=", ".join(TABLES))
     missing = {"nnselect", "nnrank"} - set(components.list_components(model))
     if missing:
         raise InputError(
@@ -96,19 +101,13 @@ class _Tables:
             self.index = Index.build(corpus, history, encoders=encoders, advance=advance)
 
     def report(self, only: Sequence[str]) -> Report:
-        tables = {"2": self.table2, "3": self.table3, "4": self.table4}
+        tables = {"2": self.table2, "3": self.table3, "4": self.table4, "10": self.table10}
+        tables |= {"figure3": self.figure3, "figure4": self.figure4}
         return Report("Citeomatic's tables", dict(self.facts), [tables[name]() for name in only])
 
     def table2(self) -> Table:
         """Table 2: BM25, the parts of the system one by one, and the learned fusion after them."""
-        text_only, metadata = self.variants.text_only(), self.variants.with_metadata()
-        systems: dict[str, Callable[[], Rank]] = {
-            "BM25": lambda: Bm25Baseline(self.index).search,
-            "NNSelect": lambda: self._citeomatic(self.index, self.model, reranked=False),
-            "+ NNRank": lambda: self._citeomatic(self.index, text_only),
-        }
-        if metadata is not None:
-            systems["+ metadata"] = lambda: self._citeomatic(self.index, metadata)
+        systems = self._systems()
         if "global" in components.ordered_kinds(self.model, "fusion"):
             systems["+ learned fusion"] = self._pipeline
         rows = [[name, *self._measure(name, open_()).values()] for name, open_ in systems.items()]
@@ -130,17 +129,72 @@ class _Tables:
         return Table("Table 3", ["model", "F1@20", "less", "MRR", "less "], rows, note)
 
     def table4(self) -> Table:
-        """Table 4: recall and precision by the number of neighbours whose citations become candidates."""
-        rows = []
+        """Table 4: recall and precision by the number of neighbours whose citations become candidates.
+
+        The paper's are those of the NNSelect step; beside them stand those of the same candidates after NNRank.
+        """
+        rows: list[list[Any]] = []
         for neighbours in NEIGHBOURS:
-            rank = self._citeomatic(self.index, self.model, neighbours=neighbours)
-            result = self._run(f"K = {neighbours}", rank)
-            values = means(result.hits, ("R@20", "P@20"))
-            rows.append([neighbours, values["R@20"], values["P@20"], result.milliseconds])
-        note = "Neighbours and what they cite, ordered by NNRank; the time is a query's share of its batch."
-        return Table("Table 4", ["neighbours", "R@20", "P@20", "ms per query"], rows, note)
+            row: list[Any] = [neighbours]
+            for reranked in (False, True):
+                rank = self._citeomatic(self.index, self.model, reranked=reranked, neighbours=neighbours)
+                result = self._run(f"K = {neighbours}{', NNRank' * reranked}", rank)
+                values = means(result.hits, ("R@20", "P@20"))
+                row += [values["R@20"], values["P@20"], result.milliseconds]
+            rows.append(row)
+        measures = ("R@20", "P@20", "ms per query")
+        columns = ["neighbours", *measures, *(f"{name}, NNRank" for name in measures)]
+        note = "Neighbours and what they cite, by cosine and by NNRank; the time is a query's share of its batch."
+        return Table("Table 4", columns, rows, note)
+
+    def table10(self) -> Table:
+        """Table 10: the systems of Table 2 by more metrics."""
+        rows = [
+            [name, *means(self._run(name, open_()).hits, TABLE_10).values()]
+            for name, open_ in self._systems().items()
+        ]
+        return Table("Table 10", ["method", *TABLE_10], rows)
+
+    def figure3(self) -> Table:
+        """Figure 3: F1@20 of the whole system by venue, those of most queries."""
+        folder = self.variants.with_metadata() or self.model
+        result = self._run("NNRank", self._citeomatic(self.index, folder))
+        venues = [query.venue for query in self.task.queries]
+        # One more than are shown: papers of unknown venues may be among the most.
+        slices = by_label(result.hits, venues, ("F1@20",), limit=VENUES + 1)
+        rows = [[part.name, part.queries, part.means["F1@20"]] for part in slices if part.name != "unknown"]
+        return Table("Figure 3", ["venue", "queries", "F1@20"], rows[:VENUES])
+
+    def figure4(self) -> Table:
+        """Figure 4: ranks of papers by one of the query's authors, without metadata and with it."""
+        folders = {"NNRank": self.variants.text_only(), "NNRank + metadata": self.variants.with_metadata()}
+        bias = {
+            name: self._run(name, self._citeomatic(self.index, folder)).self_citation
+            for name, folder in folders.items()
+            if folder is not None
+        }
+        columns = [f"{kind} rank, {name}" for name in bias for kind in ("mean", "max")]
+        rows = [
+            [n, *(float(r[n - 1]) for found in bias.values() for r in (found.mean_rank, found.max_rank))]
+            for n in SELF_CITATION_DEPTHS
+            if n <= self.k
+        ]
+        note = "Among the first predictions; averaged over the queries that have such a paper there."
+        return Table("Figure 4", ["predictions", *columns], rows, note)
 
     # -- systems ---------------------------------------------------------------------------------------------
+
+    def _systems(self) -> dict[str, Callable[[], Rank]]:
+        """The rows that Tables 2 and 10 share; without metadata in the corpus, the last one is missing."""
+        text_only, metadata = self.variants.text_only(), self.variants.with_metadata()
+        systems: dict[str, Callable[[], Rank]] = {
+            "BM25": lambda: Bm25Baseline(self.index).search,
+            "NNSelect": lambda: self._citeomatic(self.index, self.model, reranked=False),
+            "+ NNRank": lambda: self._citeomatic(self.index, text_only),
+        }
+        if metadata is not None:
+            systems["+ metadata"] = lambda: self._citeomatic(self.index, metadata)
+        return systems
 
     def _citeomatic(
         self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100

@@ -99,13 +99,13 @@ class CiteomaticVariants:
         return folder
 
     def _train(self, description: str, recipe: Any, folder: Path) -> None:
-        """Train a variant in this process, wherever the model was trained."""
+        """Train a variant in this process, wherever the model was trained, or resume a training that was stopped."""
         from cocite_jobs.training.progress import ProgressFunctions
-        from cocite_jobs.training.train import train
+        from cocite_jobs.training.resuming import train_or_resume
 
         recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
         with self.bars(description, None) as advance:
-            train(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
+            train_or_resume(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
 
 
 def without_neighbours(recipe: Any) -> Any:

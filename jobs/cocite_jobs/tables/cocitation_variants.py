@@ -6,7 +6,6 @@ import os
 import shutil
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,11 @@ from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
 from cocite_jobs.progress_bars import ProgressBars, no_bars
-from cocite_jobs.storage.location import Location
 from cocite_jobs.tables.cocitation_systems import ModelFolder
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
-from cocite_jobs.training.train import open_session
-from cocite_jobs.training.training_run import TrainingRun
-from cocite_jobs.training.types import LaunchOptions, Start
+from cocite_jobs.training.resuming import train_or_resume
+from cocite_jobs.training.types import LaunchOptions
 
 FINETUNING = "mp-bert4cr-small"
 """The recipe by default."""
@@ -44,6 +41,7 @@ def train_variants(
     pretraining: str = NONE,
     recipe: str = FINETUNING,
     overrides: Sequence[str] = (),
+    only: Sequence[str] | None = None,
     options: LaunchOptions | None = None,
     bars: ProgressBars = no_bars,
 ) -> list[ModelFolder]:
@@ -59,6 +57,7 @@ def train_variants(
             recipe says.
         recipe: name or path of the recipe that the variants differ from by one thing.
         overrides: ``key.path=value`` for both recipes, before a variant's own.
+        only: some of :data:`VARIANTS`; all by default.
         options: how and where to train.
         bars: of each training.
 
@@ -73,36 +72,49 @@ def train_variants(
         >>> VARIANTS["no_dynamic"]
         ('objective.loss=mpt-src-tgt', 'contexts.fixed=true')
     """
-    options = options or LaunchOptions()
+    names = list(VARIANTS if only is None else only)
     first: Any = load_recipe(pretraining, overrides) if pretraining != NONE else None
     begin = [f"pretrained={first.kind if first else NONE}"]
     parts = [TEXTS, WORDS, *([first.kind] if first else [])]
     folders = {name: model / FOLDER / name for name in VARIANTS}
-    for name, folder in folders.items():
+    for name in names:
+        folder = folders[name]
         settings: Any = load_recipe(recipe, [*overrides, *begin, *VARIANTS[name]])
         if (folder / settings.kind).is_dir():
             continue
         if first and not (model / first.kind).is_dir():
-            _train(first, corpus, model, options, bars, first.kind)
+            train_missing(first, corpus, model, options, bars, first.kind)
         for part in parts:
-            _link_artifact(part, [model, *folders.values()], folder)
-        _train(settings, corpus, folder, options, bars, name)
-    return [ModelFolder(folder, name) for name, folder in folders.items()]
+            link_artifact(part, [model, *folders.values()], folder)
+        train_missing(settings, corpus, folder, options, bars, name)
+    return [ModelFolder(folders[name], name) for name in names]
 
 
-def _train(
-    recipe: Any, corpus: Corpus, to: Path, options: LaunchOptions, bars: ProgressBars, name: str
+def train_missing(
+    recipe: Any, corpus: Corpus, to: Path, options: LaunchOptions | None, bars: ProgressBars, name: str
 ) -> None:
-    """Train a recipe, or resume the training that an earlier call began."""
-    state = TrainingRun.of(recipe, Location.of(to)).read_state()
-    start: Start = "resume" if state is not None and not state.finished else options.start
-    options = replace(options, start=start)
-    with bars(f"training {name}", None) as advance, open_session(recipe, corpus, to, options) as training:
-        training.train(ProgressFunctions(advance=advance))
+    """Train a recipe, or resume the training that an earlier call began.
+
+    Args:
+        recipe: of any kind.
+        corpus: to train on.
+        to: the model folder.
+        options: how and where to train.
+        bars: of the training.
+        name: of the training, for its bar.
+    """
+    with bars(f"training {name}", None) as advance:
+        train_or_resume(recipe, corpus, to, ProgressFunctions(advance=advance), options)
 
 
-def _link_artifact(part: str, holders: Sequence[Path], to: Path) -> None:
-    """Put an artifact into a second folder by hard links, which cost no space: an artifact's files never change."""
+def link_artifact(part: str, holders: Sequence[Path], to: Path) -> None:
+    """Put an artifact into a second folder by hard links, which cost no space: an artifact's files never change.
+
+    Args:
+        part: name of the artifact.
+        holders: folders of which one may hold it.
+        to: the second folder; nothing is done where it holds the artifact already.
+    """
     source = next((holder / part for holder in holders if (holder / part).is_dir()), None)
     if source is None or (to / part).is_dir():
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,10 +40,13 @@ TABLES = {
     "time": "reranking time by that number (HAtten, Figure 4)",
     "forms": "BM25 by the text of the query that it matches (Nogueira et al., Table 4)",
     "budgets": "tokens given to the query (Nogueira et al., Figure 1)",
+    "bm25": "BM25, and the cross-encoder over its candidates (Nogueira et al., Table 2)",
 }
 """Name of a table -> its content and its source."""
 PREFETCHERS = ("bm25", "nnselect", "hatten", "sentence", "first-without-neural", "first")
 """Systems of the prefetching table; those that a model folder lacks have no row."""
+RERANKED = ("bm25", "hatten", "first")
+"""Systems whose candidates the pipeline table reranks."""
 PREFETCHING = ("MRR", "R@10", "R@100", "R@200", "R@500", "R@1000", "R@2000")
 """Metrics of the prefetching table."""
 RERANKING = {"local": ("R@10", "MRR"), "global": ("F1@20", "MRR")}
@@ -71,6 +74,8 @@ def reranking_tables(
     seed: int = 0,
     depths: Sequence[int] = DEPTHS,
     oracle_depth: int = 100,
+    rerankers: Mapping[str, Path] | None = None,
+    prefetcher: str = "first",
     saved: Path | None = None,
     bars: ProgressBars = no_bars,
 ) -> Report:
@@ -86,6 +91,9 @@ def reranking_tables(
         seed: of the query sample.
         depths: numbers of reranked candidates.
         oracle_depth: candidates of the reranking table (the paper's are 2,000).
+        rerankers: of :data:`RERANKED`, the model folder whose cross-encoder reranks its candidates in the pipeline
+            table, as it was trained on them (the paper has one for each); ``model`` where there is none.
+        prefetcher: the system whose candidates the table of budgets reranks; the paper's is ``bm25``.
         saved: an index folder of the corpus, whose vectors are reused.
         bars: of each step.
 
@@ -106,6 +114,13 @@ def reranking_tables(
         raise InputError(f"{min(depths, default=0)}: candidates are counted from 1", where="--depths")
     if oracle_depth < 2:
         raise InputError(f"{oracle_depth} candidates are too few: an oracle needs 2", where="--oracle-depth")
+    for name, folder in (rerankers or {}).items():
+        if name not in RERANKED:
+            raise InputError(
+                f"no candidates of {name!r} are reranked", where="--reranker", hint=nearest(name, RERANKED)
+            )
+        if "cross-encoder" not in components.list_components(folder):
+            raise InputError("holds no cross-encoder", where=str(folder))
     has_cross_encoder = "cross-encoder" in components.list_components(model)
     wanted = list(only or (TABLES if has_cross_encoder else ("prefetching", "forms")))
     if not has_cross_encoder and set(wanted) - {"prefetching", "forms"}:
@@ -114,14 +129,15 @@ def reranking_tables(
             where=str(model),
             hint="train one into it: cocite train cross-encoder-small …",
         )
-    made = _Tables(corpus, model, task, split, sample, seed, saved, bars)
+    made = _Tables(corpus, model, task, split, sample, seed, saved, bars, rerankers or {})
     tables: dict[str, Callable[[], Table]] = {
         "prefetching": made.prefetching,
         "reranking": lambda: made.reranking(oracle_depth),
         "pipeline": lambda: made.pipeline(sorted(set(depths))),
         "time": lambda: made.time(sorted(set(depths))),
         "forms": made.forms,
-        "budgets": lambda: made.budgets(min(depths)),
+        "budgets": lambda: made.budgets(min(depths), prefetcher),
+        "bm25": lambda: made.bm25(max(depths)),
     }
     return Report("Prefetching and reranking", dict(made.facts), [tables[name]() for name in wanted])
 
@@ -139,8 +155,9 @@ class _Tables:
         seed: int,
         saved: Path | None,
         bars: ProgressBars,
+        rerankers: Mapping[str, Path],
     ) -> None:
-        self.model, self.bars = model, bars
+        self.model, self.bars, self.rerankers = model, bars, rerankers
         self.available = systems.available(model)
         self.task: EvalTask = tasks.build(corpus, task, split, sample=sample, seed=seed)
         self.metrics = RERANKING[task]
@@ -191,7 +208,10 @@ class _Tables:
     @cached_property
     def cross_encoder(self) -> CachedReranker:
         """The cross-encoder of the model folder; a pair that several tables rerank is scored once."""
-        reranker = components.load_cross_encoder(self.model, self.index)
+        return self._cross_encoder(self.model)
+
+    def _cross_encoder(self, folder: Path) -> CachedReranker:
+        reranker = components.load_cross_encoder(folder, self.index)
         assert reranker is not None  # checked before any table is made
         return CachedReranker(reranker)
 
@@ -210,13 +230,15 @@ class _Tables:
     def pipeline(self, depths: Sequence[int]) -> Table:
         """HAtten, Table 4: one row a pipeline, one column a number of reranked candidates."""
         rows: dict[str, list[Measurement]] = {}
-        for name in ("bm25", "hatten", "first"):
+        for name in RERANKED:
             if name not in self.available:
                 continue
+            own = self.rerankers.get(name)
+            reranker = self.cross_encoder if own is None else self._cross_encoder(own)
             ranking = self._ranked(name, self._system(name), max(depths[-1], 20))
-            scores = self._scores(ranking.top(depths[-1]), self.cross_encoder, f"candidates of {name}")
+            scores = self._scores(ranking.top(depths[-1]), reranker, f"candidates of {name}")
             rows[name] = [self._measured(ranking)] * len(depths)
-            rows[f"{name} + {self.cross_encoder.name}"] = [
+            rows[f"{name} + {reranker.name}{'' if own is None else f' of {own}'}"] = [
                 self._measured(rerank_head(ranking, scores, depth)) for depth in depths
             ]
         recommender = Recommender.over(self.model, self.index)
@@ -255,11 +277,23 @@ class _Tables:
         note = f"One query at a time, candidates' tokens at hand; median of {len(queries)} queries."
         return Table("reranking time", ["candidates", "ms per query", "pairs/s"], rows, note)
 
-    def budgets(self, depth: int) -> Table:
-        """Nogueira et al., Figure 1: the first stage's best, reranked with ever more of the tokens for the query."""
+    def bm25(self, depth: int) -> Table:
+        """Nogueira et al., Table 2: BM25's thousand candidates, and the cross-encoder's order of the best of them."""
+        metrics = (*self.metrics, "R@1000")
+        candidates = self._ranked("bm25", self._system("bm25"), 1000)
+        scores = self._scores(candidates.top(depth), self.cross_encoder, "candidates of bm25")
+        reranked = rerank_head(candidates, scores, depth)
+        measured = {
+            name: measure(Hits.of(ranking, self.task.relevant), metrics)
+            for name, ranking in (("bm25", candidates), (f"bm25 + {self.cross_encoder.name}", reranked))
+        }
+        return marked_table("BM25 reranked", measured, "bm25", note=f"{depth} candidates are reranked.")
+
+    def budgets(self, depth: int, prefetcher: str) -> Table:
+        """Nogueira et al., Figure 1: a retriever's best, reranked with ever more of the tokens for the query."""
         model = CrossEncoder.load(self.model)
         settings = model.pairs.settings
-        candidates = self._ranked("first", self._system("first"), max(depth, 20))
+        candidates = self._ranked(prefetcher, self._system(prefetcher), max(depth, 20))
         measured = {}
         total = settings.total
         for share in SHARES:
@@ -274,7 +308,9 @@ class _Tables:
             )
             measured[name] = self._measured(rerank_head(candidates, scores, depth))
         half = f"{round(0.5 * total)} + {total - round(0.5 * total)}"
-        note = f"{depth} candidates of the first stage; tokens of query + candidate; the same weights in each row."
+        note = (
+            f"{depth} candidates of {prefetcher}; tokens of query + candidate; the same weights in each row."
+        )
         return marked_table("token budgets", measured, half, note=note)
 
     # -- queries in blocks -----------------------------------------------------------------------------------

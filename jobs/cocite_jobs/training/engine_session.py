@@ -14,10 +14,11 @@ from cocite.errors import CociteError, ConfigError
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 from cocite_jobs.cluster.resources import check_batch, worker_range
+from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import check_output_replaceable, training_lock
-from cocite_jobs.training.inputs import check_periods, check_trained_on, prepare_inputs
+from cocite_jobs.training.inputs import InParts, check_periods, check_trained_on, prepare_inputs
 from cocite_jobs.training.progress import ProgressCallback, ProgressReceiver
 from cocite_jobs.training.registry import KINDS, load_object
 from cocite_jobs.training.training_run import TrainingRun, TrainingState
@@ -137,7 +138,9 @@ class EngineSession:
         kind = str(self.recipe.kind)
         location = Location.of(self.job.to)
         if self.is_first:
-            prepare_inputs(self.recipe, self.corpus, location, progress)
+            shared = self.job.corpus, Workers("ray", self.options.address, verbose=self.options.verbose)
+            in_parts = InParts(*shared) if self.options.on == "ray" else None
+            prepare_inputs(self.recipe, self.corpus, location, progress, in_parts)
         self.world.barrier()
         receiver = ProgressReceiver(progress, kind)
         if self.options.on == "ray":

@@ -4,20 +4,41 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import MANIFEST
-from cocite.training.input_artifacts import determining_settings
+from cocite.training.input_artifacts import component_digests, determining_settings
 from cocite.training.periods import Periods
+from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.registry import KINDS, load_object
 
 
-def prepare_inputs(recipe: Any, corpus: Corpus, to: Location, progress: ProgressCallback) -> bool:
+@dataclass(frozen=True)
+class InParts:
+    """How inputs are made by several workers.
+
+    Attributes:
+        source: path or URI under which they find the corpus.
+        workers: who they are.
+
+    Example:
+        >>> InParts("s3://data/corpus", Workers(on="ray")).workers.cpus
+        1.0
+    """
+
+    source: str
+    workers: Workers
+
+
+def prepare_inputs(
+    recipe: Any, corpus: Corpus, to: Location, progress: ProgressCallback, in_parts: InParts | None = None
+) -> bool:
     """Make the artifacts that a recipe's training needs, except those that the model folder has already.
 
     The manifest of an artifact names the corpus version and the settings that it was made of; one made of others is
@@ -28,31 +49,47 @@ def prepare_inputs(recipe: Any, corpus: Corpus, to: Location, progress: Progress
         corpus: the source of the artifacts.
         to: the model folder.
         progress: called while they are made.
+        in_parts: who makes those that can be divided; None: this process makes all.
 
     Returns:
         Whether any was made.
     """
-    made = False
+    made: set[str] = set()
+    # All are asked for first: where an encoder is missing, nothing is made in vain.
+    needs = [(needed, getattr(recipe, needed.section)) for needed in KINDS[recipe.kind].inputs]
     with tempfile.TemporaryDirectory(prefix="cocite-prepared-") as temporary:
         # Artifacts of a folder elsewhere are made in the temporary one, and uploaded.
         work = to.local or Path(temporary)
-        for needed in KINDS[recipe.kind].inputs:
-            settings, artifact = getattr(recipe, needed.section), to / needed.artifact
+        for needed, settings in needs:
             if settings is None:
                 continue
-            if _is_made_of(artifact, {"corpus": corpus.version, "settings": determining_settings(settings)}):
+            components: tuple[str, ...] = getattr(settings, "components", ())
+            for name in components:
+                if to.local is None and not (work / name).is_dir():
+                    (to / name).get(work / name)
+            artifact = to / needed.artifact
+            wanted = {"corpus": corpus.version, "settings": determining_settings(settings)}
+            wanted |= component_digests(settings, work)
+            # What was made of an artifact that has just been replaced is asked by its maker, which compares more.
+            if made.isdisjoint(needed.made_of) and _is_made_of(artifact, wanted):
                 continue
             for name in needed.made_of:
                 if not (work / name).is_dir():
                     (to / name).get(work / name)
             folder = work / needed.artifact
-            load_object(needed.maker)(
-                settings, corpus, folder, stage=progress.stage, advance=progress.advance
-            )
+            told: dict[str, Any] = {"stage": progress.stage, "advance": progress.advance}
+            has_index = getattr(settings, "index", None) is not None
+            # An encoder of the model folder searches in this process alone.
+            if in_parts is not None and needed.in_parts is not None and has_index and not components:
+                make = load_object(needed.in_parts)
+                told |= {"source": in_parts.source, "root": to, "workers": in_parts.workers}
+            else:
+                make = load_object(needed.maker)
+            make(settings, corpus, folder, **told)
             if to.local is None:
                 artifact.put(folder)
-            made = True
-    return made
+            made.add(needed.artifact)
+    return bool(made)
 
 
 def check_trained_on(kind: str, to: Location) -> None:

@@ -21,7 +21,7 @@ def shipped_recipes() -> list[str]:
 
     Example:
         >>> [name for name in shipped_recipes() if name.startswith("nnselect")]
-        ['nnselect', 'nnselect-paper']
+        ['nnselect', 'nnselect-paper', 'nnselect-paper-opencorpus', 'nnselect-paper-pubmed']
     """
     return shipped_names(RECIPES)
 

@@ -36,6 +36,9 @@ class PreparedInput:
         artifact: its name in the model folder.
         maker: ``module:function`` that makes it: ``(settings, corpus, folder, *, stage, advance)``.
         made_of: artifacts that lie beside the folder when it is made: earlier inputs of the kind.
+        in_parts: ``module:function`` that makes it by tasks of Ray, where its settings name an ``index``, which the
+            tasks share: it also takes ``source``, ``root`` and ``workers``
+            (:func:`cocite_jobs.steps.mining.mine.mine_in_parts`).
 
     Example:
         >>> [needed.artifact for needed in KINDS["hatten"].inputs]
@@ -46,6 +49,7 @@ class PreparedInput:
     artifact: str
     maker: str
     made_of: tuple[str, ...] = ()
+    in_parts: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,27 @@ class RecipeKind:
 
 _CITEOMATIC = ("P@20", "R@20", "F1@20", "MRR", "recall")
 _MASKED = ("accuracy", "dev loss")
+_SENTENCES = (
+    PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+    PreparedInput(
+        "token_vectors",
+        "token-vectors",
+        "cocite.systems.mp_bert4cr.token_vectors:prepare",
+        made_of=("sentence-texts",),
+    ),
+    PreparedInput(
+        "token_weights",
+        "token-weights",
+        "cocite.systems.mp_bert4cr.token_weights:prepare",
+        made_of=("sentence-texts",),
+    ),
+    PreparedInput(
+        "sentence_vectors",
+        "sentence-vectors",
+        "cocite.systems.mp_bert4cr.sentence_vectors:prepare",
+        made_of=("sentence-texts",),
+    ),
+)
 KINDS: dict[str, RecipeKind] = {
     "nnselect": RecipeKind(
         "cocite.systems.citeomatic.nnselect.recipe:NNSelectRecipe",
@@ -142,7 +167,20 @@ KINDS: dict[str, RecipeKind] = {
     "cross-encoder": RecipeKind(
         "cocite.systems.cross_encoder.recipe:CrossEncoderRecipe",
         task="cocite.systems.cross_encoder.task:build",
-        inputs=(PreparedInput("candidates", "candidates", "cocite.pipeline.candidate_files:prepare"),),
+        inputs=(
+            PreparedInput(
+                "candidates",
+                "candidates",
+                "cocite.pipeline.candidate_files:prepare",
+                in_parts="cocite_jobs.steps.mining.mine:mine_in_parts",
+            ),
+            PreparedInput(
+                "tokens",
+                "pair-tokens",
+                "cocite.systems.cross_encoder.pair_tokens:prepare",
+                made_of=("candidates",),
+            ),
+        ),
         metrics=("F1@20", "MRR", "R@10", "retriever F1@20", "retriever MRR", "retriever R@10"),
     ),
     "masked-lm": RecipeKind(
@@ -154,16 +192,20 @@ KINDS: dict[str, RecipeKind] = {
     "mp-bert4cr-pretraining": RecipeKind(
         "cocite.systems.mp_bert4cr.pretraining.recipe:HierarchicalPretrainingRecipe",
         task="cocite.systems.mp_bert4cr.pretraining.task:build",
-        inputs=(
-            PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
-        ),
+        inputs=_SENTENCES,
         metrics=_MASKED,
     ),
     "mp-bert4cr": RecipeKind(
         "cocite.systems.mp_bert4cr.recipe:MpBert4crRecipe",
         task="cocite.systems.mp_bert4cr.task:build",
         inputs=(
-            PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
+            *_SENTENCES,
+            PreparedInput(
+                "citations",
+                "citations",
+                "cocite.systems.mp_bert4cr.citations:prepare",
+                made_of=("sentence-texts",),
+            ),
         ),
         metrics=("R@10", "MAP@10", "R@10 of several"),
     ),

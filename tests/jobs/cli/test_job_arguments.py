@@ -45,6 +45,10 @@ def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[JobRequest
             "index build /c --to /i --bm25 text.k1=2 --bm25 text.b=.1 --shards 2",
         ),
         (
+            "index s3://b/c --to s3://b/i --model s3://b/m --shards 8 --on ray --workers 4 --cpus 2",
+            "index build s3://b/c --to s3://b/i --model s3://b/m --shards 8 --on ray --workers 4 --cpus 2.0",
+        ),
+        (
             "import /records --to /c --no-links-from-contexts --strict",
             "corpus import /records --to /c --strict --no-links-from-contexts --on ray",
         ),

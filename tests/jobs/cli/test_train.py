@@ -55,6 +55,7 @@ def test_a_model_is_tracked_and_registered(
     assert code == 0, err
     answer = json.loads(out)
     assert answer["details"]["registered"] == "ours@champion, version 1"
+    assert "no golden queries" in answer["notes"][0]
     assert [entry["step"] for entry in answer["steps"]] == [0, 2, 3, 4, 6, 6]
     client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
     [run] = client.search_runs([client.get_experiment_by_name("train").experiment_id])
@@ -125,6 +126,8 @@ def test_the_steps_are_printed(command: list[str], capsys: pytest.CaptureFixture
     [
         (["--resume", "--fresh"], "train: --resume and --fresh exclude each other"),
         (["--resume"], "holds no training to go on with (leave --resume out)"),
+        (["--index", "index"], "--index: goes with --register"),
+        (["--index", "none", "--register", "a"], "none: "),
         (["--register", "a@"], "--register: 'a@' is not of the form NAME[@ALIAS]"),
         (
             ["--register", "a", "--no-track"],

@@ -212,7 +212,9 @@ def test_errors_of_requests_are_one_sentence(
 def test_a_token_is_sent_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
-        monkeypatch.delenv(name, raising=False)
+        # Set first: what was absent and is deleted is not put right at the test's end, nor what use_token() sets.
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
     use_token()
     assert "RAY_AUTH_MODE" not in os.environ
     (tmp_path / ".ray").mkdir()

@@ -21,7 +21,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options
-from cocite.retrieval.index.shard_writer import shard_folder
+from cocite.retrieval.index.shard_layout import shard_folder
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder

@@ -10,8 +10,9 @@ from helpers.artifacts import write_artifact
 from cocite.artifacts import verify
 from cocite.errors import IntegrityError
 from cocite.manifests import MANIFEST
-from cocite_jobs.storage.cache import cache_folder, cache_key, fetch_local
+from cocite_jobs.storage.cache import cache_folder, cache_key, fetch_local, source_of
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import fetch
 
 
 def test_a_remote_artifact_is_copied_once_and_again_when_it_was_replaced(remote: str, tmp_path: Path) -> None:
@@ -75,3 +76,17 @@ def test_the_cache_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_locations_of_different_uris_have_different_keys() -> None:
     keys = {cache_key(Location.of(uri)) for uri in ("memory://a/b", "memory://a/b/", "memory://a/c")}
     assert len(keys) == 2
+
+
+def test_a_copy_knows_where_it_came_from(remote: str, tmp_path: Path) -> None:
+    write_artifact(tmp_path / "made")
+    for name in ("corpus", "model/one"):
+        Location.of(f"{remote}/{name}").put(tmp_path / "made")
+    Location.of(remote).write("queries.jsonl", "{}")
+    (Location.of(remote) / "records" / "inner").write("a.jsonl", "{}")
+    for name in ("corpus", "model", "queries.jsonl", "records"):
+        assert source_of(fetch(f"{remote}/{name}")) == f"{remote}/{name}"
+    assert source_of(fetch_local(f"{remote}/model") / "one") == f"{remote}/model/one"
+    assert source_of(fetch(f"{remote}/records") / "inner" / "a.jsonl") == f"{remote}/records/inner/a.jsonl"
+    assert source_of(tmp_path / "made") is None
+    assert source_of(cache_folder()) is None

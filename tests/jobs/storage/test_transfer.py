@@ -10,11 +10,13 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import verify
 from cocite.errors import InputError, NotFoundError
+from cocite.manifests import MANIFEST
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_jobs.storage.cache import source_of
 from cocite_jobs.storage.location import Location
-from cocite_jobs.storage.transfer import fetch, source_of, uploaded
+from cocite_jobs.storage.transfer import fetch, uploaded
 
 
 def test_a_file_is_copied_once_and_again_when_it_has_changed(remote: str) -> None:
@@ -52,6 +54,22 @@ def test_an_artifact_is_uploaded_whole_and_replaced_only_if_asked_to(remote: str
     Location.of(f"{remote}/thesis").write("thesis.tex", "years of work")
     with pytest.raises(InputError, match=r"holds no manifest"), uploaded(f"{remote}/thesis", replace=True):
         pass
+
+
+def test_an_upload_that_was_cut_off_is_not_in_the_way(remote: str) -> None:
+    to = f"{remote}/made"
+    with pytest.raises(FileNotFoundError, match="made"), uploaded(to, replace=False) as path:
+        write_artifact(path)
+        next(file for file in path.iterdir() if file.name != MANIFEST).unlink()
+    Location.of(to).write("part", "of it")
+    for _ in range(2):
+        with uploaded(to, replace=False) as path:
+            write_artifact(path)
+        assert Location.of(remote).names() == ["made"]
+        assert "part" not in Location.of(to).names()
+        with pytest.raises(InputError, match="already exists"), uploaded(to, replace=False):
+            pass
+        Location.of(to).clear()
 
 
 def test_nothing_is_uploaded_when_the_command_fails(remote: str) -> None:

@@ -6,12 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.small_citeomatic import train_small_citeomatic
 from helpers.synthetic import SyntheticCorpora
 
+from cocite.corpus.history import history_before
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.evaluation import experiment, tasks
+from cocite.evaluation.citeomatic import CiteomaticRanker
+from cocite.evaluation.metrics import means
+from cocite.pipeline.components import load_nnrank
+from cocite.retrieval.index.index import Index
+from cocite.systems.citeomatic.nnselect.encoder import load_encoder
 from cocite_jobs.tables.citeomatic import citeomatic_tables
 from cocite_jobs.tables.citeomatic_variants import WITHOUT
 
@@ -37,6 +45,7 @@ def test_the_tables_train_what_is_missing_and_only_once(corpus: Corpus, model: P
         assert row[2] == pytest.approx(full[1] - row[1])
         assert row[4] == pytest.approx(full[3] - row[3])
     assert [row[0] for row in fourth.rows] == [1, 5, 10, 50]
+    assert fourth.columns[1:3] == ["R@20", "P@20"]
     variants = sorted((model / "ablations").iterdir())
     assert [path.name for path in variants] == ["metadata", *sorted(WITHOUT)]
     features = {path.name: _settings(path) for path in variants}
@@ -47,6 +56,50 @@ def test_the_tables_train_what_is_missing_and_only_once(corpus: Corpus, model: P
     again = citeomatic_tables(corpus, model, only=["2", "3"], sample=40)
     assert [table.rows for table in again.tables] == [second.rows, third.rows]
     assert before == {path: path.stat().st_mtime_ns for path in model.rglob("manifest.json")}
+
+
+@pytest.mark.parametrize("reranked", [False, True])
+def test_table_4_is_that_of_the_nnselect_step_and_of_nnrank_beside_it(
+    corpus: Corpus, model: Path, reranked: bool
+) -> None:
+    [table] = citeomatic_tables(corpus, model, only=["4"], sample=40).tables
+    encoder = load_encoder(model / "nnselect")
+    index = Index.build(corpus, history_before(corpus, "test"), encoders=[encoder])
+    nnrank = load_nnrank(model, index, always=True) if reranked else None
+    task = tasks.global_(corpus, "test", sample=40, seed=0)
+    for row in table.rows:
+        rank = CiteomaticRanker(index, encoder, nnrank, neighbours=row[0]).rank
+        values = means(experiment.run(task, rank, k=100).hits, ("R@20", "P@20"))
+        found = row[4:6] if reranked else row[1:3]
+        assert found == pytest.approx([values["R@20"], values["P@20"]])
+
+
+def test_table_10_and_the_figures_are_of_the_systems_of_table_2(corpus: Corpus, model: Path) -> None:
+    report = citeomatic_tables(corpus, model, only=["2", "10", "figure3", "figure4"], sample=40)
+    second, tenth, venues, ranks = report.tables
+    assert [row[0] for row in tenth.rows] == [row[0] for row in second.rows]
+    assert [row[4:] for row in tenth.rows] == [row[1:] for row in second.rows], "F1@20 and MRR"
+    # Figure 3 is what a venue's own queries have, by the whole system with metadata.
+    task = tasks.global_(corpus, "test", sample=40, seed=0)
+    of_query = [query.venue for query in task.queries]
+    counts = {venue: of_query.count(venue) for venue in of_query if venue}
+    assert {row[0]: row[1] for row in venues.rows}.items() <= counts.items()
+    assert [row[1] for row in venues.rows] == sorted(counts.values(), reverse=True)[:10]
+    folder = model / "ablations/metadata"
+    encoder = load_encoder(folder / "nnselect")
+    index = Index.build(corpus, history_before(corpus, "test"), encoders=[encoder])
+    rank = CiteomaticRanker(index, encoder, load_nnrank(folder, index, always=True), neighbours=100).rank
+    result = experiment.run(task, rank, k=100)
+    first = np.array([venue == venues.rows[0][0] for venue in of_query])
+    assert venues.rows[0][2] == pytest.approx(means(result.hits.queries(first), ("F1@20",))["F1@20"])
+    assert ranks.columns == [
+        "predictions",
+        *(f"{kind} rank, NNRank{more}" for more in ("", " + metadata") for kind in ("mean", "max")),
+    ]
+    assert [row[0] for row in ranks.rows] == [1, 5, 10, 20, 50, 100]
+    np.testing.assert_allclose(
+        [row[3] for row in ranks.rows], result.self_citation.mean_rank[[0, 4, 9, 19, 49, 99]]
+    )
 
 
 def _settings(folder: Path) -> Any:

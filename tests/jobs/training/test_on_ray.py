@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.bag_runs import STEPS, TESTS, TWO_WORKERS, long_recipe, train_bag, train_command, weights_of
+from helpers.bag_runs import (
+    STEPS,
+    TESTS,
+    TWO_WORKERS,
+    helpers_environment,
+    long_recipe,
+    train_bag,
+    train_command,
+    training_at,
+    weights_of,
+)
 from ray.exceptions import RayError
 from ray.train import ControllerError, WorkerGroupError
 from ray.train.v2._internal.exceptions import WorkerGroupStartupTimeoutError
@@ -127,19 +135,11 @@ def test_more_gpus_than_there_are_are_refused_at_once(corpus: Corpus, tmp_path: 
 def test_a_killed_driver_is_resumed_in_the_same_mlflow_run(
     corpus: Corpus, reference: tuple[dict[int, float], Any], tmp_path: Path
 ) -> None:
-    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    environment = helpers_environment()
     environment.pop("MLFLOW_TRACKING_URI", None)
     slow = train_command(corpus, tmp_path, "pause=0.3")
-    log = tmp_path / "log.txt"
-    with log.open("w") as file:
-        driver = subprocess.Popen(slow, cwd=tmp_path, env=environment, stdout=file, stderr=file)
-        deadline = time.monotonic() + 600
-        while not (tmp_path / "model/.bag.training/step-00000009").is_dir():
-            assert driver.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+    with training_at(9, slow, tmp_path, environment) as driver:
         driver.send_signal(signal.SIGKILL)
-        driver.wait()
     run = json.loads((tmp_path / "model/.bag.training/run.json").read_text())["mlflow"]
 
     def cocite(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -228,15 +228,8 @@ def test_gpus_are_hidden_from_workers_without_any() -> None:
 @pytest.mark.parametrize("on", ["process", "ray"])
 def test_sigterm_keeps_a_checkpoint_of_the_very_step(corpus: Corpus, tmp_path: Path, on: str) -> None:
     command = train_command(corpus, tmp_path, "pause=0.3", "--on", on, "--no-track")
-    environment = os.environ | {"PYTHONPATH": str(TESTS)}
     log, folder = tmp_path / "log.txt", tmp_path / "model/.bag.training"
-    with log.open("w") as file:
-        driver = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=file, stderr=file)
-        deadline = time.monotonic() + 600
-        while not (folder / "step-00000003").is_dir():
-            assert driver.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+    with training_at(3, command, tmp_path, helpers_environment()) as driver:
         driver.send_signal(signal.SIGTERM)
         assert driver.wait(timeout=300) == 143, log.read_text()
     newest = sorted(path.name for path in folder.glob("step-*"))[-1]

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
 
 from cocite.errors import ConfigError, NotFoundError
+from cocite.manifests import read_manifest
 from cocite_jobs.training.recipes import load_recipe, recipe_path, shipped_recipes
 from cocite_jobs.training.registry import KINDS
+from cocite_jobs.training.train import train
 
 
 def test_every_shipped_recipe_fits_its_type_and_every_kind_has_one() -> None:
@@ -36,3 +41,135 @@ def test_overrides_and_values_change_a_recipe(tmp_path: Path) -> None:
     copy = tmp_path / "ours.yaml"
     copy.write_text(recipe_path("hatten").read_text())
     assert load_recipe(str(copy)) == shipped
+
+
+PAPER_VALUES: dict[str, dict[str, Any]] = {
+    "mp-bert4cr": {
+        "negatives.counted": "occurrences",
+        "negatives.spare_manuscript": False,
+        "negatives.shared": False,
+        "negatives.power": 0.75,
+        "positives.power": 0.75,
+        "positives.single": False,
+        "contexts.manuscript_abstract": 0,
+        "training.optimizer.clip": 0.0,
+        "training.optimizer.betas": (0.9, 0.98),
+        "dev_body": None,  # the dev metric reads what inference reads
+    },
+    "hatten-paper": {
+        "objective.later": "used",
+        "objective.mined": 4,
+        "objective.random": 1,
+        "objective.depth": 100,
+        "objective.margin": 0.1,
+        "words.rescaled": False,
+        "words.trained": False,
+        "model.bag": False,
+        "training.batch": 64,
+        "training.refresh_every": 5000,
+        "training.optimizer.clip": 0.0,
+    },
+    "nnselect-paper": {
+        "fields.vocabulary_size": 200_000,
+        "fields.min_papers_per_word": 1,
+        "fields.max_title": 50,
+        "fields.max_abstract": 500,
+        "model.dimension": 300,
+        "objective.gamma": 1.0,
+        "objective.word_dropout": 0.6,
+        "objective.l1": 1e-7,
+        "objective.l2": 0.0,
+        "negatives.neighbours": 10,
+        "negatives.no_later": False,
+        "training.batch": 256,
+        "training.optimizer.learning_rate": 0.01,
+    },
+    "nnrank-paper": {
+        "model.dimension": 175,
+        "model.metadata_dimension": 45,
+        "model.siamese": True,
+        "model.count_log": "log",
+        "objective.gamma": 0.5,
+        "objective.word_dropout": 0.35,
+        "objective.l1": 1e-4,
+        "objective.l2": 1e-3,
+        "candidates.neighbours": 10,
+        "negatives.no_later": False,
+        "training.batch": 256,
+    },
+    "nnselect-paper-pubmed": {
+        "model.dimension": 325,
+        "objective.gamma": 0.5,
+        "objective.word_dropout": 0.55,
+        "objective.l1": 1e-6,
+        "objective.l2": 0.0,
+        "negatives.neighbours": 10,
+        "negatives.min_citations": 2,
+        "training.optimizer.learning_rate": 0.001,
+    },
+    "nnrank-paper-pubmed": {
+        "model.dimension": 150,
+        "model.metadata_dimension": 40,
+        "model.siamese": True,
+        "objective.gamma": 1.5,
+        "objective.word_dropout": 0.1,
+        "objective.l1": 1e-6,
+        "objective.l2": 0.0,
+        "training.optimizer.learning_rate": 0.001,
+    },
+    "nnselect-paper-opencorpus": {
+        "model.dimension": 75,
+        "objective.gamma": 1.0,
+        "objective.word_dropout": 0.1,
+        "objective.l1": 1e-7,
+        "objective.l2": 1e-5,
+        "negatives.neighbours": 5,
+        "training.batch": 256,
+        "objective.triplets": 2_500_000,
+        "training.epochs": 10,
+        "training.optimizer.name": "nadam",
+    },
+    "nnrank-paper-opencorpus": {
+        "model.dimension": 75,
+        "model.metadata_dimension": 25,
+        "model.siamese": False,
+        "model.count_log": "log",
+        "objective.l1": 1e-7,
+        "objective.l2": 1e-5,
+        "training.batch": 32,
+        "objective.triplets": 2_500_000,
+        "training.epochs": 40,
+        "training.optimizer.name": "nadam",
+        "fields.min_papers_per_author": 10,
+    },
+    "scibert-local": {
+        "pairs.context": "last",
+        "candidates.retriever": "hatten",
+        "candidates.earlier_only": False,
+    },
+    "scibert-global": {
+        "pairs.share": False,
+        "candidates.retriever": "bm25",
+        "candidates.earlier_only": False,
+    },
+    "mp-bert4cr-pretraining": {"training.optimizer.clip": 0.0, "training.optimizer.betas": (0.9, 0.999)},
+}
+"""Settings in which the papers differ from cocite's own recipes, and the papers' values."""
+
+
+@pytest.mark.parametrize(
+    ("recipe", "key", "value"),
+    [(recipe, key, value) for recipe, values in PAPER_VALUES.items() for key, value in values.items()],
+)
+def test_a_paper_recipe_has_the_papers_value(recipe: str, key: str, value: Any) -> None:
+    assert attrgetter(key)(load_recipe(recipe)) == value
+
+
+@pytest.mark.parametrize("table", ["paper", "paper-pubmed", "paper-opencorpus"])
+def test_citeomatics_paper_recipes_train(synthetic: SyntheticCorpora, tmp_path: Path, table: str) -> None:
+    corpus = synthetic(300, seed=7, split=(3, 1))
+    few = ["objective.triplets=512", "training.epochs=1", "fields.min_papers_per_author=1"]
+    for name in ("nnselect", "nnrank"):
+        train(load_recipe(f"{name}-{table}", few), corpus, tmp_path / "model")
+        manifest = read_manifest(tmp_path / "model" / name)
+        assert manifest.meta["recipe"]["objective"]["objective"] == "paper"

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError, NotFoundError
 from cocite.pipeline.components import load_encoder
 from cocite.protocols import BodyReader, Encoder
 from cocite.retrieval.index.documents import embed
 from cocite.retrieval.stored_vectors import block_name
 from cocite_jobs.steps.embedding.effort import Effort
+from cocite_jobs.steps.files import fetch_seen, open_seen, require_seen
 from cocite_jobs.steps.parts import Part
-from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 
 Precision = Literal["float32", "float16"]
@@ -59,26 +56,11 @@ class Blocks:
         Raises:
             CociteError: this machine does not see them, or they are others than those that the driver opened.
         """
-        corpus, model = Corpus.open(self._fetch(self.corpus)), self._fetch(self.model)
+        corpus, model = open_seen(self.corpus, self.corpus_version), fetch_seen(self.model)
         encoder = load_encoder(model, self.encoder)
-        found = corpus.version, None if encoder is None else encoder.id
-        if encoder is None or found != (self.corpus_version, self.encoder_id):
-            raise InputError(
-                f"{socket.gethostname()} sees another corpus or model here than the command",
-                where=f"{self.corpus}, {self.model}",
-                hint="give paths that are the same for all machines, or URIs",
-            )
+        require_seen(encoder is not None and encoder.id == self.encoder_id, "model", self.model)
+        assert encoder is not None
         return lambda part: self._make(corpus, encoder, part)
-
-    def _fetch(self, source: str) -> Path:
-        folder = fetch_local(source)
-        if not folder.is_dir():
-            raise NotFoundError(
-                f"{socket.gethostname()}, which makes a part, sees no such folder",
-                where=source,
-                hint="put it where every machine sees it under the same path, or give a URI",
-            )
-        return folder
 
     def _make(self, corpus: Corpus, encoder: Encoder, part: Part) -> dict[str, Any]:
         """Encode the papers of a block, and write its file."""

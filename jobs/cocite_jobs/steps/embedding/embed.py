@@ -35,6 +35,9 @@ BLOCK = 16_384
 BLOCKS = 64
 """A smaller corpus has about so many blocks, of whole batches: each is lost as a whole, and moves the bar."""
 
+BEGUN = "begun"
+"""A file beside the records of the blocks, which is there from before the first block on."""
+
 
 @dataclass(frozen=True)
 class Embedded:
@@ -233,6 +236,8 @@ class _Embedding:
             if not before:  # what is there belongs to another corpus or encoder
                 to.clear()
                 finished.folder.clear()
+                # A process that dies before the first block is recorded leaves vectors that are known as such.
+                finished.folder.write(BEGUN, "")
             results = run_parts(self.blocks, self.parts, finished, workers, advance=advance)
             files = {result["file"]: result["entry"] for result in results}
             efforts = [Effort.read(result) for result in results]
@@ -264,6 +269,6 @@ class _Embedding:
             same = content["kind"] == KIND and all(meta.get(key) == value for key, value in self.meta.items())
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise IntegrityError(
-                "is not the manifest of an artifact", where=f"{self.blocks.to.uri}/{MANIFEST}"
+                "is not the manifest of an artifact", where=(self.blocks.to / MANIFEST).uri
             ) from error
         return content if same else None

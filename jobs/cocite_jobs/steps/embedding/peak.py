@@ -29,16 +29,21 @@ def one_core() -> Iterator[None]:
 
 
 def core_peak(dtype: torch.dtype = torch.float32, repeats: int = REPEATS) -> float:
-    """FLOP/s of the fastest of some square products on one core, by this thread's CPU seconds.
+    """FLOP/s (for int8 operations/s) of the fastest of some square products on one core, by this thread's CPU seconds.
 
     Other processes of a busy machine disturb CPU seconds least.
     """
     best = float("inf")
     with one_core(), torch.inference_mode():
-        one, other = (torch.rand(SIZE, SIZE).to(dtype) for _ in range(2))
+        if dtype == torch.int8:
+            one, other = (torch.randint(-127, 128, (SIZE, SIZE)).to(dtype) for _ in range(2))
+            product = torch._int_mm
+        else:
+            one, other = (torch.rand(SIZE, SIZE).to(dtype) for _ in range(2))
+            product = torch.mm
         for _ in range(repeats):
             start = time.thread_time()
-            one @ other
+            product(one, other)
             best = min(best, time.thread_time() - start)
     return float(2 * SIZE**3 / best)
 

@@ -1,16 +1,19 @@
 """Imports a corpus in parts, which are read in this process or side by side as tasks of Ray.
 
-The store is equal, byte for byte, to that of an import by one process: a part holds what does not need the other parts
-(:mod:`cocite.corpus.share`), and one process puts the parts together in the order of the source.
+The store is equal, byte for byte, to that of an import by one process. A part holds what does not need the other parts
+(:mod:`cocite.corpus.share`); one process looks at their ids, and the parts are resolved and put in order side by side
+(:mod:`cocite.corpus.division`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
-import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,23 +22,28 @@ from cocite.corpus.builder import build
 from cocite.corpus.importers.files import folder_files
 from cocite.corpus.importers.source import Source
 from cocite.corpus.rules import Limits
-from cocite.corpus.staged_parts import StagedPart, StagedParts
+from cocite.corpus.staged_parts import RunStep, StagedPart, StagedParts
 from cocite.corpus.store import Corpus
 from cocite.destinations import check_artifact_destination
 from cocite.errors import InputError
-from cocite.locks import locked_for_writing
 from cocite_jobs.steps.importing.stage_parts import StageParts, part_of
-from cocite_jobs.steps.parts import FinishedParts
-from cocite_jobs.steps.run_parts import Workers, run_parts
+from cocite_jobs.steps.importing.step_parts import NumberedStep, StepParts
+from cocite_jobs.steps.parts import FinishedParts, Part
+from cocite_jobs.steps.run_parts import Workers, connected, run_parts
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import output_lock
 
 PART_BYTES = 64 << 20
 """Bytes of the source in a part, about: at most so much work is lost with a worker."""
+LAYOUT = 2
+"""Of the files of a part: what an earlier cocite staged in another layout is made anew."""
 
 
 def import_on_ray(
     source: Source,
     to: Path,
+    source_uri: str = "",
+    to_uri: str = "",
     *,
     address: str | None = None,
     count: int | None = None,
@@ -46,11 +54,14 @@ def import_on_ray(
     Args:
         source: the source.
         to: the store to make.
+        source_uri: as in :func:`import_in_parts`.
+        to_uri: likewise.
         address: of a running cluster; see :class:`~cocite_jobs.steps.run_parts.Workers`.
         count: workers at a time, at most.
         options: of :func:`import_in_parts`.
     """
-    return import_in_parts(source, to, Workers(on="ray", address=address, count=count), **options)
+    workers = Workers(on="ray", address=address, count=count)
+    return import_in_parts(source, to, workers, source_uri=source_uri, to_uri=to_uri, **options)
 
 
 def import_in_parts(
@@ -58,6 +69,8 @@ def import_in_parts(
     to: Path,
     workers: Workers,
     *,
+    source_uri: str = "",
+    to_uri: str = "",
     part_bytes: int = PART_BYTES,
     limits: Limits | None = None,
     strict: bool = False,
@@ -72,9 +85,12 @@ def import_in_parts(
     missing. After an error of the source they are removed.
 
     Args:
-        source: the source; workers of other machines open it under the same path.
-        to: the store to make, in a folder that workers of other machines see.
+        source: the source, on this machine.
+        to: the store to make, likewise.
         workers: who reads the parts.
+        source_uri: where workers of other machines find the source; empty: under the same path.
+        to_uri: where the caller will put the store; the parts are kept beside it, where workers of other machines
+            write them. Empty: in the store's folder.
         part_bytes: bytes of the source in a part, about.
         limits: what a field may hold.
         strict: raise at the first bad record; other parts may have been read before.
@@ -89,44 +105,87 @@ def import_in_parts(
     """
     check_artifact_destination(to, replace=replace)
     limits = limits or Limits()
-    target = Path(os.path.realpath(to))
-    scratch = target.with_name(f".{target.name}.parts")
-    with locked_for_writing(target.with_name(f".{target.name}.parts.lock"), to):
-        try:
+    origin = Location.of(source_uri or os.path.abspath(source.path))
+    store = Location.of(to_uri or os.path.realpath(to))
+    scratch = store.parent / f".{store.name}.parts"
+    with output_lock(store.parent, f"{store.name}.parts"):
+        with connected(workers), _cleared(scratch):
             parts = source.parts(part_bytes)
-            work = StageParts(
-                Path(os.path.abspath(source.path)), source.format, scratch / "staged", limits, strict
-            )
-            work.folder.mkdir(parents=True, exist_ok=True)
+            made_of = [part_of(number, part) for number, part in enumerate(parts)]
+            work = StageParts(origin.uri, source.format, scratch / "staged", limits, strict)
             results = run_parts(
                 work,
-                [part_of(number, part) for number, part in enumerate(parts)],
-                FinishedParts(Location.of(scratch / "finished"), _key(source, work, part_bytes)),
+                made_of,
+                FinishedParts(scratch / "finished", _key(source, origin, work, part_bytes)),
                 workers,
                 advance=advance,
             )
             on_step("putting the parts together")
-            folders = [work.folder / part_of(number, part).name for number, part in enumerate(parts)]
-            staged = [StagedPart(**result) for result in results]
-            corpus = build(
-                StagedParts(source.path, folders, parts, staged, limits),
-                to,
-                limits=limits,
-                strict=strict,
-                replace=replace,
-                on_step=on_step,
-                **options,
-            )
-        except InputError:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
-        shutil.rmtree(scratch)
+            with _local_folders(work.folder, made_of) as folders:
+                corpus = build(
+                    StagedParts(
+                        source.path,
+                        folders,
+                        parts,
+                        [StagedPart(**result) for result in results],
+                        limits,
+                        _divided(scratch, workers),
+                    ),
+                    to,
+                    limits=limits,
+                    strict=strict,
+                    replace=replace,
+                    on_step=on_step,
+                    **options,
+                )
+        scratch.clear()
     return corpus
 
 
-def _key(source: Source, work: StageParts, part_bytes: int) -> str:
+@contextmanager
+def _cleared(scratch: Location) -> Iterator[None]:
+    """Remove what was made of a source that turns out to be wrong while the block runs."""
+    try:
+        yield
+    except InputError:
+        scratch.clear()
+        raise
+
+
+def _divided(scratch: Location, workers: Workers) -> RunStep | None:
+    """What divides the steps after the reading, whose workers map the parts' files; None: they do not see these."""
+    if scratch.local is None:
+        return None
+    # What is made of a part then depends on all of them: an import that was interrupted begins anew from here.
+    divided = scratch / "divided"
+    divided.clear()
+    steps = itertools.count()
+
+    def run(step: NumberedStep, count: int) -> list[dict[str, Any]]:
+        numbers = [Part(f"{number:05d}", 1, number) for number in range(count)]
+        finished = FinishedParts(divided / f"finished-{next(steps)}", "")
+        return run_parts(StepParts(step), numbers, finished, workers)
+
+    return run
+
+
+@contextmanager
+def _local_folders(staged: Location, parts: Sequence[Part]) -> Iterator[list[Path]]:
+    """The folders of staged parts on this machine; copies, where they are elsewhere."""
+    if staged.local is not None:
+        yield [staged.local / part.name for part in parts]
+        return
+    with tempfile.TemporaryDirectory(prefix="cocite-parts-") as temporary:
+        yield [(staged / part.name).download(Path(temporary, part.name)) for part in parts]
+
+
+def _key(source: Source, origin: Location, work: StageParts, part_bytes: int) -> str:
     """What determines the content of the parts."""
-    files = folder_files(source.path) if source.path.is_dir() else [source.path]
-    states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    settings = [work.format, work.strict, asdict(work.limits), part_bytes, states]
+    if origin.local is None:  # the copy on this machine is as old as its download
+        state = origin.file_state()
+        states: list[Any] = [state] if state else sorted(origin.files_below().items())
+    else:
+        files = folder_files(source.path) if source.path.is_dir() else [source.path]
+        states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    settings = [LAYOUT, work.format, work.strict, asdict(work.limits), part_bytes, states]
     return hashlib.sha256(json.dumps(settings).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.rules import Limits
 from cocite.corpus.staged_parts import stage_part
 from cocite_jobs.steps.parts import Part, Result
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import fetch
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class StageParts:
     """Reads parts of a source, each into a folder of its own.
 
     Attributes:
-        source: the file or folder, which every worker sees under this path.
+        source: the file or folder: a URI, or an absolute path under which every worker sees it.
         format: one of ``cocite.corpus.importers.FORMATS``.
         folder: for the parts' folders, which every worker sees, too.
         limits: what a field may hold.
@@ -30,25 +33,35 @@ class StageParts:
         >>> from cocite.corpus.starter import PAPERS
         >>> source_parts = open_source(PAPERS).parts(100_000)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     make = StageParts(PAPERS, "jsonl", Path(folder), Limits()).open()
+        ...     make = StageParts(str(PAPERS), "jsonl", Location.of(folder), Limits()).open()
         ...     make(part_of(1, source_parts[1]))["failed"], [path.name for path in Path(folder).iterdir()]
         ({}, ['00001'])
     """
 
-    source: Path
+    source: str
     format: str
-    folder: Path
+    folder: Location
     limits: Limits
     strict: bool = False
 
     def open(self) -> Callable[[Part], Result]:
         """Open the source, once for all parts that a process makes."""
-        source = FORMATS[self.format](self.source)
+        source = FORMATS[self.format](fetch(self.source))
+
+        def stage(part: Part, folder: Path) -> Result:
+            chosen = SourcePart(**part.arguments)
+            return asdict(stage_part(source, chosen, folder, limits=self.limits, strict=self.strict))
 
         def make(part: Part) -> Result:
-            chosen = SourcePart(**part.arguments)
-            folder = self.folder / part.name
-            return asdict(stage_part(source, chosen, folder, limits=self.limits, strict=self.strict))
+            target = self.folder / part.name
+            if target.local is not None:
+                target.local.parent.mkdir(parents=True, exist_ok=True)
+                return stage(part, target.local)
+            with tempfile.TemporaryDirectory(prefix="cocite-part-") as temporary:
+                folder = Path(temporary, part.name)
+                result = stage(part, folder)
+                target.upload(folder, sorted(path.name for path in folder.iterdir()))
+            return result
 
         return make
 

@@ -7,6 +7,7 @@ from cocite_jobs.steps.embedding.peak import core_peak, device_peak, one_core
 
 def test_a_cores_peak_is_plausible_and_measured_once() -> None:
     assert 1e8 < core_peak(repeats=2) < 1e13
+    assert 1e7 < core_peak(torch.int8, repeats=1) < 1e14
     assert device_peak(torch.float32) == device_peak(torch.float32)
 
 

@@ -24,6 +24,9 @@ def test_the_local_reranker_has_the_papers_numbers() -> None:
     assert (objective.negatives, recipe.candidates.depth, recipe.training.batch) == (62, 2000, 1)
     assert (optimizer.learning_rate, optimizer.weight_decay, optimizer.betas) == (1e-5, 1e-2, (0.9, 0.999))
     assert recipe.pairs.total == 512
+    assert (recipe.pairs.context, recipe.pairs.gap) == ("last", "[CIT]")
+    assert (recipe.candidates.retriever, recipe.candidates.earlier_only) == ("hatten", False)
+    assert optimizer.clip == 0  # the paper names no clipping
 
 
 def test_the_global_reranker_has_the_papers_numbers() -> None:
@@ -34,6 +37,7 @@ def test_the_global_reranker_has_the_papers_numbers() -> None:
     assert (objective.loss, objective.candidates, objective.top) == ("pointwise", "top", 10)
     assert (recipe.candidates.retriever, recipe.candidates.depth) == ("bm25", 10)
     assert (optimizer.learning_rate, optimizer.weight_decay, optimizer.betas) == (3e-6, 1e-2, (0.9, 0.999))
+    assert (recipe.pairs.share, recipe.candidates.earlier_only, optimizer.clip) == (False, False, 0)
     assert recipe.training.schedule.shape == "linear"
     assert recipe.training.batch * objective.top == pytest.approx(128, abs=5)
     assert recipe.training.batch * objective.top * recipe.pairs.total == pytest.approx(65_536, rel=0.03)

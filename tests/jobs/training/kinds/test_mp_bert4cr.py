@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,55 @@ def test_a_corpus_alone_is_enough(corpus: Corpus, tmp_path: Path, capsys: pytest
     (encoder,) = components.load_encoders(tmp_path)
     vectors = encoder.encode_papers(corpus, np.arange(20, dtype=np.int32))
     assert (vectors @ encoder.encode_queries(context_queries(corpus, np.arange(3))).T).shape == (20, 3)
+
+
+def test_a_hierarchy_from_a_corpus_alone(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A trunk, the sentence level's pretraining and fine-tuning, each by one command, and the encoder of the result."""
+    where = ["--corpus", str(corpus.path), "--to", str(tmp_path), "--on", "process", "--no-track", "--json"]
+    code, _, err = call(capsys, "train", "mp-bert4cr-hierarchy", *where)
+    assert code != 0
+    assert "holds no masked-lm" in err
+    assert "cocite train masked-lm" in err
+    trunk = ["texts.vocabulary=400", "model.hidden=16", "model.layers=2", "model.heads=2", "model.inner=32"]
+    trunk += ["training.steps=2", "training.batch=8", "training.precision=fp32"]
+    tiny = [*TINY[1:], "training.steps=3", "dev_contexts=60"]
+    for name, overrides in (
+        ("masked-lm", trunk),
+        ("mp-bert4cr-hierarchy-pretraining", [*tiny, "documents.dev=20"]),
+        ("mp-bert4cr-hierarchy", [*tiny, "pretrained=mp-bert4cr-pretraining"]),
+    ):
+        code, out, err = call(capsys, "train", name, *overrides, *where)
+        assert code == 0, err
+    trained = json.loads(out)
+    assert "the layers add" in " ".join(trained["notes"])
+    assert (tmp_path / "mp-bert4cr/trunk/model.safetensors").is_file()
+    shutil.rmtree(tmp_path / "masked-lm")  # the artifact has a copy of its own
+    (encoder,) = components.load_encoders(tmp_path)
+    vectors = encoder.encode_papers(corpus, np.arange(20, dtype=np.int32))
+    assert vectors.shape == (20, 24)
+    assert (vectors @ encoder.encode_queries(context_queries(corpus, np.arange(3))).T).shape == (20, 3)
+    run = tmp_path / "run.trec"
+    code, _, err = call(
+        capsys,
+        "evaluate",
+        "cocitation",
+        "--corpus",
+        corpus.path,
+        "--model",
+        tmp_path,
+        "--baselines",
+        "none",
+        "--sample",
+        10,
+        "--cache",
+        tmp_path / "cache",
+        "--no-track",
+        "--to",
+        run,
+    )
+    assert code == 0, err
 
 
 def test_fine_tuning_has_the_papers_numbers() -> None:

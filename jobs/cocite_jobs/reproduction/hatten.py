@@ -1,0 +1,203 @@
+"""The plan of HAtten + SciBERT (Gu et al., 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from cocite.errors import NotFoundError
+from cocite.evaluation.report import Table
+from cocite.pipeline import components
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.versions import VersionedFolder
+from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
+from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size, Training
+from cocite_jobs.reproduction.rerankers import encoder_trainings, reranker_training
+from cocite_jobs.reproduction.training_step import recipe_training
+from cocite_jobs.tables.reranking import PREFETCHING, reranking_tables
+
+TINY = (
+    *(
+        "paragraphs.vocabulary_size=2000",
+        "paragraphs.max_abstract=40",
+        "words.source=random",
+        "dev_contexts=20",
+    ),
+    *("model.dimension=16", "model.heads=2", "model.feed_forward=24", "objective.bag_epochs=0"),
+    *("objective.contexts=2", "training.batch=16", "training.precision=fp32", "training.epochs=1"),
+    *("training.steps=4", "training.checkpoint_every=2"),
+)
+RETRIEVERS: Mapping[Size, tuple[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]]] = {
+    "toy": (("nnselect", ("model.dimension=8", "training.epochs=1")), ("hatten", TINY)),
+    "small": (("nnselect", ()), ("hatten", ())),
+    "paper": (("nnselect-paper", ()), ("hatten-paper", ())),
+}
+"""Size -> recipes of NNSelect and of HAtten, with what is changed in them."""
+RERANKERS: Mapping[Size, str] = {
+    "toy": "cross-encoder-small",
+    "small": "cross-encoder-small",
+    "paper": "scibert-local",
+}
+DEPTHS: Mapping[Size, Sequence[int]] = {
+    "toy": (20, 40),
+    "small": (10, 20, 50, 100),
+    "paper": (100, 200, 500, 1000, 2000),
+}
+"""Size -> numbers of candidates that are reranked; Table 3's is the last one."""
+SAMPLES: Mapping[Size, Mapping[str, int | None]] = {
+    "toy": {"prefetching": 30, "reranking": 10},
+    "small": {"prefetching": 3000, "reranking": 200},
+    "paper": {"prefetching": None, "reranking": 10_000},
+}
+"""Size -> contexts of Table 2, and of those with a reranker; None: all."""
+ON_BM25, ON_HATTEN = "reranker of BM25", "reranker of HAtten"
+OTHERS = "cocite has none of these systems."
+IMPOSSIBLE = {
+    "Sent2vec in Table 2": "cocite has not this system.",
+    "NCN, DualCon, DualEnh and BERT-GCN in Table 3": OTHERS,
+    "BERT against SciBERT in Table 3": "Each needs its weights (--encoder), and a folder of its own (--to).",
+    "Effect sizes (colours of Table 2)": "Significance is marked instead.",
+    "The paper's points of Figure 4": "They are drawn there and not printed.",
+}
+
+
+def plan(setup: Setup) -> Plan:
+    """The trainings and exhibits of HAtten + SciBERT on a corpus."""
+    retrievers = [
+        recipe_training(name, recipe, changes, weight=weight)
+        for (recipe, changes), name, weight in zip(
+            RETRIEVERS[setup.size], ("nnselect", "hatten"), (1, 3), strict=True
+        )
+    ]
+    encoder = encoder_trainings(setup)
+    rerankers = [
+        _reranker(setup, ON_HATTEN, "hatten", "model"),
+        _reranker(setup, ON_BM25, "bm25", "bm25"),
+    ]
+    first = tuple(training.name for training in retrievers)
+    every = tuple(training.name for training in (*retrievers, *encoder, *rerankers))
+    no_contexts = "" if len(setup.corpus.contexts) else "The corpus has no citation contexts."
+    is_papers = setup.size == "paper" and setup.encoder is None
+    scibert = {
+        "cross-encoder": "SciBERT Reranker",
+        "bm25 + cross-encoder of bm25": "BM25 + SciBERT of BM25",
+        "hatten + cross-encoder of hatten": "HAtten + SciBERT of HAtten",
+    }
+    names = {"bm25": "BM25", "nnselect": "NNSelect", "hatten": "HAtten", **(scibert if is_papers else {})}
+    exhibits = [
+        corpus_exhibit(setup, "hatten"),
+        _exhibit(
+            setup,
+            "table2",
+            "Table 2: prefetching",
+            "prefetching",
+            first,
+            plot=Plot("rows", PREFETCHING[1:], "candidates", "recall", "ACL-200"),
+        ),
+        _exhibit(setup, "table3", "Table 3: reranking the candidates of an oracle", "reranking", every),
+        _exhibit(
+            setup,
+            "table4",
+            "Table 4: R@10 of the pipeline by the number of reranked candidates",
+            "pipeline",
+            every,
+            plot=Plot(
+                "rows",
+                tuple(f"{depth} reranked" for depth in DEPTHS[setup.size]),
+                "reranked candidates",
+                "R@10",
+                "ACL-200" if is_papers else "",
+            ),
+        ),
+        _exhibit(
+            setup,
+            "figure4",
+            "Figure 4: reranking time by the number of candidates",
+            "time",
+            every,
+            plot=Plot("columns", ("ms per query",), "reranked candidates", "ms per query"),
+        ),
+    ]
+    exhibits = [replace(each, names={**names, **each.names}, why_not=no_contexts) for each in exhibits]
+    citation = (
+        "Gu, Gao, Hahnloser: Local Citation Recommendation with Hierarchical-Attention Text Encoder and SciBERT-Based "
+        "Reranking. ECIR 2022."
+    )
+    return Plan("hatten", citation, (*retrievers, *encoder, *rerankers), tuple(exhibits), IMPOSSIBLE)
+
+
+def _reranker(setup: Setup, name: str, retriever: str, to: str) -> Training:
+    changes = [f"candidates.retriever={retriever}"]
+    if setup.size == "toy":
+        changes += ["candidates.depth=10", "objective.negatives=3"]
+    return reranker_training(setup, name, RERANKERS[setup.size], changes, to=to)
+
+
+def _exhibit(
+    setup: Setup, id_: str, title: str, name: str, needs: tuple[str, ...], *, plot: Plot | None = None
+) -> Exhibit:
+    line = ["evaluate", "reranking", "--model", _model(setup, name), "--only", name]
+    line += ["--seed", setup.seed, "--depths", ",".join(map(str, DEPTHS[setup.size]))]
+    line += ["--index", setup.folder / "index"]
+    if name == "reranking":
+        line += ["--oracle-depth", DEPTHS[setup.size][-1]]
+    if name == "pipeline":
+        for of, folder in _rerankers(setup).items():
+            line += ["--reranker", f"{of}={folder}"]
+    if (sample := _sample(setup, name)) is not None:
+        line += ["--sample", sample]
+    return Exhibit(id_, title, partial(_make, name=name), setup.command(*line), needs, plot=plot)
+
+
+def _make(setup: Setup, *, name: str) -> Table:
+    [table] = reranking_tables(
+        setup.corpus,
+        _model(setup, name),
+        only=[name],
+        sample=_sample(setup, name),
+        seed=setup.seed,
+        depths=DEPTHS[setup.size],
+        oracle_depth=DEPTHS[setup.size][-1],
+        rerankers=_rerankers(setup) if name == "pipeline" else None,
+        saved=_index(setup),
+        bars=setup.bars,
+    ).tables
+    if name != "pipeline":
+        return table
+    # A reranker is named by the retriever whose candidates it was trained on, and not by its folder.
+    folders = {f" of {folder}": f" of {of}" for of, folder in _rerankers(setup).items()}
+    return replace(table, rows=[[_replaced(row[0], folders), *row[1:]] for row in table.rows])
+
+
+def _replaced(text: str, endings: Mapping[str, str]) -> str:
+    for old, new in endings.items():
+        text = text.removesuffix(old) + new if text.endswith(old) else text
+    return text
+
+
+def _index(setup: Setup) -> Path:
+    """The index whose vectors all tables share; those of a model that was trained since are not taken from it."""
+    root = setup.folder / "index"
+    try:
+        VersionedFolder(root).current()
+    except NotFoundError:
+        with setup.bars("building the index", None) as advance:
+            encoders = components.load_encoders(setup.model)
+            IndexSnapshot.create(setup.corpus, root, before_split="test", encoders=encoders, advance=advance)
+    return root
+
+
+def _model(setup: Setup, name: str) -> Path:
+    """Table 3 reranks BM25's candidates."""
+    return setup.folder / "bm25" if name == "reranking" else setup.model
+
+
+def _rerankers(setup: Setup) -> dict[str, Path]:
+    return {"bm25": setup.folder / "bm25", "hatten": setup.model}
+
+
+def _sample(setup: Setup, name: str) -> int | None:
+    of_size = SAMPLES[setup.size]
+    return of_size.get(name, of_size["reranking"]) if setup.sample is None else setup.sample

@@ -1,0 +1,151 @@
+"""The plan of MP-BERT4CR (Zhang and Ma, 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cocite.evaluation.report import Report, Table
+from cocite.systems.baselines.doc2vec import Doc2VecSettings
+from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
+from cocite.systems.baselines.train import NAMES, BaselineSettings
+from cocite.systems.baselines.word2vec import Word2VecSettings
+from cocite.systems.mp_bert4cr.recipe import NONE
+from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
+from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup, Size, Training
+from cocite_jobs.reproduction.training_step import overrides_of, recipe_training
+from cocite_jobs.tables.cocitation import cocitation_tables
+from cocite_jobs.tables.cocitation_systems import ModelFolder
+from cocite_jobs.tables.cocitation_variants import FINETUNING, FOLDER, VARIANTS, train_variants
+
+KIND = "mp-bert4cr"
+PRETRAINING = "mp-bert4cr-pretraining"
+TINY = (
+    *("texts.vocabulary=400", "texts.sentence_tokens=24", "dev_contexts=20"),
+    *("model.sentence_tokens=24", "model.hidden=24", "model.heads=2", "model.inner=48"),
+    *("training.precision=fp32", "training.batch=24", "training.steps=2", "training.checkpoint_every=1"),
+)
+RECIPES: Mapping[Size, tuple[str, tuple[str, ...], str]] = {
+    "toy": (FINETUNING, TINY, NONE),
+    "small": (FINETUNING, (), NONE),
+    "paper": (KIND, (), PRETRAINING),
+}
+"""Size -> the recipe of fine-tuning, what is changed in it, and the recipe of pretraining."""
+SAMPLES: Mapping[Size, int | None] = {"toy": 20, "small": 4000, "paper": None}
+"""Size -> test contexts that are queries; None: all."""
+BASELINES: Mapping[Size, tuple[str, ...]] = {
+    "toy": ("bm25", "w2v", "d2v", "hd2v"),
+    "small": ("bm25", *NAMES),
+    "paper": ("bm25", *NAMES),
+}
+TOY_BASELINES = BaselineSettings(
+    w2v=Word2VecSettings(dimension=8, epochs=1),
+    d2v=Doc2VecSettings(dimension=8, epochs=1),
+    hd2v=HyperDoc2VecSettings(epochs=1, batch=64, noise=50),
+)
+IMPOSSIBLE = {
+    "Table 2": "It has settings and no results: the recipes mp-bert4cr and mp-bert4cr-pretraining have them.",
+    "SciBERT and Specter in Table 3": (
+        "Their weights do not come with cocite: --encoder adds one, by name or folder, as it is and not fine-tuned."
+    ),
+}
+NAMES_OF_PAPER = {"Word2Vec": "W2V", "Doc2Vec": "D2V", "HyperDoc2Vec": "HD2V", "DACR": "DACR"}
+
+
+def plan(setup: Setup) -> Plan:
+    """The trainings and exhibits of MP-BERT4CR on a corpus."""
+    _, _, pretraining = RECIPES[setup.size]
+    trainings = [] if pretraining == NONE else [recipe_training("pretraining", pretraining, weight=5)]
+    trainings += [_variant(name) for name in VARIANTS]
+    needs = tuple(training.name for training in trainings)
+    measured = _Measured()
+    why_not = "" if len(setup.corpus.contexts) else "The corpus has no citation contexts."
+    exhibits = [
+        corpus_exhibit(setup, "mp-bert4cr"),
+        Exhibit(
+            "table3",
+            "Table 3: recall and MAP of ten by the number of positives",
+            lambda setup: measured.table(setup, "Table 3"),
+            _command(setup),
+            needs,
+            names=NAMES_OF_PAPER,
+        ),
+        Exhibit(
+            "table4",
+            "Table 4: objectives",
+            lambda setup: measured.table(setup, "Table 4"),
+            _command(setup),
+            needs,
+        ),
+    ]
+    citation = (
+        "Zhang, Ma: Recommending Multiple Positive Citations for Manuscript via Content-Dependent Modeling and "
+        "Multi-Positive Triplet. WI-IAT 2021."
+    )
+    every = tuple(replace(exhibit, why_not=why_not) for exhibit in exhibits)
+    return Plan("mp-bert4cr", citation, tuple(trainings), every, IMPOSSIBLE)
+
+
+def _variant(name: str) -> Training:
+    def train(setup: Setup, minutes: float | None) -> None:
+        recipe, changes, pretraining = RECIPES[setup.size]
+        train_variants(
+            setup.corpus,
+            setup.model,
+            pretraining=pretraining,
+            recipe=recipe,
+            overrides=overrides_of(setup, recipe, changes, minutes),
+            only=[name],
+            options=setup.launch,
+            bars=setup.bars,
+        )
+
+    return Training(name, (f"model/{FOLDER}/{name}/{KIND}",), train)
+
+
+class _Measured:
+    """The report that both tables are of, measured once a call."""
+
+    report: Report | None = None
+
+    def table(self, setup: Setup, title: str) -> Table:
+        is_new = self.report is None
+        self.report = self.report or _measure(setup)
+        [table] = [table for table in self.report.tables if table.title.startswith(title)]
+        # Its seconds are next to none then.
+        return (
+            table if is_new else replace(table, note=f"{table.note} Measured with the table before.".strip())
+        )
+
+
+def _measure(setup: Setup) -> Report:
+    folders = [ModelFolder(setup.model / FOLDER / name, name) for name in VARIANTS]
+    return cocitation_tables(
+        setup.corpus,
+        folders,
+        baselines=_baselines(setup),
+        sample=_sample(setup),
+        seed=setup.seed,
+        cache=setup.folder / "baselines",
+        settings=TOY_BASELINES if setup.size == "toy" else None,
+        bars=setup.bars,
+    )
+
+
+def _baselines(setup: Setup) -> tuple[str, ...]:
+    return BASELINES[setup.size] if setup.encoder is None else (*BASELINES[setup.size], setup.encoder)
+
+
+def _command(setup: Setup) -> str:
+    line: list[Any] = ["evaluate", "cocitation"]
+    for name in VARIANTS:
+        line += ["--model", f"{setup.model / FOLDER / name}={name}"]
+    line += ["--baselines", ",".join(_baselines(setup)), "--cache", setup.folder / "baselines"]
+    if (sample := _sample(setup)) is not None:
+        line += ["--sample", sample]
+    return setup.command(*line, "--seed", setup.seed)
+
+
+def _sample(setup: Setup) -> int | None:
+    return SAMPLES[setup.size] if setup.sample is None else setup.sample

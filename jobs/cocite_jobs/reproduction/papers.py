@@ -1,0 +1,39 @@
+"""The papers that can be reproduced, by name."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from cocite.errors import InputError, nearest
+from cocite_jobs.reproduction.plan import Plan, Setup
+
+PAPERS = ("citeomatic", "nogueira", "hatten", "mp-bert4cr")
+
+
+def require_paper(name: str) -> None:
+    """Refuse a name that is none of :data:`PAPERS`.
+
+    Raises:
+        InputError: it is none.
+
+    Example:
+        >>> require_paper("citeomattic")
+        Traceback (most recent call last):
+        ...
+        cocite.errors.InputError: PAPER: no paper is called 'citeomattic' (did you mean 'citeomatic'?)
+    """
+    if name not in PAPERS:
+        raise InputError(f"no paper is called {name!r}", where="PAPER", hint=nearest(name, PAPERS))
+
+
+def plan_of(name: str, setup: Setup) -> Plan:
+    """The plan of a paper; its module, which imports torch, is imported only here.
+
+    Raises:
+        InputError: no paper is called so.
+    """
+    require_paper(name)
+    module: Any = importlib.import_module(f"cocite_jobs.reproduction.{name.replace('-', '_')}")
+    plan: Plan = module.plan(setup)
+    return plan

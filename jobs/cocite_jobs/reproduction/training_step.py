@@ -1,0 +1,97 @@
+"""Trains what a reproduction lacks, and tells by what its models were trained."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cocite.manifests import Manifest, read_manifest
+from cocite_jobs.reproduction.plan import Setup, Training
+from cocite_jobs.training.progress import ProgressFunctions
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.resuming import train_or_resume
+
+CHECKPOINT_MINUTES = 2
+"""A training leaves a checkpoint that often: what is lost when it is stopped."""
+
+
+def overrides_of(setup: Setup, recipe: str, changes: Sequence[str], minutes: float | None) -> list[str]:
+    """The overrides of a recipe: those of the size, the seed, and limits of time.
+
+    Args:
+        setup: of the reproduction.
+        recipe: name of a shipped recipe.
+        changes: ``key.path=value``.
+        minutes: the most that it may train; the recipe's own limit holds if that is less.
+    """
+    settings: Any = load_recipe(recipe, changes)
+    if not hasattr(settings, "training"):
+        return [*changes]
+    training = settings.training
+    every = training.checkpoint_every or training.checkpoint_minutes
+    more = [] if every else [f"training.checkpoint_minutes={CHECKPOINT_MINUTES}"]
+    if minutes is not None:
+        more.append(f"training.minutes={min(training.minutes or math.inf, minutes):.3f}")
+    return [*changes, f"training.seed={setup.seed}", *more]
+
+
+def recipe_training(
+    name: str, recipe: str, changes: Sequence[str] = (), *, to: str = "model", weight: float = 1.0
+) -> Training:
+    """A training of one shipped recipe.
+
+    Args:
+        name: of the training.
+        recipe: name of a shipped recipe.
+        changes: ``key.path=value``.
+        to: model folder below that of the reproduction.
+        weight: its part of a budget.
+
+    Example:
+        >>> recipe_training("nnselect", "nnselect-paper").artifacts
+        ('model/nnselect',)
+    """
+    kind = str(load_recipe(recipe, changes).kind)  # type: ignore[attr-defined]
+
+    def train(setup: Setup, minutes: float | None) -> None:
+        settings: Any = load_recipe(recipe, overrides_of(setup, recipe, changes, minutes))
+        launch = setup.launch
+        if getattr(getattr(settings, "workers", None), "count", 0) == 0:
+            launch = replace(launch, on="process", address=None)  # a recipe that asks for no workers
+        with setup.bars(f"training {name}", None) as advance:
+            train_or_resume(
+                settings, setup.corpus, setup.folder / to, ProgressFunctions(advance=advance), launch
+            )
+
+    return Training(name, (f"{to}/{kind}",), train, weight)
+
+
+def run_training(training: Training, setup: Setup, minutes: float | None) -> float:
+    """Train; returns the seconds that this call took."""
+    began = time.monotonic()
+    training.train(setup, minutes)
+    return time.monotonic() - began
+
+
+def model_facts(folder: Path, artifacts: Sequence[str]) -> list[dict[str, Any]]:
+    """Of each artifact its path, its digest, the step whose weights were kept, and the seed.
+
+    Example:
+        >>> model_facts(Path("folder"), [])
+        []
+    """
+    return [_facts(artifact, read_manifest(folder / artifact)) for artifact in artifacts]
+
+
+def _facts(artifact: str, manifest: Manifest) -> dict[str, Any]:
+    recipe = manifest.meta.get("recipe", {})
+    return {
+        "model": artifact,
+        "version": manifest.digest,
+        "step": manifest.meta.get("step"),
+        "seed": recipe.get("training", {}).get("seed"),
+    }

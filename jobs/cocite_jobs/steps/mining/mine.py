@@ -1,0 +1,150 @@
+"""Mines the candidates of a cross-encoder's training in blocks of queries, in this process or as tasks of Ray.
+
+The artifact is equal, byte for byte, to that of :func:`cocite.pipeline.candidate_files.prepare`. First the histories
+are made, each once (:mod:`cocite_jobs.steps.mining.histories`), then the blocks. What is done is kept beside the
+artifact until it is there: a mining that ended early goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cocite.corpus.store import Corpus
+from cocite.pipeline.candidate_files import prepare_by
+from cocite.pipeline.candidate_mining import Miner, MiningBlock, MiningPlan
+from cocite.retrieval.index.versions import VersionedFolder
+from cocite.training.candidates import KIND, CandidateSettings
+from cocite.training.input_artifacts import Advance, Stage
+from cocite.training.periods import Periods
+from cocite_jobs.steps.files import open_seen, read_array, write_file
+from cocite_jobs.steps.mining.histories import MakeHistories
+from cocite_jobs.steps.parts import FinishedParts, Part, Result
+from cocite_jobs.steps.run_parts import Workers, connected, run_parts
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import output_lock
+
+
+@dataclass(frozen=True)
+class MineBlocks:
+    """Searches blocks of queries; a :class:`~cocite_jobs.steps.parts.Work`.
+
+    Attributes:
+        corpus: a store, by its path or URI, which every worker sees.
+        corpus_version: of the store.
+        settings: whose candidates; every worker sees the index that they name.
+        to: the folder of the blocks' candidates, and of the histories that they search.
+
+    Example:
+        >>> MineBlocks("corpus", "12ab", CandidateSettings(), Location.of("/model/.candidates.parts")).settings.depth
+        100
+    """
+
+    corpus: str
+    corpus_version: str
+    settings: CandidateSettings
+    to: Location
+
+    @property
+    def histories(self) -> MakeHistories:
+        """How the histories are made."""
+        return MakeHistories(self.corpus, self.corpus_version, self.settings, self.to)
+
+    def open(self) -> Callable[[Part], Result]:
+        """Open corpus and index; the histories are there.
+
+        Raises:
+            CociteError: this machine does not see them, or sees others than the driver.
+        """
+        corpus = open_seen(self.corpus, self.corpus_version)
+        periods = Periods.of(corpus, self.settings.period)
+        plan = MiningPlan.of(self.settings, periods)
+        miner = Miner(plan, self.histories.reader())
+
+        def make(part: Part) -> Result:
+            wall, cpu = time.perf_counter(), time.process_time()
+            buffer = io.BytesIO()
+            np.save(buffer, miner.find(plan.blocks[part.arguments]), allow_pickle=False)
+            entry = write_file(self.to, f"{part.name}.npy", buffer.getvalue())
+            return entry | {
+                "seconds": time.perf_counter() - wall,
+                "cpu_seconds": time.process_time() - cpu,
+            }
+
+        return make
+
+
+def mine_in_parts(
+    settings: CandidateSettings,
+    corpus: Corpus,
+    folder: Path,
+    *,
+    source: str,
+    root: Location,
+    workers: Workers,
+    stage: Stage = lambda *_: None,
+    advance: Advance = lambda _: None,
+    receive: Callable[[Result], object] = lambda _: None,
+) -> bool:
+    """Make the candidates of a training, unless the folder holds those of this corpus and these settings already.
+
+    Args:
+        settings: whose candidates.
+        corpus: papers, links and contexts.
+        folder: where the artifact is or is to be.
+        source: path or URI under which workers find the corpus.
+        root: the model folder, which every worker sees: the blocks are kept there until the artifact is made.
+        workers: who searches.
+        stage: called with a description of the step and its number of queries.
+        advance: called with 1 for each history, and the number of queries of each block, that is done.
+        receive: called with the result of each history and block: seconds and CPU seconds among it.
+
+    Returns:
+        Whether the candidates were made.
+
+    Raises:
+        InputError: a period has no query, or the index does not fit.
+        BusyError: another process of this machine mines into the same model folder.
+        CociteError: a block could not be made; those that were made are kept.
+    """
+    periods = Periods.of(corpus, settings.period)
+    scratch = root / f".{KIND}.parts"
+    work = MineBlocks(Location.of(source).uri, corpus.version, settings, scratch)
+
+    def mine(plan: MiningPlan) -> Iterator[tuple[MiningBlock, NDArray[np.int32]]]:
+        finished = FinishedParts(scratch / "finished", _key(work))
+        parts = [Part(f"{number:06d}", len(block), number) for number, block in enumerate(plan.blocks)]
+        with connected(workers):  # one Ray for both
+            histories = work.histories.parts(plan)
+            stage("candidates: histories", len(histories))
+            for result in run_parts(work.histories, histories, finished, workers, advance=advance):
+                receive(result)
+            stage("candidates: queries", sum(map(len, plan.blocks)))
+            results = run_parts(work, parts, finished, workers, advance=advance)
+        for block, result in zip(plan.blocks, results, strict=True):
+            receive(result)
+            yield block, read_array(scratch, result)
+
+    with output_lock(root, f"{KIND}.mining"):
+        made = prepare_by(mine, settings, periods, folder)
+        scratch.clear()
+    return made
+
+
+def _key(work: MineBlocks) -> str:
+    """What determines the candidates of the blocks."""
+    inputs: dict[str, Any] = {
+        "corpus": work.corpus_version,
+        "settings": work.settings.model_dump(mode="json"),
+    }
+    if work.settings.index is not None:
+        inputs["version"] = VersionedFolder(work.settings.index).current()
+    return json.dumps(inputs, sort_keys=True)

@@ -1,0 +1,70 @@
+"""Citeomatic end to end at toy size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cocite.corpus.builder import build
+from cocite.corpus.records import PaperRecord
+from cocite_jobs.reproduction.citeomatic import plan
+from cocite_jobs.reproduction.plan import Setup
+from cocite_jobs.reproduction.reproduce import Outcome
+from cocite_jobs.tables.citeomatic import citeomatic_tables
+from cocite_jobs.tables.citeomatic_variants import WITHOUT
+
+
+@pytest.mark.integration
+def test_every_table_and_figure_is_made(
+    reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]
+) -> None:
+    outcome, setup = reproduced("citeomatic"), toy_setup("citeomatic")
+    assert outcome.trained == ["nnselect", "nnrank", "metadata", *WITHOUT]
+    assert outcome.made == ["table1", "table4", "table2", "figure3", "figure4", "table10", "table3"]
+    assert outcome.contents.missing == {}
+    shown = {each.exhibit.id: each for each in outcome.contents.shown}
+    assert [row[0] for row in shown["table2"].made.table.rows] == [
+        "BM25",
+        "NNSelect",
+        "+ NNRank",
+        "+ metadata",
+    ]
+    [(_, rows)] = shown["table2"].grid.sections
+    assert rows[-1][0] == "ClusCite", "a row of the paper's that cocite lacks"
+    assert rows[0][3:] == ["0.119", "0.425", "0.209", "0.574", "0.058", "0.218"]
+    # What the page shows is what the command beside it prints.
+    command = shown["table10"].exhibit.command
+    assert f"--model {setup.model} --only 10 --split test --seed 0" in command
+    [table] = citeomatic_tables(setup.corpus, setup.model, only=["10"], sample=30).tables
+    assert table.rows == shown["table10"].made.table.rows
+    by_metric = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+    of_table2 = dict(
+        zip(("method", "F1@20", "MRR"), zip(*shown["table2"].made.table.rows, strict=True), strict=True)
+    )
+    assert by_metric["MRR"] == of_table2["MRR"]
+    ranks = shown["figure4"].made.table
+    assert [row[0] for row in ranks.rows] == [1, 5, 10, 20, 50, 100]
+    assert {each.exhibit.id for each in outcome.contents.shown if each.figure} == {
+        "table4",
+        "figure3",
+        "figure4",
+    }
+
+
+def test_a_corpus_without_metadata_has_fewer_rows_and_says_why(tmp_path: Path, empty_setup: Setup) -> None:
+    papers = [PaperRecord(f"p{i}", f"title {i}", year=2000 + i % 9) for i in range(20)]
+    bare = plan(replace(empty_setup, corpus=build(papers, tmp_path / "bare")))
+    assert "metadata" not in [training.name for training in bare.trainings]
+    why = {exhibit.id: exhibit.why_not for exhibit in bare.exhibits if exhibit.why_not}
+    assert why == {"figure3": "The corpus names no venues.", "figure4": "The corpus names no authors."}
+
+
+def test_table_4_is_made_with_papers_of_dev_and_a_sample_may_be_named(empty_setup: Setup) -> None:
+    commands = {each.id: each.command for each in plan(replace(empty_setup, size="paper")).exhibits}
+    assert "--split dev --seed 0 --sample 1000" in commands["table4"]
+    assert "--sample" not in commands["table2"]
+    commands = {each.id: each.command for each in plan(replace(empty_setup, sample=7, seed=3)).exhibits}
+    assert "--seed 3 --sample 7" in commands["table2"]

@@ -1,0 +1,41 @@
+"""MP-BERT4CR end to end at toy size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from cocite_jobs.reproduction.mp_bert4cr import plan
+from cocite_jobs.reproduction.plan import Setup
+from cocite_jobs.reproduction.reproduce import Outcome
+from cocite_jobs.tables.cocitation_variants import VARIANTS
+
+
+@pytest.mark.integration
+def test_every_table_is_made(reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]) -> None:
+    outcome, setup = reproduced("mp-bert4cr"), toy_setup("mp-bert4cr")
+    assert outcome.trained == list(VARIANTS)
+    assert outcome.made == ["table1", "table3", "table4"]
+    assert (setup.folder / "baselines").is_dir()
+    shown = {each.exhibit.id: each for each in outcome.contents.shown}
+    third = {row[0]: row[1:] for row in shown["table3"].made.table.rows}
+    assert list(third) == ["BM25 (context+title)", "Word2Vec", "Doc2Vec", "HyperDoc2Vec", *VARIANTS]
+    sections = dict(shown["table3"].grid.sections)
+    assert list(sections) == ["this corpus", "ACL", "DBLP-3", "DBLP-2", "DBLP-1"]
+    assert sections["ACL"][-1] == ["mpt-src-tgt", "0.361", "0.169", "0.362", "0.169", "0.406", "0.199"]
+    assert shown["table4"].made.table.note.endswith("Measured with the table before.")
+    assert "Measured with" not in shown["table3"].made.table.note
+    fourth = shown["table4"].grid
+    assert fourth.groups == [("", 1), ("this corpus", 6), ("DBLP-1", 6)]
+    [(_, rows)] = fourth.sections
+    assert [row[0] for row in rows] == ["best baseline", *VARIANTS]
+    assert {model["step"] for model in shown["table4"].made.models} <= {0, 1, 2}
+
+
+def test_an_encoder_is_a_baseline_and_the_papers_size_begins_with_pretraining(empty_setup: Setup) -> None:
+    made = plan(replace(empty_setup, size="paper", encoder="allenai/specter"))
+    assert [training.name for training in made.trainings] == ["pretraining", *VARIANTS]
+    assert made.trainings[0].artifacts == ("model/mp-bert4cr-pretraining",)
+    assert "--baselines bm25,w2v,d2v,hd2v,dacr,allenai/specter" in made.exhibits[1].command

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from cocite.errors import InputError
+from cocite_jobs.reproduction.papers import PAPERS, plan_of, require_paper
+from cocite_jobs.reproduction.plan import Setup
+from cocite_jobs.reproduction.published import published_numbers
+
+
+def test_a_paper_that_is_not_there_is_refused(empty_setup: Setup) -> None:
+    with pytest.raises(InputError, match=r"PAPER: no paper is called 'hattn' \(did you mean 'hatten'"):
+        require_paper("hattn")
+    with pytest.raises(InputError, match="no paper is called 'os'"):
+        plan_of("os", empty_setup)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_number_of_a_paper_has_an_exhibit(empty_setup: Setup, paper: str) -> None:
+    ids = {exhibit.id for exhibit in plan_of(paper, empty_setup).exhibits}
+    assert {number.table for number in published_numbers(paper)} <= ids

@@ -1,0 +1,277 @@
+"""Mining in parts gives the artifact of one process, however it is run, and goes on where it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.cross_encoder_recipes import small_recipe
+from helpers.synthetic import SyntheticCorpora
+from helpers.troubled_mining import DyingMineBlocks
+
+from cocite.corpus.store import Corpus
+from cocite.errors import BusyError, InputError, IntegrityError
+from cocite.pipeline import candidate_mining
+from cocite.pipeline.candidate_files import prepare
+from cocite.pipeline.candidate_mining import MiningPlan
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.training.candidates import CandidateSettings
+from cocite.training.periods import Periods
+from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.steps.mining import mine as module
+from cocite_jobs.steps.mining.mine import mine_in_parts
+from cocite_jobs.steps.parts import Result
+from cocite_jobs.steps.run_parts import Workers
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import output_lock
+from cocite_jobs.training.inputs import InParts, prepare_inputs
+from cocite_jobs.training.progress import ProgressFunctions
+
+TESTS = Path(__file__).parents[3]
+BLOCK = 16
+
+
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=9)
+
+
+@pytest.fixture(scope="module")
+def index(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("index") / "index"
+    IndexSnapshot.create(corpus, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(index: Path) -> CandidateSettings:
+    return CandidateSettings.parse(
+        {
+            "years": 3,
+            "queries": 90,
+            "depth": 20,
+            "dev_queries": 20,
+            "dev_depth": 8,
+            "period": {"train_until": 2015},
+            "index": str(index),
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidate_mining, "BLOCK", BLOCK)
+
+
+@pytest.fixture
+def whole(corpus: Corpus, settings: CandidateSettings, tmp_path: Path) -> Path:
+    """The artifact of one process, without parts."""
+    prepare(settings, corpus, tmp_path / "whole")
+    return tmp_path / "whole"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def mine(settings: CandidateSettings, corpus: Corpus, model: Path, **options: Any) -> bool:
+    options = {"workers": Workers(), **options}
+    return mine_in_parts(
+        settings,
+        corpus,
+        model / "candidates",
+        source=str(corpus.path),
+        root=Location.of(model),
+        **options,
+    )
+
+
+def test_the_artifact_is_that_of_one_process(
+    corpus: Corpus, settings: CandidateSettings, whole: Path, tmp_path: Path
+) -> None:
+    told: list[Any] = []
+    results: list[Result] = []
+    model = tmp_path / "model"
+    assert mine(
+        settings,
+        corpus,
+        model,
+        stage=lambda *s: told.append(s),
+        advance=told.append,
+        receive=results.append,
+    )
+    assert contents(model / "candidates") == contents(whole)
+    # Dev queries know the whole training period, those of each of three years what was before.
+    assert told[:6] == [("candidates: histories", 4), 1, 1, 1, 1, ("candidates: queries", 110)]
+    assert sum(told[6:]) == 110
+    assert len(told) - 2 == len(results) > 110 // BLOCK
+    assert all(result["seconds"] > 0 and result["cpu_seconds"] > 0 for result in results)
+    assert [path.name for path in model.iterdir() if path.is_dir()] == ["candidates"], "blocks are left"
+    assert not mine(settings, corpus, model)
+
+
+def test_a_mining_that_ended_early_goes_on(
+    corpus: Corpus,
+    settings: CandidateSettings,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = candidate_mining.Miner.find
+
+    def fail_at_dev(self: candidate_mining.Miner, block: candidate_mining.MiningBlock) -> Any:
+        if block.part == "dev":
+            raise InputError("has no candidates", hint="take another")
+        return find(self, block)
+
+    monkeypatch.setattr(candidate_mining.Miner, "find", fail_at_dev)
+    model = tmp_path / "model"
+    with pytest.raises(InputError, match="has no candidates"):
+        mine(settings, corpus, model)
+    assert not (model / "candidates").exists()
+    monkeypatch.setattr(candidate_mining.Miner, "find", find)
+    told: list[int] = []
+    assert mine(settings, corpus, model, advance=told.append)
+    assert told[:2] == [4, 90]
+    assert contents(model / "candidates") == contents(whole)
+
+
+def test_blocks_of_other_settings_are_made_again_and_damaged_ones_refused(
+    corpus: Corpus,
+    settings: CandidateSettings,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = tmp_path / "model"
+
+    def stop(*_: object) -> bytes:
+        raise InputError("stopped")
+
+    with monkeypatch.context() as before_joining:
+        before_joining.setattr(module, "read_array", stop)
+        for chosen in (settings.model_copy(update={"seed": 1}), settings):
+            with pytest.raises(InputError, match="stopped"):
+                mine(chosen, corpus, model)
+    blocks = model / ".candidates.parts"
+    content = (blocks / "000001.npy").read_bytes()
+    (blocks / "000001.npy").write_bytes(content[:-1])
+    with pytest.raises(IntegrityError, match=r"000001\.npy: is missing or damaged"):
+        mine(settings, corpus, model)
+    (blocks / "000001.npy").write_bytes(content)
+    told: list[int] = []
+    assert mine(settings, corpus, model, advance=told.append)
+    assert told == [4, 110]
+    assert contents(model / "candidates") == contents(whole)
+
+
+def test_one_command_at_a_time_mines(corpus: Corpus, settings: CandidateSettings, tmp_path: Path) -> None:
+    with (
+        output_lock(Location.of(tmp_path), "candidates.mining"),
+        pytest.raises(BusyError, match="is at work here"),
+    ):
+        mine(settings, corpus, tmp_path)
+
+
+def test_everything_may_lie_elsewhere(
+    corpus: Corpus, settings: CandidateSettings, whole: Path, tmp_path: Path, remote: str
+) -> None:
+    root = Location.of(remote)
+    (root / "corpus").put(corpus.path)
+    made = mine_in_parts(
+        settings,
+        corpus,
+        tmp_path / "candidates",
+        source=f"{remote}/corpus",
+        root=root / "model",
+        workers=Workers(),
+    )
+    assert made
+    assert contents(tmp_path / "candidates") == contents(whole)
+    assert (root / "model").names() == []
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from helpers.troubled_mining import SlowMineBlocks
+from cocite.corpus.store import Corpus
+from cocite.pipeline import candidate_mining
+from cocite.training.candidates import CandidateSettings
+from cocite_jobs.steps.mining import mine as module
+from cocite_jobs.steps.run_parts import Workers
+from cocite_jobs.storage.location import Location
+candidate_mining.BLOCK = int(sys.argv[4])
+module.MineBlocks = SlowMineBlocks
+corpus, model = Corpus.open(sys.argv[1]), Path(sys.argv[2])
+module.mine_in_parts(
+    CandidateSettings.model_validate_json(sys.argv[3]), corpus, model / "candidates", source=sys.argv[1],
+    root=Location.of(model), workers=Workers(on=sys.argv[5], count=1),
+)
+"""
+
+
+@pytest.mark.parametrize("on", ["process", pytest.param("ray", marks=pytest.mark.integration)])
+def test_a_killed_driver_loses_at_most_the_block_in_the_making(
+    corpus: Corpus, settings: CandidateSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str
+) -> None:
+    if on == "ray":
+        monkeypatch.undo()  # workers have blocks of the usual size
+    prepare(settings, corpus, tmp_path / "whole")
+    model = tmp_path / "model"
+    arguments = [str(corpus.path), str(model), settings.model_dump_json(), str(candidate_mining.BLOCK), on]
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, *arguments], env={**os.environ, "PYTHONPATH": str(TESTS)}
+    )
+    finished, until = model / ".candidates.parts" / "finished", time.monotonic() + 120
+    while len(list(finished.glob("0*.json"))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = len(list(finished.glob("0*.json")))
+    assert kept >= 2
+    assert not (model / "candidates").exists()
+    told: list[int] = []
+    assert mine(settings, corpus, model, advance=told.append)
+    assert sum(told) == 4 + 110
+    plan = MiningPlan.of(settings, Periods.of(corpus, settings.period))
+    assert len(told) == 2 + len(plan.blocks) - kept
+    assert contents(model / "candidates") == contents(tmp_path / "whole")
+
+
+@pytest.mark.integration
+def test_tasks_of_ray_give_the_same_and_a_killed_worker_is_replaced(
+    corpus: Corpus,
+    settings: CandidateSettings,
+    index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()  # the workers have blocks of the usual size
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))  # and read the test's own step
+    monkeypatch.setattr(module, "MineBlocks", DyingMineBlocks)
+    prepare(settings, corpus, tmp_path / "whole")
+    ray = Workers(on="ray", count=2)
+    model = tmp_path / "model"
+    with ray_connection("local"):
+        assert mine(settings, corpus, model, workers=ray)
+        assert (model / "died").exists()
+        assert contents(model / "candidates") == contents(tmp_path / "whole")
+        # A training on Ray mines so, where its recipe names an index.
+        recipe = small_recipe("no-encoder", candidates=settings.model_dump())
+        monkeypatch.setattr(module, "prepare_by", lambda *_: (_ for _ in ()).throw(InputError("in parts")))
+        monkeypatch.setattr(type(recipe), "tokens", None)
+        with pytest.raises(InputError, match="in parts"):
+            prepare_inputs(
+                recipe,
+                corpus,
+                Location.of(tmp_path / "trained"),
+                ProgressFunctions(),
+                InParts(str(corpus.path), ray),
+            )
