@@ -6,13 +6,18 @@ import signal
 import threading
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cocite.cli.console import err, out, print_json, print_note, spinner
 from cocite.cli.options import JsonOption, NoVerifyOption
+from cocite.errors import InputError
 from cocite_serve.settings import ServeSettings
+
+if TYPE_CHECKING:
+    from cocite_serve.endpoint import Endpoint
+    from cocite_serve.one_process.endpoint import LocalEndpoint
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -39,8 +44,28 @@ def serve(
             max=31_536_000,
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on. There is no login.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Without --keys anybody who reaches it may ask.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="TCP port.", min=1, max=65535)] = 8000,
+    metrics_port: Annotated[
+        int,
+        typer.Option(
+            help="TCP port on 127.0.0.1 where Prometheus reads metrics; 0: any free one. On a cluster: an option of "
+            "ray start.",
+            min=0,
+            max=65535,
+        ),
+    ] = 0,
+    keys: Annotated[
+        Path | None, typer.Option(help="The file of API keys that `cocite keys new` writes.")
+    ] = None,
+    log_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the log, a line of JSON for each request; ~/.local/state/cocite/logs by default."
+        ),
+    ] = None,
     replicas: Annotated[
         int, typer.Option(help="Processes of each of the two stages.", min=1, max=10_000)
     ] = 1,
@@ -51,6 +76,12 @@ def serve(
             "answer with the papers of the others and say what is missing."
         ),
     ] = "fail",
+    on: Annotated[
+        Literal["ray", "process"],
+        typer.Option(
+            help="Ray Serve, with replicas and canaries; or this process alone, which is up in seconds."
+        ),
+    ] = "ray",
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster to run on; a private Ray by default.")
     ] = None,
@@ -74,13 +105,20 @@ def serve(
         "watch": {"seconds": watch},
         "host": host,
         "port": port,
+        "metrics_port": metrics_port,
+        "keys": {} if keys is None else {"file": str(keys)},
+        "logs": {} if log_dir is None else {"folder": str(log_dir)},
         "retriever": {"replicas": replicas},
         "reranker": {"replicas": replicas},
         "shards": {"policy": shard_policy},
     }
     parsed = ServeSettings.parse(data, where="cocite serve", overrides=settings or [], option="--set")
 
+    if on == "process" and address is not None:
+        raise InputError("one process has none", where="--address", hint="leave it out, or --on ray")
+
     from cocite_serve.endpoint import LOOPBACK, start
+    from cocite_serve.key_file import asks_for_keys
 
     ended = threading.Event()
 
@@ -97,7 +135,14 @@ def serve(
         signal.signal(number, end)
     try:
         with spinner("Starting the endpoint"):
-            endpoint = start(parsed, address=address, quiet=not verbose, notify=print_note)
+            if on == "process":
+                from cocite_serve.one_process.endpoint import start_here
+
+                endpoint: Endpoint | LocalEndpoint = start_here(parsed, notify=print_note)
+            else:
+                endpoint = start(
+                    parsed, address=address, quiet=not verbose, notify=print_note, interrupted=ended
+                )
     except KeyboardInterrupt:
         if ended_by == signal.SIGTERM:
             err.print("Ended before it was up.")
@@ -105,20 +150,24 @@ def serve(
         raise
     with endpoint:
         starting = False
-        # An interrupt is lost where it arrives in a function that Python calls around a fork.
+        # It may have come since the last look of `start`, and been lost.
         if ended_by == signal.SIGTERM:
             err.print("Ended before it was up.")
             return
         if ended.is_set():
             raise KeyboardInterrupt
-        if parsed.host not in LOOPBACK:
+        if parsed.host not in LOOPBACK and not asks_for_keys(parsed.keys):
             err.print(
-                f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: there is no login."
+                f"Anybody who reaches {parsed.host}:{parsed.port} can use the endpoint: it asks for no API key "
+                "(--keys)."
             )
         if as_json:
-            print_json({"url": endpoint.url, "docs": f"{endpoint.url}/docs"})
+            urls = {"url": endpoint.url, "docs": f"{endpoint.url}/docs", "metrics": endpoint.metrics_url}
+            print_json(urls)
         else:
             out.print(f"Serving at {endpoint.url}  (API: {endpoint.url}/docs, Ctrl-C ends it)")
+            if metrics_port:
+                out.print(f"Metrics at {endpoint.metrics_url}")
         while not ended.wait(1.0):
             pass
         err.print("Ending …")

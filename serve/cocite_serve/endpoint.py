@@ -12,19 +12,26 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from cocite.errors import CociteError, InputError
-from cocite.ray_start import check_address, ray_errors, start_patiently
+from cocite.ray_start import check_address, one_machine, ray_errors, start_patiently
+from cocite_serve.json_log import make_folder
+from cocite_serve.key_file import keys_in_force
+from cocite_serve.loopback import HOOK
+from cocite_serve.proxy import CALLBACK, environment
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
-from cocite_serve.rollout import Rollout
+from cocite_serve.rollouts.beside import BesideFollower, beside_source
+from cocite_serve.rollouts.rollout import LOG, Rollout
+from cocite_serve.rollouts.watcher import Watcher
 from cocite_serve.settings import ServeSettings
-from cocite_serve.watcher import LOG, Watcher
 
 NAMESPACE = "cocite"
+ENDING = "ending"
+"""File in a private Ray's folder by which its proxy knows that the endpoint is ending."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 Notify = Callable[[str], None]
@@ -36,6 +43,10 @@ ENVIRONMENT = {
     "RAY_DEDUP_LOGS": "0",
     "HF_HUB_OFFLINE": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": CALLBACK,
+    "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
+    # The HTTP proxy is started anew after the third failed check; by default that takes half a minute.
+    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "0.25",
 }
 
 
@@ -68,28 +79,46 @@ class Endpoint:
         temporary: Path | None,
         notify: Notify,
     ) -> None:
-        host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
-        self.url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+        self.url = url_of(settings)
         self._temporary = temporary
         self._rollout = Rollout(settings)
-        self._watcher = Watcher(source, first, self._rollout, notify)
+        other = beside_source(settings)
+        beside = None if other is None else BesideFollower(other, self._rollout, notify)
+        self._watcher = Watcher(source, first, self._rollout, notify, beside)
         self._stopped = threading.Lock()
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where Prometheus reads this endpoint's metrics; None on a cluster, each machine of which has its own."""
+        if self._temporary is None:
+            return None
+        import ray
+
+        [node] = ray.nodes()
+        return f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics"
 
     @property
     def release(self) -> Release:
         """The release that is served now."""
         return self._watcher.served.release
 
-    def stop(self) -> None:
-        """Stop the endpoint, and Ray with it when it was started for this. A second call does nothing."""
+    def stop(self, *, at_once: bool = False) -> None:
+        """Stop the endpoint, and Ray with it when it was started for this. A second call does nothing.
+
+        Args:
+            at_once: no request can be under way. A private Ray then ends what runs on it, whatever state it is in.
+        """
         # The lock is never released: of several threads that stop the endpoint, one does.
         if not self._stopped.acquire(blocking=False):
             return
         import ray
 
+        if self._temporary is not None:
+            with suppress(OSError):
+                (self._temporary / ENDING).touch()
         try:
             self._watcher.stop()
-            if ray.is_initialized():
+            if ray.is_initialized() and not (at_once and self._temporary is not None):
                 with ray_errors("the endpoint did not end", self._temporary or "Ray"):
                     self._rollout.delete()
         except CociteError:
@@ -99,7 +128,7 @@ class Endpoint:
             if self._temporary is not None:
                 ray.shutdown()
                 _remove(self._temporary)
-            self._watcher.served.unlock()
+            self._watcher.unlock()
 
     def begin(self) -> None:
         """Load the first release, and look for newer versions from then on."""
@@ -115,8 +144,24 @@ class Endpoint:
         self.stop()
 
 
+def url_of(settings: ServeSettings) -> str:
+    """Where an endpoint of these settings is asked on its own machine.
+
+    Example:
+        >>> url_of(ServeSettings(index="index", host="0.0.0.0", port=8080))
+        'http://127.0.0.1:8080'
+    """
+    host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+
+
 def start(
-    settings: ServeSettings, *, address: str | None = None, quiet: bool = True, notify: Notify = LOG.warning
+    settings: ServeSettings,
+    *,
+    address: str | None = None,
+    quiet: bool = True,
+    notify: Notify = LOG.warning,
+    interrupted: threading.Event | None = None,
 ) -> Endpoint:
     """Start the endpoint and return when it answers.
 
@@ -125,32 +170,33 @@ def start(
         address: a Ray cluster to run on; a private one on this machine when None, which ends with the endpoint.
         quiet: keep the replicas' log lines out of this process' output; they are in Ray's log folder all the same.
         notify: takes a line when a newer version is served, or cannot be, and when the index knows of no citation.
+        interrupted: set by the caller's signal handler. An interrupt that is raised while Ray forks its processes is
+            lost, for Python ignores the errors of what it calls around a fork; this event is not.
 
     Raises:
-        InputError: the port is taken, or model and index do not fit.
+        KeyboardInterrupt: the event was set while Ray came up.
+        InputError: the port is taken, model and index do not fit, the log cannot be written, or
+            the API keys cannot be read.
         CociteError: Ray does not come up, a stage cannot be loaded, or the two are of different versions.
     """
-    from cocite.pipeline.components import exclusion_notes  # imports models: only where one starts
-
-    _require_port(settings)
+    require_port(settings.host, settings.port, "--port")
     if address is not None:
         check_address(address)
-    source = ReleaseSource(settings)
-    first = source.lock(source.newest())  # a missing file is an error before Ray is started
-    first.release.check()
-    if (cold := first.release.cold_history_warning()) is not None:
-        notify(f"cocite: warning: {cold}")
-    for note in exclusion_notes(first.release.model):
-        notify(f"cocite: warning: {note}")
+    elif settings.metrics_port:
+        require_port("127.0.0.1", settings.metrics_port, "--metrics-port")
+    source, first = lock_first(settings, notify)  # a missing file is an error before Ray is started
+    if address is None:
+        make_folder(settings.logs)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    import ray
-    from ray import serve
-    from ray.serve.config import HTTPOptions, ProxyLocation
+    with one_machine() if address is None else nullcontext():
+        import ray
+        from ray import serve
+        from ray.serve.config import HTTPOptions, ProxyLocation
 
-    temporary = None
-    if address is None:
-        temporary = Path(tempfile.mkdtemp(prefix="cocite-"))
+    temporary = Path(tempfile.mkdtemp(prefix="cocite-")) if address is None else None
+    # A proxy on a cluster has the environment of that cluster.
+    os.environ.update(environment(settings, None if temporary is None else temporary / ENDING))
     http = HTTPOptions(
         host=settings.host,
         port=settings.port,
@@ -167,6 +213,7 @@ def start(
                         ray.shutdown,
                         settings.start_s,
                     )
+            _check(interrupted)
             if quiet:
                 logging.getLogger("ray.serve").setLevel(logging.WARNING)
             # A repeated call finds the controller that the first one started, and waits for it.
@@ -175,12 +222,42 @@ def start(
                 int,
                 settings.start_s,
             )
+            _check(interrupted)
             endpoint.begin()
     except BaseException:
         with suppress(Exception):  # what kept it from starting matters more than what keeps it from stopping
-            endpoint.stop()
+            endpoint.stop(at_once=True)
         raise
     return endpoint
+
+
+def lock_first(settings: ServeSettings, notify: Notify) -> tuple[ReleaseSource, LockedRelease]:
+    """Where releases come from, and the one to serve first; what is to know of it is told.
+
+    Args:
+        settings: what to serve.
+        notify: takes a line for each warning.
+
+    Raises:
+        InputError: model and index do not fit, or the API keys cannot be read.
+    """
+    from cocite.pipeline.components import exclusion_notes  # imports models: only where one starts
+
+    source = ReleaseSource(settings)
+    first = source.lock(source.newest())
+    first.release.check()
+    keys_in_force(settings.keys)
+    if (cold := first.release.cold_history_warning()) is not None:
+        notify(f"cocite: warning: {cold}")
+    for note in exclusion_notes(first.release.model):
+        notify(f"cocite: warning: {note}")
+    first.release.warn_if_unproven(settings, notify)
+    return source, first
+
+
+def _check(interrupted: threading.Event | None) -> None:
+    if interrupted is not None and interrupted.is_set():
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -207,7 +284,9 @@ def _connect(
         return
     reserved = settings.gateway.replicas * settings.gateway.num_cpus
     for stage in (settings.retriever, settings.reranker, *shards * (settings.shards,)):
-        reserved += 2 * stage.replicas * stage.num_cpus  # twice: a new release loads beside the old one
+        # Twice: a new release loads beside the old one. And of the release beside the served one too.
+        releases = 4 if settings.beside.is_named else 2
+        reserved += releases * stage.replicas * stage.num_cpus
     ray.init(
         address="local",
         namespace=NAMESPACE,
@@ -217,6 +296,9 @@ def _connect(
         log_to_driver=not quiet,
         logging_level=logging.ERROR if quiet else logging.INFO,
         _temp_dir=str(temporary),
+        # Ray's metrics agent takes a free port where none is named.
+        _metrics_export_port=settings.metrics_port or None,
+        runtime_env={"worker_process_setup_hook": HOOK},
     )
 
 
@@ -229,17 +311,17 @@ def _remove(folder: Path) -> None:
         time.sleep(0.1)
 
 
-def _require_port(settings: ServeSettings) -> None:
+def require_port(host: str, port: int, option: str) -> None:
     """Refuse a taken port before a Ray is started for it."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         # As the server sets it: the port of an endpoint that has just ended is free to it.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((settings.host, settings.port))
+            probe.bind((host, port))
         except OSError as error:
             raise InputError(
-                f"cannot listen on {settings.host}:{settings.port}: {error.strerror}",
-                where="--port",
+                f"cannot listen on {host}:{port}: {error.strerror}",
+                where=option,
                 hint="choose another port",
             ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from cocite.artifacts import load_array
 from cocite.corpus.cold_history import cold_history
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
 from cocite.manifests import read_manifest
 from cocite.retrieval.index.versions import VersionedFolder, VersionLock
-from cocite.verification import open_verified_once
+from cocite.verification import is_switched_off, open_verified_once, verify_now
 from cocite_mlflow.references import ModelReference, ModelVersion
 from cocite_serve.model_cache import ModelCache
 from cocite_serve.settings import ServeSettings
@@ -57,6 +58,11 @@ class Release:
         model = self.registered or self.model or "no model"
         return f"{model} over index {self.index_version}"
 
+    @property
+    def has_cross_encoder(self) -> bool:
+        """Whether the model folder has a cross-encoder; without one the first stage does all of the work."""
+        return self.model is not None and (self.model / "cross-encoder").is_dir()
+
     def encoders_without_vectors(self) -> list[str]:
         """The model's encoders for which the index holds no vectors: the retriever does without them."""
         return sorted(_encoder_ids(self.model).keys() - _vector_ids(self).keys())
@@ -67,6 +73,23 @@ class Release:
         history = History(Corpus.open(folder / "corpus"), load_array(folder / "history.npy"))
         hint = "build the index again without --known-until and --before-split, or with a later year or split"
         return cold_history(history, "whose links the index knows", hint)
+
+    def golden_warning(self) -> InputError | None:
+        """A warning where the model keeps no golden queries of its own: an unsound one could then be served."""
+        from cocite.pipeline.golden_queries import are_missing  # imports models
+
+        if self.model is None or not are_missing(self.model):
+            return None
+        return InputError(
+            "keeps no golden queries of its own, so one with random weights could pass for it",
+            where=str(self.registered or self.model),
+            hint=f"cocite model golden MODEL --index {self.index}",
+        )
+
+    def warn_if_unproven(self, settings: ServeSettings, notify: Callable[[str], None]) -> None:
+        """Give the operator :meth:`golden_warning` in a line, unless the settings ask no golden queries."""
+        if settings.rollout.queries and (warning := self.golden_warning()) is not None:
+            notify(f"cocite: warning: {warning}")
 
     def check(self, served: Release | None = None) -> None:
         """Check by their manifests, without loading either, that the index holds the vectors of the model's encoders.
@@ -177,8 +200,13 @@ class ReleaseSource:
         index = self.settings.index_version or VersionedFolder(self.settings.index).current()
         return Target(None if self.reference is None else self.cache.resolve(self.reference), index)
 
-    def lock(self, target: Target) -> LockedRelease:
+    def lock(self, target: Target, *, whole: bool = False) -> LockedRelease:
         """Fetch what is missing, lock it, and verify it, before any replica begins to load it.
+
+        Args:
+            target: the versions.
+            whole: whether to read every byte, also of an index that was verified before and has not changed by its
+                files' sizes and times; not where ``COCITE_VERIFY=0`` says that an index is checked by other means.
 
         Raises:
             IntegrityError: a file of the model or of the snapshot is damaged.
@@ -186,7 +214,12 @@ class ReleaseSource:
         """
         version, index_lock = VersionedFolder(self.settings.index).lock(target.index)
         index = self.settings.index.resolve()
-        manifest = open_verified_once(VersionedFolder(index).folder(version), kind="index")
+        verify = verify_now if whole and not is_switched_off() else open_verified_once
+        try:
+            manifest = verify(VersionedFolder(index).folder(version), kind="index")
+        except CociteError:
+            index_lock.release()
+            raise
         shards = len(manifest.meta.get("shards", ()))
         if target.model is not None:
             folder, model_lock = self.cache.fetch(target.model)
@@ -197,7 +230,7 @@ class ReleaseSource:
         if model is not None:
             from cocite.pipeline import components
 
-            components.verify(model)
+            components.verify(model, again=whole)
             model = model.resolve()
         return LockedRelease(Release(model, index, version, shards=shards), (index_lock,))
 

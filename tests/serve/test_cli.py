@@ -20,6 +20,7 @@ class Endpoint:
     """An endpoint that serves nothing, until the command gets a signal."""
 
     url = "http://127.0.0.1:8000"
+    metrics_url = "http://127.0.0.1:9470/metrics"
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -69,7 +70,11 @@ def test_it_serves_until_a_signal_and_ends_the_endpoint(
     )
     code, out, err = call(capsys, *line)
     assert code == 0, err
-    assert json.loads(out) == {"url": endpoint.url, "docs": f"{endpoint.url}/docs"}
+    assert json.loads(out) == {
+        "url": endpoint.url,
+        "docs": f"{endpoint.url}/docs",
+        "metrics": endpoint.metrics_url,
+    }
     assert "Anybody who reaches 0.0.0.0:8000 can use the endpoint" in err
     assert err.rstrip().endswith("Ending …")
     assert not endpoint.is_open

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.endpoint import free_port
 
 from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
@@ -23,12 +24,6 @@ from cocite_serve.release import LockedRelease, Release, ReleaseSource
 from cocite_serve.settings import ServeSettings
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def test_a_taken_port(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -36,6 +31,16 @@ def test_a_taken_port(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1:{port}"):
             start(ServeSettings(index=tmp_path, port=port))
+
+
+def test_a_taken_port_for_metrics(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        settings = ServeSettings(index=tmp_path, port=free_port(), metrics_port=port)
+        with pytest.raises(InputError, match=f"--metrics-port: cannot listen on 127.0.0.1:{port}"):
+            start(settings)
 
 
 def test_an_index_without_papers_is_refused_before_ray_is_started(tmp_path: Path) -> None:

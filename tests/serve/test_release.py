@@ -10,12 +10,17 @@ from helpers.served_folders import index, model
 from cocite.artifacts import publish
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError, IntegrityError
+from cocite.pipeline import components
+from cocite.pipeline.golden_answers import GoldenAnswer
+from cocite.pipeline.golden_queries import GoldenQueries, GoldenQuery
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
 from cocite_mlflow.references import ModelVersion
 from cocite_serve.release import LockedRelease, Release, ReleaseSource, Target
 from cocite_serve.settings import ServeSettings
+
+QUERY = GoldenQuery("golden-1", "a", "Parsing")
 
 
 def test_the_vectors_must_be_those_of_the_models_encoder(tmp_path: Path) -> None:
@@ -127,3 +132,14 @@ def test_encoders_without_vectors(tmp_path: Path) -> None:
     assert Release(both, folder, "000001").encoders_without_vectors() == ["hatten"]
     assert Release(plain, folder, "000001").encoders_without_vectors() == []
     assert Release(None, folder, "000001").encoders_without_vectors() == []
+
+
+def test_a_model_without_golden_queries_is_told_of(tmp_path: Path) -> None:
+    one = model(tmp_path / "one", nnselect="1")
+    folder = index(tmp_path / "index", one)
+    assert Release(None, folder, "000001").golden_warning() is None
+    warning = str(Release(one, folder, "000001").golden_warning())
+    assert warning.startswith(f"{one}: keeps no golden queries of its own")
+    assert f"cocite model golden MODEL --index {folder}" in warning
+    GoldenQueries((QUERY,), {QUERY.id: GoldenAnswer(("a",), (1.0,))}, components.version(one)).save(one)
+    assert Release(one, folder, "000001").golden_warning() is None

@@ -31,6 +31,9 @@ def test_nested_settings_are_set_by_dotted_names() -> None:
         ("cross_weight=1.5", "cross_weight"),
         ("shards.policy=some", "shards.policy"),
         ("shards.round_s=0", "shards.round_s"),
+        ("traces.endpoint=localhost:4317", "traces.endpoint"),
+        ("traces.endpoint=http://user:password@host", "traces.endpoint"),
+        ("traces.share=1.5", "traces.share"),
         ("wach.seconds=1", "did you mean 'watch"),
     ],
 )
@@ -49,3 +52,8 @@ def test_the_defaults_keep_to_the_limits() -> None:
     assert settings.top_k <= settings.limits.top_k
     assert settings.depth <= settings.limits.depth
     assert settings.rerank <= settings.limits.rerank
+
+
+def test_a_password_in_an_address_is_not_repeated() -> None:
+    with pytest.raises(ConfigError, match=r"without a password, got 'ftp://host'$"):
+        ServeSettings.parse({"index": "x", "traces": {"endpoint": "ftp://me:secret@host"}}, where="the test")

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from cocite.pipeline.options import Recommendation
 from cocite.protocols import Query
 from cocite_serve.http.manuscript import Manuscript
 from cocite_serve.http.papers import Papers
+from cocite_serve.http.query_fields import QueryText
 from cocite_serve.http.schemas import (
     EvidenceOut,
     PaperOut,
     RecommendedPaper,
-    RecommendRequest,
     RecommendResponse,
+    ReleaseName,
+    Reranked,
     Shards,
     Took,
 )
+
+
+class Stamps(Protocol):
+    """A release, as far as a response tells of it.
+
+    Example:
+        >>> class Nothing:
+        ...     papers, model_version, index_version = None, "5f0c", "000001"
+        >>> Answer([], 1.0, 1.0, answered_by=Nothing()).answered_by.index_version
+        '000001'
+    """
+
+    papers: Papers
+    model_version: str
+    index_version: str
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,12 @@ class Answer:
         rerank_ms: milliseconds of the second stage.
         shards: how many the index is divided into; 0: it is searched whole.
         missing_shards: numbers, from 0, of those that did not answer.
+        read: candidates that the cross-encoder has read.
+        to_read: candidates that it was to read; 0: it reads none for this request.
+        answered_by: the release that gave the answer, where that is another one than the backend tells of.
+        release: which one that is, for the client.
+        token: names an answer that has papers of two releases; empty: it is of one.
+        in_citations: of each paper, where not all are of one index.
 
     Example:
         >>> answer = Answer([], retrieve_ms=12.5, rerank_ms=80.0)
@@ -42,9 +67,15 @@ class Answer:
     rerank_ms: float
     shards: int = 0
     missing_shards: tuple[int, ...] = ()
+    read: int = 0
+    to_read: int = 0
+    answered_by: Stamps | None = None
+    release: ReleaseName = "served"
+    token: str = ""
+    in_citations: tuple[int, ...] | None = None
 
 
-def to_query(manuscript: Manuscript, request: RecommendRequest) -> Query:
+def to_query(manuscript: Manuscript, request: QueryText) -> Query:
     """The library's query of a request whose text was parsed."""
     return Query(
         id="request",
@@ -58,7 +89,12 @@ def to_query(manuscript: Manuscript, request: RecommendRequest) -> Query:
 
 
 def to_response(
-    manuscript: Manuscript, answer: Answer, papers: Papers, unknown: list[str], versions: dict[str, str]
+    manuscript: Manuscript,
+    answer: Answer,
+    papers: Papers,
+    unknown: list[str],
+    versions: dict[str, str],
+    offset: int = 0,
 ) -> RecommendResponse:
     """The API's response to a request.
 
@@ -68,8 +104,13 @@ def to_response(
         papers: the corpus' papers.
         unknown: excluded ids that the corpus does not have.
         versions: ``model_version`` and ``index_version``.
+        offset: papers of earlier pages.
     """
-    counts = papers.in_citations([paper.row for paper in answer.recommendations])
+    counts: Sequence[int] = (
+        papers.in_citations([paper.row for paper in answer.recommendations])
+        if answer.in_citations is None
+        else answer.in_citations
+    )
     return RecommendResponse(
         read_as="context" if manuscript.context else "title and abstract",
         gap=manuscript.gap,
@@ -90,13 +131,18 @@ def to_response(
                 stages={name: float(value) for name, value in paper.stages.items() if math.isfinite(value)},
                 evidence=EvidenceOut.model_validate(paper.evidence, from_attributes=True),
             )
-            for rank, (paper, count) in enumerate(zip(answer.recommendations, counts, strict=True), 1)
+            for rank, (paper, count) in enumerate(
+                zip(answer.recommendations, counts, strict=True), offset + 1
+            )
         ],
         unknown=unknown,
         shards=_shards(answer),
+        reranked=Reranked(read=answer.read, of=answer.to_read) if answer.to_read else None,
         took_ms=Took(
             retrieve=answer.retrieve_ms, rerank=answer.rerank_ms, total=answer.retrieve_ms + answer.rerank_ms
         ),
+        release=answer.release,
+        interleaved=answer.token or None,
         **versions,
     )
 

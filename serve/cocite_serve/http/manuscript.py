@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
 from cocite.errors import InputError
+from cocite.text.gap_context import WINDOW, context_of_gap, whole_words
 
 GAP = re.compile(rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b", re.IGNORECASE)
 """A missing citation: ``[CIT]`` in any spelling, or the corpus' own marker."""
-_SENTENCE_END = re.compile(r"[.?!]\s+(?=[A-Z\"'(])")
-WINDOW = 250
-"""Characters kept each side of a gap; the contexts that models learn from have about 200."""
 TITLE_CHARS = 250
 """A first line longer than this is no title."""
 ABSTRACT_CHARS = 2_000
@@ -77,7 +75,9 @@ def parse_manuscript(
         body = GAP.sub(" ", rest)
         if not (title or first) and len(body) <= 2 * WINDOW:
             body = ""  # a passage of a few sentences: all of it is the context already
-        return Manuscript(title or first, abstract or _cut(body, ABSTRACT_CHARS), context_around, gap, gaps)
+        return Manuscript(
+            title or first, abstract or whole_words(body, ABSTRACT_CHARS), context_around, gap, gaps
+        )
     if context:
         context_around, gaps = _context_around(context, gap)
         return Manuscript(title, abstract, context_around, gap if gaps else None, gaps)
@@ -107,25 +107,5 @@ def _context_around(text: str, gap: int) -> tuple[str, int]:
             f"there is no gap number {gap}: the text holds {len(marks)} [CIT], counted from 0", where="gap"
         )
     target = marks[gap]
-    before = " ".join(GAP.sub(OTHER_MARK, text[: target.start()]).split())
-    after = " ".join(GAP.sub(OTHER_MARK, text[target.end() :]).split())
-    # A neighbouring sentence with a gap of its own is about other papers.
-    ends = [match.end() for match in _SENTENCE_END.finditer(before)]
-    others = before.rfind(OTHER_MARK)
-    before = before[next((end for end in ends if end > others >= 0), 0) :]
-    others = after.find(OTHER_MARK)
-    if others >= 0:
-        ends = [match.start() + 1 for match in _SENTENCE_END.finditer(after, 0, others)]
-        after = after[: ends[-1]] if ends else after
-    if len(before) > WINDOW:
-        # The cut may go through a word, which is left out.
-        before = before[-WINDOW:].partition(" ")[2]
-    after = _cut(after, WINDOW)
-    space = "" if after[:1] in {*".,;:?!)"} else " "
-    return f"{before} {TARGET_MARK}{space}{after}".strip(), len(marks)
-
-
-def _cut(text: str, chars: int) -> str:
-    """At most ``chars`` characters, whole words."""
-    text = text.strip()
-    return text if len(text) <= chars else text[:chars].rpartition(" ")[0]
+    before, after = GAP.sub(OTHER_MARK, text[: target.start()]), GAP.sub(OTHER_MARK, text[target.end() :])
+    return context_of_gap(before, after), len(marks)

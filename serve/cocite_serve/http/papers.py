@@ -24,6 +24,7 @@ class Papers:
         corpus: the snapshot's store.
         alive: (N,) whether a paper may be recommended.
         lock: keeps the snapshot from being deleted.
+        created: when the snapshot was made, in ISO 8601; None: not known.
 
     Example:
         >>> import tempfile
@@ -37,9 +38,16 @@ class Papers:
         423 (1960, 2023) [291  -1] [112]
     """
 
-    def __init__(self, corpus: Corpus, alive: NDArray[np.bool_], lock: VersionLock | None = None) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        alive: NDArray[np.bool_],
+        lock: VersionLock | None = None,
+        created: str | None = None,
+    ) -> None:
         self.corpus = corpus
         self.alive = alive
+        self.created = created
         self._lock = lock
 
     @classmethod
@@ -47,8 +55,9 @@ class Papers:
         """The papers of one snapshot, memory-mapped; the version stays while this object lives."""
         name, lock = VersionedFolder(index).lock(version)
         folder = VersionedFolder(index).folder(name)
-        open_verified_once(folder, kind="index")
-        return cls(Corpus.open(folder / "corpus", verified=True), load_array(folder / "alive.npy"), lock)
+        created = open_verified_once(folder, kind="index").meta.get("created")
+        corpus = Corpus.open(folder / "corpus", verified=True)
+        return cls(corpus, load_array(folder / "alive.npy"), lock, created)
 
     def __len__(self) -> int:
         return int(self.alive.sum())

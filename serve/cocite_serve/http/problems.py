@@ -4,23 +4,34 @@ No ``from __future__ import annotations`` here: FastAPI reads this module.
 """
 
 import logging
+import math
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
 from cocite.retrieval.remote_shards import ShardsUnavailableError
+from cocite_serve.failures import describe
+from cocite_serve.http.problem_body import problem
+from cocite_serve.http.query_fields import QueryText
+from cocite_serve.http.request_context import context_of
 from cocite_serve.http.schemas import RecommendRequest
 from cocite_serve.settings import Limits, ServeSettings
 
 STATUS_DESCRIPTIONS = {
+    400: "The request cannot be read.",
+    401: "No API key that is known was sent, and this endpoint asks for one.",
+    403: "The API key's role does not allow this path.",
     404: "No such paper or path.",
+    408: "The body did not come within `limits.body_s` seconds.",
     413: "The body is larger than allowed.",
     422: "A field does not fit; `error` says which and why.",
-    429: "Too many requests are waiting; try again after `Retry-After` seconds.",
+    429: "The request would wait too long for others, or the API key's rate or quota is used up; try again after "
+    "`Retry-After` seconds.",
+    500: "A defect; the log has its traceback under the `request_id`.",
     503: "The stages are not ready or serve different versions, or a shard of the index did not answer.",
     504: "The request took longer than allowed.",
 }
@@ -28,14 +39,38 @@ LOG = logging.getLogger("ray.serve")
 
 
 class OverloadedError(Exception):
-    """More requests wait for a stage than may; the API responds 429.
+    """A request would wait too long for others, or too many wait; the API responds 429.
+
+    Attributes:
+        retry_s: seconds after which it would be taken in, where they are known.
 
     Example:
-        >>> raise OverloadedError("64 requests wait for the reranker")
+        >>> raise OverloadedError("the reranker refused a request", retry_s=2.5)
         Traceback (most recent call last):
         ...
-        cocite_serve.http.problems.OverloadedError: 64 requests wait for the reranker
+        cocite_serve.http.problems.OverloadedError: the reranker refused a request
     """
+
+    def __init__(self, message: str = "", retry_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_s = retry_s
+
+    def __reduce__(self) -> tuple[type["OverloadedError"], tuple[str, float | None]]:
+        return type(self), (str(self), self.retry_s)
+
+
+class TooSlowError(Exception):
+    """A request took longer than it may; the API responds 504.
+
+    Example:
+        >>> raise TooSlowError(20.0)
+        Traceback (most recent call last):
+        ...
+        cocite_serve.http.problems.TooSlowError: the request took longer than 20 s; a smaller depth or rerank is faster
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the request took longer than {seconds:g} s; a smaller depth or rerank is faster")
 
 
 class NotReadyError(Exception):
@@ -61,25 +96,18 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
         ...
         cocite.errors.InputError: top_k: at most 30 is allowed, got 31
     """
-    lengths = {
-        "title": limits.title_chars,
-        "abstract": limits.abstract_chars,
-        "context": limits.text_chars,
-        "text": limits.text_chars,
-        "venue": limits.title_chars,
-    }
-    for name, most in lengths.items():
-        if (length := len(getattr(request, name))) > most:
-            raise InputError(f"at most {most:,} characters are allowed, got {length:,}", where=name)
-    for name in ("exclude", "exclude_authors", "authors"):
-        values = getattr(request, name)
-        if len(values) > limits.exclude:
-            raise InputError(
-                f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name
-            )
-        if any(len(value) > limits.title_chars for value in values):
-            raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
-    for name, most in (("top_k", limits.top_k), ("depth", limits.depth), ("rerank", limits.rerank)):
+    check_text(request, limits)
+    for name in ("exclude", "exclude_authors"):
+        _check_values(getattr(request, name), name, limits)
+    for name in ("retrievers", "weights"):
+        if (count := len(getattr(request, name))) > limits.weights:
+            raise InputError(f"at most {limits.weights:,} signals are allowed, got {count:,}", where=name)
+    for name, most in (
+        ("top_k", limits.top_k),
+        ("K", limits.depth),
+        ("depth", limits.depth),
+        ("rerank", limits.rerank),
+    ):
         if (value := getattr(request, name) or 0) > most:
             raise InputError(f"at most {most:,} is allowed, got {value:,}", where=name)
     if request.year_from and request.year_to and request.year_from > request.year_to:
@@ -93,64 +121,98 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
         )
 
 
+def check_text(request: QueryText, limits: Limits) -> None:
+    """Refuse a request whose text is above a limit.
+
+    Raises:
+        InputError: names the first such field (``where``) and the limit.
+    """
+    lengths = {
+        "title": limits.title_chars,
+        "abstract": limits.abstract_chars,
+        "context": limits.text_chars,
+        "text": limits.text_chars,
+        "venue": limits.title_chars,
+    }
+    for name, most in lengths.items():
+        if (length := len(getattr(request, name))) > most:
+            raise InputError(f"at most {most:,} characters are allowed, got {length:,}", where=name)
+    _check_values(request.authors, "authors", limits)
+
+
+def _check_values(values: list[str], name: str, limits: Limits) -> None:
+    if len(values) > limits.exclude:
+        raise InputError(f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name)
+    if any(len(value) > limits.title_chars for value in values):
+        raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
+
+
+def require_served(release: str | None) -> None:
+    """Refuse a request that names a second release, where none is loaded.
+
+    Raises:
+        InputError: names the field (``where``).
+    """
+    if release not in (None, "served"):
+        raise InputError("no release is loaded beside the served one", where="release")
+
+
 def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     """Respond to every error of the application with a :class:`~cocite_serve.http.schemas.Problem`."""
 
+    def failed(request: Request, error: Exception) -> Response:
+        context = context_of(request.scope)
+        context.facts["error"] = describe(error)
+        # An error's own words may quote the request: this log has its class alone, the gateway's the places too.
+        LOG.error("request %s failed: %s", context.id, type(error).__qualname__)
+        return problem(request.scope, 500, "The server could not answer; its log says why.")
+
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return _problem(422, *_describe(error.errors()[0]))
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return problem(request.scope, 422, *_describe(error.errors()[0]))
 
     @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
+    async def http(request: Request, error: HTTPException) -> Response:
         text = {
             404: f"Nothing is served at {request.url.path}.",
             405: f"{request.method} is not possible at {request.url.path}.",
         }.get(error.status_code, str(error.detail))
-        return _problem(error.status_code, text, headers=dict(error.headers or {}))
+        return problem(request.scope, error.status_code, text, headers=dict(error.headers or {}))
 
     @app.exception_handler(ShardsUnavailableError)
-    async def incomplete(_: Request, error: ShardsUnavailableError) -> JSONResponse:
-        return _problem(503, _capital(str(error)), headers={"Retry-After": str(settings.retry_after_s)})
+    async def incomplete(request: Request, error: ShardsUnavailableError) -> Response:
+        after = {"Retry-After": str(settings.retry_after_s)}
+        return problem(request.scope, 503, _capital(str(error)), None, after, "shards_unavailable")
 
     @app.exception_handler(CociteError)
-    async def cocite(_: Request, error: CociteError) -> JSONResponse:
+    async def cocite(request: Request, error: CociteError) -> Response:
         if isinstance(error, NotFoundError):
-            return _problem(404, _capital(error.message), error.where)
+            return problem(request.scope, 404, _capital(error.message), error.where)
         if isinstance(error, InputError):
             text = f"{error.where}: {error.message}" if error.where else _capital(error.message)
-            return _problem(422, text, error.where)
+            return problem(request.scope, 422, text, error.where)
         # Its sentence may name files of the server, so the client does not get it.
-        LOG.error("a request failed: %s", error)
-        return _problem(500, "The server could not answer; its log says why.")
+        return failed(request, error)
 
     @app.exception_handler(OverloadedError)
-    async def overloaded(_: Request, error: OverloadedError) -> JSONResponse:  # noqa: ARG001
-        after = settings.retry_after_s
+    async def overloaded(request: Request, error: OverloadedError) -> Response:
+        after = settings.retry_after_s if error.retry_s is None else max(1, math.ceil(error.retry_s))
         text = f"Too many requests are waiting; try again in {after} second{'' if after == 1 else 's'}."
-        return _problem(429, text, headers={"Retry-After": str(after)})
+        return problem(request.scope, 429, text, headers={"Retry-After": str(after)})
 
     @app.exception_handler(NotReadyError)
-    async def not_ready(_: Request, error: NotReadyError) -> JSONResponse:
-        return _problem(503, _capital(str(error)), headers={"Retry-After": str(settings.retry_after_s)})
-
-    @app.exception_handler(TimeoutError)
-    async def slow(_: Request, error: TimeoutError) -> JSONResponse:  # noqa: ARG001
-        return _problem(
-            504,
-            f"The request took longer than {settings.request_timeout_s:g} s; a smaller depth or rerank is faster.",
+    async def not_ready(request: Request, error: NotReadyError) -> Response:
+        return problem(
+            request.scope, 503, _capital(str(error)), headers={"Retry-After": str(settings.retry_after_s)}
         )
 
+    @app.exception_handler(TooSlowError)
+    async def slow(request: Request, error: TooSlowError) -> Response:
+        return problem(request.scope, 504, _capital(str(error)))
+
     @app.exception_handler(Exception)
-    async def defect(request: Request, error: Exception) -> JSONResponse:
-        LOG.error("defect while answering %s", request.url.path, exc_info=error)
-        return _problem(500, "The server could not answer; its log says why.")
-
-
-def _problem(
-    status: int, error: str, field: str | None = None, headers: dict[str, str] | None = None
-) -> JSONResponse:
-    text = error if error.endswith((".", "?", "!")) else error + "."
-    return JSONResponse({"error": text, "field": field}, status, headers=headers)
+    async def defect(request: Request, error: Exception) -> Response:
+        return failed(request, error)
 
 
 def _describe(error: dict[str, Any]) -> tuple[str, str | None]:
@@ -163,7 +225,7 @@ def _describe(error: dict[str, Any]) -> tuple[str, str | None]:
     if not path and kind in ("model_attributes_type", "model_type", "dict_type"):
         return "The body must be a JSON object, sent as Content-Type: application/json", None
     if kind == "extra_forbidden":
-        hint = nearest(path[-1], [*RecommendRequest.model_fields, "K"])
+        hint = nearest(path[-1], [*RecommendRequest.model_fields])
         return f"{field}: there is no such field ({hint})", field
     if kind == "missing":
         return f"{field}: is required" if field else "The request has no body", field

@@ -6,20 +6,25 @@ Only shape and meaning stand here; how long a field may be is a setting of the e
 The API's documentation shows of each docstring what stands before the form feed (``\\f``).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-Year = Annotated[int, Field(ge=1000, le=2999)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-
-GAP_EXAMPLE = (
-    "Attention lets every position look at every other one, and replaced recurrence in machine "
-    "translation [CIT], while pretrained encoders changed most other tasks."
+from cocite_serve.http.query_fields import (
+    GAP_EXAMPLE,
+    Milliseconds,
+    Name,
+    QueryText,
+    Share,
+    Text,
+    Whole,
+    Year,
 )
 
+ReleaseName = Literal["served", "beside", "interleaved"]
 
-class RecommendRequest(BaseModel):
+
+class RecommendRequest(QueryText):
     """The text that recommendations are asked for: a title and abstract, a text with a gap, or both.\f
 
     Example:
@@ -32,7 +37,6 @@ class RecommendRequest(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {"context": GAP_EXAMPLE, "top_k": 5},
@@ -46,42 +50,16 @@ class RecommendRequest(BaseModel):
         },
     )
 
-    title: Text = Field(default="", description="Title of the manuscript.")
-    abstract: Text = Field(default="", description="Abstract of the manuscript.")
-    context: Text = Field(
-        default="",
-        description="Text around the missing citation. The gap reads `[CIT]`; it may be left out when the whole "
-        "text is about one citation.",
-    )
-    text: Text = Field(
-        default="",
-        description="Anything pasted: when it holds `[CIT]` it is read as text with gaps, else as a title "
-        "(its first line, when short) and an abstract. Not together with `context`.",
-    )
-    gap: int = Field(
-        default=0,
-        ge=0,
-        description="Which `[CIT]` to fill when there are several: 0 is the first of the text.",
-    )
-    year: Year | None = Field(
-        default=None,
-        description="Year of the manuscript; weighs how old papers are. Later papers are not returned, unless "
-        "`candidates` or `year_to` says otherwise.",
-    )
-    authors: list[Text] = Field(
-        default=[], description="Authors of the manuscript, as the corpus writes names."
-    )
-    venue: Text = Field(default="", description="Venue the manuscript is written for.")
-    top_k: int | None = Field(
+    top_k: Whole | None = Field(
         default=None, ge=1, description="Papers to return. Default: the server's setting."
     )
-    depth: int | None = Field(
+    depth: Whole | None = Field(
         default=None,
         ge=1,
-        validation_alias=AliasChoices("depth", "K"),
-        description="Candidates that the second stage reranks, also accepted as `K`. More is slower.",
+        description="Candidates that the second stage reranks. More is slower.",
     )
-    rerank: int | None = Field(
+    K: Whole | None = Field(default=None, ge=1, description="Another name of `depth`; give one of the two.")
+    rerank: Whole | None = Field(
         default=None,
         ge=0,
         description="The best of those, which the cross-encoder reads, where one is served. 0: none, which is fastest.",
@@ -99,7 +77,59 @@ class RecommendRequest(BaseModel):
     )
     exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
     exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
-    evidence: bool = Field(default=True, description="Whether to say why each paper is recommended.")
+    evidence: StrictBool = Field(default=True, description="Whether to say why each paper is recommended.")
+    retrievers: list[Name] = Field(
+        default=[],
+        description="Signals that alone find candidates, by the names of the first stage's blend (`whole>text`, "
+        "`sentence`), with the blend's weights, or 1 where it has none. Default: those of the blend.",
+    )
+    weights: dict[Name, Annotated[float, Field(strict=True, ge=0, le=1000)]] = Field(
+        default={},
+        description="Signal and weight, in place of the blend's; 0 leaves the signal out. A learned fusion orders the "
+        "candidates by what it has learned with the blend's own weights.",
+    )
+    popularity: Share = Field(
+        default=0.0,
+        description="Share by which the score of a much-cited paper is damped: by all of it for the candidate that is "
+        "cited most, by none for one that is not cited, and between them by the logarithm of the citations.",
+    )
+    diversity: Share = Field(
+        default=0.0,
+        description="How much a paper's likeness to those before it counts against it: maximal marginal relevance with "
+        "lambda = 1 - `diversity`. 0: not at all. The first paper stays the first.",
+    )
+    page: str = Field(
+        default="",
+        max_length=1_000,
+        description="`next` of an answer to the same request: returns the papers behind those. All other fields but "
+        "`top_k`, `evidence` and `deadline_ms` have to be as they were.",
+    )
+    deadline_ms: Milliseconds | None = Field(
+        default=None,
+        description="Milliseconds within which the answer is wanted. Where they do not allow the cross-encoder to read "
+        "all of `rerank`, it reads the best of them, and `reranked` of the answer says how many. Where others are the "
+        "reason that it could read next to none, the request is refused at once with 429.",
+    )
+
+    release: Literal["served", "beside"] | None = Field(
+        default=None,
+        description="Which release answers, where a second one is loaded beside the served one. Default: as the server "
+        "divides its traffic. With `page`: the release of that list.",
+    )
+    client: str = Field(
+        default="",
+        max_length=200,
+        description="Any name of who asks, such as a random one of a session: where traffic is divided, one name keeps "
+        "its release. It is not kept. Default: the name of the API key, else the request's id.",
+    )
+
+    @model_validator(mode="after")
+    def _one_depth(self) -> Self:
+        if self.K is not None:
+            if self.depth is not None:
+                raise ValueError("K: is another name of depth; give one of the two")
+            self.depth = self.K
+        return self
 
 
 class SharedWord(BaseModel):
@@ -219,6 +249,18 @@ class Shards(BaseModel):
     )
 
 
+class Reranked(BaseModel):
+    """How many candidates the cross-encoder has read, of those that it was to read.\f
+
+    Example:
+        >>> Reranked(read=40, of=200).model_dump()
+        {'read': 40, 'of': 200}
+    """
+
+    read: int
+    of: int
+
+
 class RecommendResponse(BaseModel):
     """A ranked list of papers.\f
 
@@ -245,77 +287,67 @@ class RecommendResponse(BaseModel):
         description="How many shards of the index answered; the papers of a missing one are not in this answer. Null "
         "when the index is not divided into shards.",
     )
+    reranked: Reranked | None = Field(
+        default=None,
+        description="How many candidates the cross-encoder has read; fewer than it was to read where `deadline_ms` did "
+        "not allow all. Null when none reads requests of this kind.",
+    )
+    next: str | None = Field(
+        default=None,
+        description="Send it as `page` for the papers behind these; null when there are no more.",
+    )
+    release: ReleaseName = Field(
+        default="served",
+        description="What answered: the served release (also where a newer one is on trial in its place), the one "
+        "`beside` it, or both (`interleaved`). The versions are those of the served one then.",
+    )
+    interleaved: str | None = Field(
+        default=None,
+        description="Names an answer with papers of two releases, for `POST /v1/click`; null where it is of one.",
+    )
     model_version: str
     index_version: str
+    request_id: str = Field(
+        default="", description="The request's `X-Request-ID`, or the id that it was given."
+    )
     took_ms: Took
 
 
-class RegisteredModel(BaseModel):
-    """A version of a model in the registry.\f
-
-    Example:
-        >>> RegisteredModel(name="ranker", version=3, alias="champion").model_dump()
-        {'name': 'ranker', 'version': 3, 'alias': 'champion'}
-    """
-
-    name: str
-    version: int
-    alias: str | None = Field(
-        default=None, description="The alias that the endpoint follows, if it follows one."
-    )
-
-
-Served = Annotated[
-    RegisteredModel | None,
-    Field(description="The registered model that is served; null when it is a folder."),
-]
-
-
-class Health(BaseModel):
-    """The endpoint can answer: both stages are loaded.\f
-
-    Example:
-        >>> Health(papers=423).model_dump()
-        {'status': 'ok', 'papers': 423, 'registered': None}
-    """
-
-    status: Literal["ok"] = "ok"
-    papers: int = Field(description="Papers in the index.")
-    registered: Served = None
-
-
-class Version(BaseModel):
-    """The versions that are being served.\f
-
-    Example:
-        >>> version = Version(
-        ...     cocite="0.1.0", model_version="5f0c", index_version="000001", papers=423, top_k=20, depth=300, rerank=30
-        ... )
-        >>> version.index_version, version.year_to
-        ('000001', None)
-    """
-
-    cocite: str
-    model_version: str = Field(description="Fingerprint of the model folder.")
-    index_version: str = Field(description="Id of the index snapshot.")
-    registered: Served = None
-    papers: int
-    year_from: int | None = Field(default=None, description="Year of the oldest paper.")
-    year_to: int | None = Field(default=None, description="Year of the newest paper.")
-    top_k: int = Field(description="Papers in an answer when the request does not say.")
-    depth: int = Field(description="Candidates reranked when the request does not say.")
-    rerank: int = Field(description="Candidates that a cross-encoder reads when the request does not say.")
-
-
 class Problem(BaseModel):
-    """Why a request was refused, in one sentence.\f
+    """Why a request was refused: problem details as RFC 9457 has them, and more.\f
 
     Example:
-        >>> Problem(error="top_k: at most 100 is allowed, got 200.", field="top_k").field
-        'top_k'
+        >>> problem = Problem(
+        ...     title="Unprocessable Content", status=422, detail="top_k: at most 100 is allowed, got 200.",
+        ...     instance="/v1/recommend#5f0c", error="top_k: at most 100 is allowed, got 200.", field="top_k",
+        ...     reason="invalid", request_id="5f0c",
+        ... )
+        >>> problem.type, problem.field
+        ('about:blank', 'top_k')
     """
 
-    error: str
-    field: str | None = Field(
-        default=None, description="The field of the request at fault, when there is one."
-    )
+    type: str = Field(default="about:blank", description="No more is meant than the status says.")
+    title: str = Field(description="The status in words.")
+    status: int = Field(description="The status of the response.")
+    detail: str = Field(description="What was wrong, in one sentence.")
+    instance: str = Field(description="The path, and behind `#` the request's id.")
+    error: str = Field(description="As `detail`.")
+    field: str | None = Field(description="The field of the request at fault, when there is one.")
+    reason: str = Field(description="What metrics and logs call it; it tells refusals of one status apart.")
+    request_id: str = Field(description="The request's id: the server's log has it.")
+
+
+class BatchLine(BaseModel):
+    """The answer to one request of a batch.\f
+
+    Example:
+        >>> line = BatchLine.model_validate_json('{"index": 3, "status": 200, "answer": null}')
+        >>> line.index, line.problem
+        (3, None)
+    """
+
+    index: int = Field(description="Place of the request in the batch, from 0.")
+    status: int = Field(description="The status that the request would be answered alone.")
+    answer: RecommendResponse | None = Field(default=None, description="With status 200.")
+    problem: Problem | None = Field(default=None, description="With any other status.")
+    retry_after: int | None = Field(default=None, description="Seconds after which to try again.")

@@ -1,4 +1,4 @@
-"""Middleware and files: a limit on a request's body, security headers of every response, and the web page.
+"""Security headers of every response, and the web page.
 
 Nothing is fetched from elsewhere: the page's files are in this package, and the interactive API documentation is
 Swagger UI as the package ``fastapi_offline`` carries it.
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
-from starlette.datastructures import Headers, MutableHeaders
+from fastapi.responses import FileResponse, HTMLResponse
+from starlette.datastructures import MutableHeaders
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,61 +26,6 @@ DOCS_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-
-
-class BodyLimit:
-    """Middleware that refuses a body above a size, by its declared length or as soon as more has come in.
-
-    Args:
-        app: the application behind it.
-        limit: bytes.
-
-    Example:
-        >>> from starlette.testclient import TestClient
-        >>> app = FastAPI()
-        >>> app.add_middleware(BodyLimit, limit=1000)
-        >>> TestClient(app).post("/", content=b"x" * 1001).json()["error"]
-        "The request's body is larger than the 1,000 bytes allowed."
-    """
-
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self.app = app
-        self.limit = limit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond 413, or pass the request on with its body read."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        declared = Headers(scope=scope).get("content-length", "0")
-        if not declared.isdigit() or int(declared) > self.limit:
-            await self._refuse(scope, receive, send)
-            return
-        body = bytearray()
-        message: Message = {"type": "http.request", "body": b"", "more_body": True}
-        while message.get("more_body"):
-            message = await receive()
-            if message["type"] != "http.request":
-                return  # the client has gone
-            body += message.get("body", b"")
-            if len(body) > self.limit:
-                await self._refuse(scope, receive, send)
-                return
-        first = True
-
-        async def replay() -> Message:
-            nonlocal first
-            if first:
-                first = False
-                # The application has not read the body yet, and it can be received once.
-                return {"type": "http.request", "body": bytes(body), "more_body": False}
-            return await receive()
-
-        await self.app(scope, replay, send)
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        text = f"The request's body is larger than the {self.limit:,} bytes allowed."
-        await JSONResponse({"error": text, "field": None}, 413)(scope, receive, send)
 
 
 class SecurityHeaders:

@@ -12,35 +12,73 @@ from typing import Any
 
 from ray import serve
 from ray.serve import Application, Deployment
-from ray.serve.config import AutoscalingConfig, BackpressureConfig
+from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureConfig
 
 from cocite.verification import SWITCH
 from cocite_serve.release import Release
+from cocite_serve.replicas.autoscaling import ByQueuedWork
+from cocite_serve.replicas.clicks import ClickCounter
 from cocite_serve.replicas.gateway import Gateway
+from cocite_serve.replicas.health import PERIOD_S, TIMEOUT_S
 from cocite_serve.replicas.shards import Shard, ShardHandles
 from cocite_serve.replicas.stages import Reranker, Retriever
-from cocite_serve.settings import ServeSettings, StageSettings
+from cocite_serve.settings import QueueSettings, ServeSettings, ShardSettings, TraceSettings
+from cocite_serve.tracing import exporting
+
+LOG_LINES: dict[str, Any] = {"encoding": "JSON"}
+"""How replicas write their own lines: with the request's id as a field."""
+
+CLICKS_AT_ONCE = 1_000
 
 
-def gateway_application(settings: ServeSettings) -> Application:
-    """The application that answers HTTP requests, for ``serve.run`` once stages run."""
+def gateway_application(settings: ServeSettings, stages: str = "") -> Application:
+    """The application that answers HTTP requests, for ``serve.run`` once stages run.
+
+    Args:
+        settings: of the endpoint.
+        stages: the application of the stages that it calls at first.
+    """
     gateway = serve.deployment(
         Gateway,
         num_replicas=settings.gateway.replicas,
-        max_ongoing_requests=settings.gateway.max_ongoing_requests,
-        max_queued_requests=settings.gateway.max_queued_requests,
+        # Twice as many, so that the gateway itself refuses one too many, as every other refusal reads.
+        max_ongoing_requests=2 * settings.gateway.max_requests,
+        max_queued_requests=settings.gateway.max_requests,
         backpressure_config=_backpressure(settings),
         max_constructor_retry_count=1,
-        ray_actor_options=_actor_options(settings.gateway.num_cpus, 0),
+        logging_config=LOG_LINES,
+        **_noticing(settings),
+        ray_actor_options=_actor_options(settings.gateway.num_cpus, 0, settings.traces),
     )
-    return gateway.bind(settings)
+    if settings.beside.traffic != "interleave":
+        return gateway.bind(settings, stages)
+    counter = serve.deployment(
+        ClickCounter,
+        # One, so that all clicks on an answer are counted together.
+        num_replicas=1,
+        max_ongoing_requests=CLICKS_AT_ONCE,
+        max_queued_requests=CLICKS_AT_ONCE,
+        backpressure_config=_backpressure(settings),
+        logging_config=LOG_LINES | {"enable_access_log": False},
+        ray_actor_options=_actor_options(0.01, 0, settings.traces),
+    )
+    return gateway.bind(settings, stages, counter.bind())
 
 
 def stages_application(release: Release, settings: ServeSettings) -> Application:
-    """The application of a release's two stages, and of the shards of its index if it has some; without a route."""
+    """The application of a release's stages, and of the shards of its index if it has some; without a route.
+
+    Its ingress is the reranker, or the retriever where the model has no cross-encoder: nothing would call a reranker.
+    """
     shards = _shards(release, settings)
-    retriever = _stage_deployment(Retriever, settings.retriever, settings).bind(release, *shards)
-    return _stage_deployment(Reranker, settings.reranker, settings).bind(release, retriever, *shards)
+    retriever = _stage_deployment(Retriever, settings.retriever, settings).bind(
+        release, *shards, settings=settings.retriever
+    )
+    if not release.has_cross_encoder:
+        return retriever
+    return _stage_deployment(Reranker, settings.reranker, settings).bind(
+        release, retriever, *shards, settings=settings.reranker
+    )
 
 
 def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ...]:
@@ -56,7 +94,8 @@ def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ..
             # A dead replica is seen, and replaced, after so long; requests do without it meanwhile.
             health_check_period_s=2,
             health_check_timeout_s=30,
-            logging_config={"enable_access_log": False},  # a line for each of two calls of each request
+            # Otherwise each writes a line for each of two calls of each request.
+            logging_config=LOG_LINES | {"enable_access_log": False},
             graceful_shutdown_timeout_s=max(20.0, 2 * settings.shards.round_s),
         ).bind(release, number)
         for number in range(release.shards)
@@ -64,7 +103,9 @@ def _shards(release: Release, settings: ServeSettings) -> tuple[ShardHandles, ..
     return (ShardHandles(handles, settings.shards.round_s, settings.shards.policy, settings.watch.start_s),)
 
 
-def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings, **more: Any) -> Deployment:
+def _stage_deployment(
+    cls: type, stage: QueueSettings | ShardSettings, settings: ServeSettings, **more: Any
+) -> Deployment:
     scaling: dict[str, Any] = {"num_replicas": stage.replicas}
     if stage.max_replicas is not None and stage.max_replicas > stage.replicas:
         scaling = {
@@ -72,22 +113,45 @@ def _stage_deployment(cls: type, stage: StageSettings, settings: ServeSettings, 
                 min_replicas=stage.replicas,
                 max_replicas=stage.max_replicas,
                 # A replica takes long to load, so one more is started before those that run are full.
-                target_ongoing_requests=max(1, stage.max_ongoing_requests // 2),
                 upscale_delay_s=5,
                 downscale_delay_s=120,
+                **_scaled_by(stage),
             )
         }
     return serve.deployment(
         cls,
         **scaling,
-        **more,
+        **({"logging_config": LOG_LINES} | _noticing(settings) | more),
         max_ongoing_requests=stage.max_ongoing_requests,
         max_queued_requests=stage.max_queued_requests,
         backpressure_config=_backpressure(settings),
         # A model that cannot be loaded cannot be loaded the second time either.
         max_constructor_retry_count=1,
-        ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus),
+        ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus, settings.traces),
     )
+
+
+def _scaled_by(stage: QueueSettings | ShardSettings) -> dict[str, Any]:
+    """What decides on the number of replicas: the work in the stage's queue, or else its requests."""
+    if isinstance(stage, QueueSettings):
+        policy = AutoscalingPolicy(
+            policy_function=f"{ByQueuedWork.__module__}:{ByQueuedWork.__name__}",
+            policy_kwargs={"target_wait_s": stage.target_wait_s},
+        )
+        return {"policy": policy, "look_back_period_s": 10}
+    return {"target_ongoing_requests": stage.target_requests}
+
+
+def _noticing(settings: ServeSettings) -> dict[str, Any]:
+    """When Ray Serve notices that a replica is gone, and how one ends."""
+    return {
+        "health_check_period_s": PERIOD_S,
+        "health_check_timeout_s": TIMEOUT_S,
+        # A replica of an old release ends when the requests inside it are answered or given up.
+        "graceful_shutdown_timeout_s": max(20.0, settings.request_timeout_s + 5),
+        # Where Serve replaces the replicas of one deployment, one more runs first: no request finds none.
+        "max_surge_percent": 100,
+    }
 
 
 def _backpressure(settings: ServeSettings) -> BackpressureConfig:
@@ -95,11 +159,13 @@ def _backpressure(settings: ServeSettings) -> BackpressureConfig:
     return BackpressureConfig(status_code=429, retry_after_s=settings.retry_after_s)
 
 
-def _actor_options(num_cpus: float, num_gpus: float) -> dict[str, Any]:
+def _actor_options(num_cpus: float, num_gpus: float, traces: TraceSettings) -> dict[str, Any]:
     """Ray's options of a replica's process: what it reserves, and an environment of one thread."""
     environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     # A stage asks shards from its computing thread; Serve's handles allow that while their router has its own loop.
     environment["RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP"] = "1"
+    environment["RAY_SERVE_USE_GRPC_BY_DEFAULT"] = "1"
     # On a cluster the process is not a child of this one and would not inherit the switch.
     environment |= {name: os.environ[name] for name in (SWITCH,) if name in os.environ}
+    environment |= exporting.environment(traces)
     return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": environment}}

@@ -30,6 +30,10 @@ class ComputeThread:
         """The result of ``work``; it is never computed when the caller is cancelled before its turn."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
+    def start(self, work: Callable[[], None]) -> None:
+        """Compute ``work`` when what was started before is done, and return at once; it sees to its own errors."""
+        self._thread.submit(work)
+
     def run_first(self, work: Callable[[], T]) -> T:
         """The result of ``work``, waited for; for a replica that is being made, when nothing else is under way."""
         return self._thread.submit(work).result()

@@ -7,7 +7,10 @@ from cocite_serve.http.problems import NotReadyError
 GATEWAYS = "cocite"
 """The application of the gateways."""
 STAGES = "cocite-stages-"
-"""The applications of the stages: this and a number, the newest has the highest."""
+"""The applications of the stages: this and a number, that of a later release is higher."""
+
+BESIDE = "cocite-beside-"
+"""The applications of the stages of a release beside the served one: gateways never take them for the served one's."""
 
 
 def stages_number(app: str) -> int:
@@ -17,11 +20,17 @@ def stages_number(app: str) -> int:
         >>> stages_number("cocite-stages-12")
         12
     """
-    return int(app.removeprefix(STAGES))
+    return int(app.removeprefix(STAGES).removeprefix(BESIDE))
 
 
-def newest_stages() -> str:
-    """The newest application of stages that runs; where none runs (while replicas are added, say), the oldest.
+def served_stages(wanted: str = "") -> str:
+    """The application of stages that a gateway calls until it is told to call others.
+
+    Where several run, it is the oldest: a later one may be on trial, and the oldest is deleted only when all gateways
+    have been told to leave it.
+
+    Args:
+        wanted: a name that is preferred, if it runs.
 
     Raises:
         NotReadyError: there is none.
@@ -32,4 +41,7 @@ def newest_stages() -> str:
     names: list[str] = sorted((name for name in apps if name.startswith(STAGES)), key=stages_number)
     if not names:
         raise NotReadyError("no stages are loaded")
-    return next((name for name in reversed(names) if apps[name].status == "RUNNING"), names[0])
+    running = [name for name in names if apps[name].status == "RUNNING"]
+    if wanted in running:
+        return wanted
+    return next(iter(running), names[0])  # none runs: replicas are being added, say

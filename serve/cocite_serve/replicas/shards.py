@@ -6,20 +6,30 @@ in each, by their handles, from its computing thread.
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
 from ray.serve.handle import DeploymentHandle, DeploymentResponse
 
+from cocite.errors import CociteError
 from cocite.retrieval.remote_shards import NoReplyError, Policy, RemoteShards
+from cocite_serve.failures import StageFailedError, describe
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
 from cocite_serve.replicas.compute_thread import ComputeThread
+from cocite_serve.replicas.reporting import Replica, begin_reporting
+from cocite_serve.tracing.origins import Origins
+from cocite_serve.tracing.spans import Spans, answering, span
 
 if TYPE_CHECKING:
     from cocite.retrieval.index.opening import SavedIndex
+
+
+SHARD = "cocite.shard"
+"""Attribute of spans: the shard's number, from 1."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class ShardHandles:
     start_s: float
 
 
-class Shard:
+class Shard(Replica):
     """A replica of one shard, which it opens without the others.
 
     Args:
@@ -65,16 +75,46 @@ class Shard:
     def __init__(self, release: Release, number: int) -> None:
         from cocite.retrieval.single_shard import SingleShard
 
+        begin_reporting("shard")
+        self._number = number
         self._thread = ComputeThread(models=False)
         self._shard = SingleShard(release.index, release.index_version, number)
 
-    async def ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the shard; a call that is cancelled before its turn is never computed."""
-        return await self._thread.run(lambda: getattr(self._shard, method)(*arguments))
+    async def ask(self, method: str, *arguments: Any, origins: Origins = ()) -> Any:
+        """Call a method of the shard; a call that is cancelled before its turn is never computed.
+
+        Args:
+            method: its name.
+            arguments: its arguments.
+            origins: the requests that ask, for logs and traces.
+        """
+        try:
+            with answering(f"shard.{method}", origins, {SHARD: self._number + 1}):
+                context = copy_context()  # the thread works for the same requests
+                with span("queue") as queued:
+                    return await self._thread.run(
+                        lambda: context.run(self._compute, queued, method, arguments)
+                    )
+        except CociteError:
+            raise
+        except Exception as error:  # its words may quote the query, and Ray's log would keep them
+            raise StageFailedError("shard", describe(error)) from None
+
+    def _compute(self, queued: Spans, method: str, arguments: tuple[Any, ...]) -> Any:
+        queued.end()
+        with span("compute"):
+            return getattr(self._shard, method)(*arguments)
 
     async def check_health(self) -> None:
         """Return when the computing thread takes work; Ray Serve replaces a replica whose checks take too long."""
         await self._thread.run(self._shard.ping)
+
+
+class _Call(NamedTuple):
+    """A call of a shard that is under way, and its spans."""
+
+    response: DeploymentResponse[Any]
+    spans: Spans
 
 
 class ServeShards(RemoteShards):
@@ -98,12 +138,18 @@ class ServeShards(RemoteShards):
         super().__init__(starts, round_s=shards.round_s, policy=shards.policy)
         self._handles = shards.handles
 
-    def _send(self, number: int, method: str, *arguments: Any) -> DeploymentResponse[Any]:
-        return self._handles[number].ask.remote(method, *arguments)
+    def _send(self, number: int, method: str, *arguments: Any) -> _Call:
+        # A ping is answered some time, and by then to no request.
+        spans = Spans(()) if method == "ping" else span(f"shard.{method}", {SHARD: number + 1}, "client")
+        return _Call(self._handles[number].ask.remote(method, *arguments, origins=spans.origins), spans)
 
-    def _receive(self, call: DeploymentResponse[Any], seconds: float) -> Any:
+    def _receive(self, call: _Call, seconds: float) -> Any:
+        with call.spans:
+            return self._reply(call.response, seconds)
+
+    def _reply(self, response: DeploymentResponse[Any], seconds: float) -> Any:
         try:
-            return call.result(timeout_s=seconds)
+            return response.result(timeout_s=seconds)
         except RayTaskError as error:
             # A shard's own error arrives as a class made of RayTaskError and the original one.
             raise error.cause from error
@@ -118,8 +164,8 @@ class ServeShards(RemoteShards):
         except (RequestCancelledError, RayError) as error:
             raise NoReplyError("its reply was lost") from error
 
-    def _cancel(self, call: DeploymentResponse[Any]) -> None:
-        call.cancel()
+    def _cancel(self, call: _Call) -> None:
+        call.response.cancel()
 
 
 def open_release(release: Release, shards: ShardHandles | None, *, wait: bool = False) -> SavedIndex:

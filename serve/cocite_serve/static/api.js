@@ -1,11 +1,37 @@
 // Talks to the server. A refusal becomes an Error whose message is the server's sentence.
 
-async function ask(path, options) {
+const KEY = "cocite-key";
+
+export class Refusal extends Error {
+  constructor(sentence, status) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+let key = "";
+try { key = sessionStorage.getItem(KEY) ?? ""; } catch { /* storage is off: for this visit only */ }
+
+// Until the browser's tab is closed.
+export function useKey(given) {
+  key = given.trim();
+  try { sessionStorage.setItem(KEY, key); } catch { /* storage is off: for this visit only */ }
+}
+
+// A random name of this visit: where the server divides its traffic, it keeps its model for the visit.
+const client = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+async function ask(path, options = {}) {
+  // Not Authorization: a proxy before the endpoint may have a login there.
+  const headers = key ? { ...options.headers, "X-API-Key": key } : options.headers;
   let response;
   try {
-    response = await fetch(path, options);
+    response = await fetch(path, { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    if (error instanceof TypeError && /[^\x20-\x7e]/.test(key)) {
+      throw new Refusal("An API key has no such letters.", 401);
+    }
     throw new Error("The server cannot be reached. Is it still running?");
   }
   if (response.ok) return response;
@@ -13,17 +39,27 @@ async function ask(path, options) {
   try {
     sentence = (await response.json()).error || sentence;
   } catch { /* not JSON: keep the status */ }
-  throw new Error(sentence);
+  throw new Refusal(sentence, response.status);
 }
 
 export async function recommend(request, signal) {
   const response = await ask("v1/recommend", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(request),
+    body: JSON.stringify({ client, ...request }),
     signal,
   });
   return response.json();
+}
+
+// A paper was taken from a list of two models. Nobody waits for it, and what goes wrong changes nothing.
+export function click(token, paper) {
+  ask("v1/click", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ token, paper }),
+    keepalive: true,
+  }).catch(() => {});
 }
 
 export async function version() {

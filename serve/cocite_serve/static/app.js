@@ -1,6 +1,6 @@
 // The page: reads the form, asks the server, shows the cards, keeps what was selected and left out.
 
-import { bibtex, recommend, version } from "./api.js";
+import { bibtex, click, recommend, useKey, version } from "./api.js";
 import { card, scales, skeleton } from "./card.js";
 import { $, copyText, el, firstWords, lastWords, toast } from "./dom.js";
 
@@ -14,7 +14,7 @@ const EXAMPLES = [
 ];
 const GAP = /\[\s*CIT\s*\]|\bTARGETCIT\b/gi;
 
-const state = { request: null, answer: null, selected: new Map(), excluded: new Map(), running: null, newest: "" };
+const state = { request: null, answer: null, selected: new Map(), tokens: new Map(), excluded: new Map(), running: null, newest: "", corpusKnown: false };
 
 // -- what the author writes ------------------------------------------------------------------------------
 
@@ -45,6 +45,7 @@ async function search(request) {
   state.running?.abort();
   const mine = new AbortController();
   state.running = mine;
+  const before = state.request;
   state.request = request;
   busy(true);
   try {
@@ -54,7 +55,8 @@ async function search(request) {
     show(answer);
   } catch (error) {
     if (error.name === "AbortError" || state.running !== mine) return;
-    problem(error.message);
+    if (state.answer) state.request = before; // the cards that stay are its answer
+    problem(error, () => search(fromForm()));
   }
   if (state.running === mine) { state.running = null; busy(false); }
 }
@@ -86,6 +88,7 @@ const actions = {
     tray();
   },
   copy,
+  taken,
   exclude(paper) {
     state.excluded.set(paper.id, paper.title);
     state.selected.delete(paper.id);
@@ -94,8 +97,17 @@ const actions = {
   },
 };
 
+// Papers of a list of two models: which of them gave a paper, the server knows.
+function taken(ids) {
+  for (const id of ids) if (state.tokens.has(id)) click(state.tokens.get(id), id);
+}
+
 function show(answer) {
   const { papers } = answer;
+  for (const { id } of papers) {
+    if (answer.interleaved) state.tokens.set(id, answer.interleaved);
+    else state.tokens.delete(id);
+  }
   const ranges = papers.length ? scales(papers) : {};
   $("cards").classList.remove("stale");
   $("cards").replaceChildren(...papers.map((paper) => card(paper, ranges, actions)));
@@ -156,13 +168,25 @@ function incomplete(shards) {
   if (some) $("incomplete").textContent = `Only ${shards.answered} of ${shards.of} parts of the corpus answered: papers may be missing from this list.`;
 }
 
-function problem(sentence) {
-  $("cards").replaceChildren();
-  $("incomplete").hidden = true;
+// What was found before stays.
+function problem(error, retry) {
+  $("cards").classList.remove("stale");
+  for (const ghost of $("cards").querySelectorAll(".ghost")) ghost.remove();
   $("toolbar").hidden = !state.answer;
   $("problem").hidden = false;
-  $("problem").replaceChildren(el("p", {}, sentence),
-    el("button", { type: "button", on: { click: () => search(fromForm()) } }, "Try again"));
+  $("problem").replaceChildren(el("p", {}, error.message), error.status === 401 ? keyForm(retry)
+    : el("button", { type: "button", on: { click: retry } }, "Try again"));
+}
+
+function keyForm(retry) {
+  const input = el("input", { type: "password", autocomplete: "off", required: true, "aria-label": "API key", placeholder: "cocite_…" });
+  return el("form", { class: "key", on: { submit: (event) => {
+    event.preventDefault();
+    useKey(input.value);
+    $("problem").hidden = true;
+    if (!state.corpusKnown) describeCorpus();
+    if ($("text").value.trim()) retry();
+  } } }, input, el("button", { type: "submit" }, "Use this key"));
 }
 
 function tray() {
@@ -177,6 +201,7 @@ function tray() {
 async function copy(ids) {
   try {
     await copyText(await bibtex(ids));
+    taken(ids);
     toast(ids.length === 1 ? "BibTeX copied" : `BibTeX of ${ids.length} papers copied`);
   } catch (error) {
     toast(error.message);
@@ -188,6 +213,7 @@ async function download(ids) {
     const address = URL.createObjectURL(new Blob([await bibtex(ids)], { type: "application/x-bibtex" }));
     const anchor = el("a", { href: address, download: "cocite.bib" });
     anchor.click();
+    taken(ids);
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   } catch (error) {
     toast(error.message);
@@ -253,13 +279,20 @@ $("theme").addEventListener("click", () => {
 $("examples").append(...EXAMPLES.map(([name, text]) =>
   el("button", { type: "button", class: "chip", on: { click: () => { write(text); $("form").requestSubmit(); } } }, name)));
 
-version().then((one) => {
-  const years = one.year_from ? `, ${one.year_from} to ${one.year_to}` : "";
-  $("corpus").textContent = `${one.papers.toLocaleString("en")} papers${years}`;
-  $("corpus").title = `model ${one.model_version}, index ${one.index_version}`;
-  state.newest = one.year_to ?? "";
-  $("year_from").placeholder = one.year_from ?? "";
-  yearLimits();
-  $("top_k").placeholder = String(one.top_k);
-  $("depth").placeholder = String(one.depth);
-}, () => { $("corpus").textContent = ""; });
+function describeCorpus() {
+  version().then((one) => {
+    const years = one.year_from ? `, ${one.year_from} to ${one.year_to}` : "";
+    state.corpusKnown = true;
+    $("corpus").textContent = `${one.papers.toLocaleString("en")} papers${years}`;
+    $("corpus").title = `model ${one.model_version}, index ${one.index_version}`;
+    state.newest = one.year_to ?? "";
+    $("year_from").placeholder = one.year_from ?? "";
+    yearLimits();
+    $("top_k").placeholder = String(one.top_k);
+    $("depth").placeholder = String(one.depth);
+  }, (error) => {
+    $("corpus").textContent = "";
+    if (error.status === 401 && !state.running) problem(error, () => search(fromForm()));
+  });
+}
+describeCorpus();

@@ -44,7 +44,7 @@ function bar(part, title) {
 export function card(paper, ranges, actions) {
   const evidence = paper.evidence ?? { shared_words: [], cited_by: [], sentences: [] };
   const id = `paper-${paper.rank}`;
-  const title = el("h3", { id }, paper.doi ? link(paper) : paper.title);
+  const title = el("h3", { id }, paper.doi ? link(paper, actions) : paper.title);
   const { least, high } = ranges.score;
   const part = high > least ? 0.06 + 0.94 * ((paper.score - least) / (high - least)) : 1;
   const pick = el("input", {
@@ -82,9 +82,10 @@ function opener(panel) {
   }, "Details");
 }
 
-function link(paper) {
+function link(paper, actions) {
   const address = `https://doi.org/${encodeURI(paper.doi.replace(/^https?:\/\/(dx\.)?doi\.org\//, ""))}`;
-  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, paper.title);
+  const taken = (event) => { if (event.button < 2) actions.taken([paper.id]); }; // the middle button opens a tab
+  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", on: { click: taken, auxclick: taken } }, paper.title);
 }
 
 function facts(paper) {

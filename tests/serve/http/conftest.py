@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from helpers.api_backend import InProcess
+from helpers.served_texts import texts_folders
 
 from cocite.corpus.starter import build_starter
 from cocite.pipeline.recommender import Recommender
@@ -19,5 +20,17 @@ def shared_backend(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
 
 @pytest.fixture
 def backend(shared_backend: InProcess) -> InProcess:
-    """A backend of the test's own over the shared recommender."""
+    """A backend of the test's own over the shared recommender, which has no model."""
     return InProcess(shared_backend.recommender)
+
+
+@pytest.fixture(scope="package")
+def shared_reader(tmp_path_factory: pytest.TempPathFactory) -> InProcess:
+    model, index = texts_folders(tmp_path_factory.mktemp("texts"))
+    return InProcess(Recommender.load(model, index))
+
+
+@pytest.fixture
+def reader(shared_reader: InProcess) -> InProcess:
+    """The same over a model with a sentence encoder, and a cross-encoder that reads local queries."""
+    return InProcess(shared_reader.recommender)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 from helpers.api_backend import InProcess, client
 from starlette.testclient import TestClient
 
@@ -13,6 +16,7 @@ from cocite.protocols import Query
 from cocite_mlflow.references import ModelVersion
 from cocite_serve.http.api import build_app
 from cocite_serve.http.conversion import Answer
+from cocite_serve.http.deadline import Deadline
 from cocite_serve.settings import ServeSettings
 
 
@@ -22,14 +26,79 @@ def test_a_slow_request_is_given_up(backend: InProcess) -> None:
     assert answer.json()["error"].startswith("The request took longer than 1e-06 s")
 
 
+def test_a_requests_deadline_is_its_own_or_the_servers(backend: InProcess) -> None:
+    served = client(backend, request_timeout_s=20)
+    for request, least, most, partial in (
+        ({}, 19, 20, False),
+        ({"deadline_ms": 5_000}, 4, 5, True),
+        ({"deadline_ms": 60_000}, 19, 20, True),
+    ):
+        begin = time.monotonic()
+        assert served.post("/v1/recommend", json={"title": "Translation", **request}).status_code == 200
+        deadline = backend.deadlines.pop()
+        assert least < deadline.at - begin < most + 1
+        assert deadline.partial == partial
+    for milliseconds in (0, 10**400):
+        body = {"title": "x", "deadline_ms": milliseconds}
+        assert served.post("/v1/recommend", json=body).status_code == 422
+
+
+def test_a_deadline_that_passed_is_named(backend: InProcess) -> None:
+    class Late(InProcess):
+        async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
+            raise TimeoutError("the deadline passed before the request was computed")
+
+    answer = client(Late(backend.recommender)).post("/v1/recommend", json={"title": "x", "deadline_ms": 30})
+    assert answer.status_code == 504
+    assert answer.json()["error"].startswith("The request took longer than 0.03 s;")
+
+
+def test_the_answer_says_how_many_candidates_the_cross_encoder_has_read(backend: InProcess) -> None:
+    class Partial(InProcess):
+        async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
+            return Answer([], 1.0, 1.0, read=40, to_read=200)
+
+    request = {"title": "x", "deadline_ms": 500}
+    answer = client(Partial(backend.recommender)).post("/v1/recommend", json=request).json()
+    assert answer["reranked"] == {"read": 40, "of": 200}
+    assert client(backend).post("/v1/recommend", json=request).json()["reranked"] is None
+
+
+def test_one_request_too_many_in_the_gateway_is_refused(backend: InProcess) -> None:
+    class Waiting(InProcess):
+        async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
+            await released.wait()
+            return Answer([], 1.0, 1.0)
+
+    async def ask() -> list[httpx.Response]:
+        settings = ServeSettings(index=Path("unused"), gateway={"max_requests": 2}, retry_after_s=3)
+        transport = httpx.ASGITransport(build_app(lambda: Waiting(backend.recommender), settings))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as served:
+            calls = [
+                asyncio.ensure_future(served.post("/v1/recommend", json={"title": "x"})) for _ in range(3)
+            ]
+            done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+            released.set()
+            answers = [await call for call in calls]
+            assert [call.result().status_code for call in done] == [429]
+            return [*answers, await served.post("/v1/recommend", json={"title": "x"})]
+
+    released = asyncio.Event()
+    answers = asyncio.run(ask())
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 429]
+    [refused] = [answer for answer in answers if answer.status_code == 429]
+    assert refused.headers["retry-after"] == "3"
+    assert refused.json()["error"] == "Too many requests are waiting; try again in 3 seconds."
+
+
 def test_paths_and_methods_that_are_not_there(backend: InProcess) -> None:
-    assert client(backend).get("/v1/nothing").json() == {
-        "error": "Nothing is served at /v1/nothing.",
-        "field": None,
-    }
+    assert client(backend).get("/v1/nothing").json()["error"] == "Nothing is served at /v1/nothing."
     assert client(backend).get("/v1/recommend").status_code == 405
     too_many = client(backend).get("/v1/bibtex", params={"id": list("abcd")})
-    assert too_many.json() == {"error": "id: at most 3 papers at a time, got 4.", "field": "id"}
+    assert (too_many.json()["error"], too_many.json()["field"]) == (
+        "id: at most 3 papers at a time, got 4.",
+        "id",
+    )
 
 
 def test_the_requests_or_the_servers_settings_reach_the_stages(backend: InProcess) -> None:
@@ -83,10 +152,10 @@ def test_one_backend_answers_all_of_a_request(backend: InProcess) -> None:
     current = backend
 
     class Switching(InProcess):
-        async def recommend(self, query: Query, options: Options) -> Answer:
+        async def recommend(self, query: Query, options: Options, deadline: Deadline) -> Answer:
             nonlocal current
             current = other
-            return await super().recommend(query, options)
+            return await super().recommend(query, options, deadline)
 
     current = Switching(backend.recommender)
     app = TestClient(build_app(lambda: current, ServeSettings(index=Path("unused"))))
@@ -107,7 +176,10 @@ def test_health_and_version_name_the_registered_model(backend: InProcess) -> Non
 
 def test_an_id_may_hold_slashes(backend: InProcess) -> None:
     answer = client(backend).get("/v1/papers/10.1000/no/such/bibtex")
-    assert answer.json() == {"error": "No paper has the id '10.1000/no/such'.", "field": "id"}
+    assert (answer.json()["error"], answer.json()["field"]) == (
+        "No paper has the id '10.1000/no/such'.",
+        "id",
+    )
 
 
 def test_bibtex_of_several_papers(backend: InProcess) -> None:

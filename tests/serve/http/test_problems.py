@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from cocite_serve.http.problems import (
     STATUS_DESCRIPTIONS,
     NotReadyError,
     OverloadedError,
+    TooSlowError,
     add_handlers,
     check_limits,
 )
-from cocite_serve.http.schemas import RecommendRequest
+from cocite_serve.http.schemas import Problem, RecommendRequest
 from cocite_serve.settings import ServeSettings
 
 
@@ -32,7 +34,7 @@ from cocite_serve.settings import ServeSettings
         ({"text": "x" * 301}, "text: at most 300 characters are allowed, got 301.", "text"),
         ({"title": "x", "top_k": 31}, "top_k: at most 30 is allowed, got 31.", "top_k"),
         ({"title": "x", "top_k": 0}, "top_k: input should be greater than or equal to 1.", "top_k"),
-        ({"title": "x", "K": 101}, "depth: at most 100 is allowed, got 101.", "depth"),
+        ({"title": "x", "K": 101}, "K: at most 100 is allowed, got 101.", "K"),
         ({"title": "x", "rerank": 21}, "rerank: at most 20 is allowed, got 21.", "rerank"),
         ({"title": "x", "exclude": list("abcd")}, "exclude: at most 3 values are allowed, got 4.", "exclude"),
         ({"title": "x", "exclude": ["y" * 101]}, "exclude: a value may have at most 100 characters.", "exclude"),
@@ -51,7 +53,9 @@ from cocite_serve.settings import ServeSettings
 )  # fmt: skip
 def test_what_does_not_fit_is_named(backend: InProcess, request_: Any, error: str, field: str | None) -> None:
     answer = client(backend).post("/v1/recommend", json=request_)
-    assert (answer.status_code, answer.json()) == (422, {"error": error, "field": field})
+    told = answer.json()
+    assert (answer.status_code, told["error"], told["field"]) == (422, error, field)
+    assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_bodies_that_are_not_json(backend: InProcess) -> None:
@@ -91,6 +95,8 @@ def test_a_limit_may_be_reached_and_not_exceeded(field: str, most: int, value: A
         (InputError("it does not fit", where="gap"), 422, "gap: it does not fit.", None),
         (CociteError("/secret/path: damaged"), 500, "The server could not answer; its log says why.", None),
         (OverloadedError(), 429, "Too many requests are waiting; try again in 2 seconds.", "2"),
+        (OverloadedError("x", 6.2), 429, "Too many requests are waiting; try again in 7 seconds.", "7"),
+        (OverloadedError("x", 0.2), 429, "Too many requests are waiting; try again in 1 second.", "1"),
         (NotReadyError("no stages are loaded"), 503, "No stages are loaded.", "2"),
         (
             ShardsUnavailableError.of({2: "its process ended"}, 8),
@@ -99,7 +105,7 @@ def test_a_limit_may_be_reached_and_not_exceeded(field: str, most: int, value: A
             "2",
         ),
         (
-            TimeoutError(),
+            TooSlowError(20),
             504,
             "The request took longer than 20 s; a smaller depth or rerank is faster.",
             None,
@@ -120,4 +126,25 @@ def test_each_error_has_a_status_and_a_sentence(
     answer = TestClient(app, raise_server_exceptions=False).get("/")
     assert (answer.status_code, answer.json()["error"]) == (status, sentence)
     assert answer.headers.get("retry-after") == retry
-    assert status == 500 or status in STATUS_DESCRIPTIONS
+    assert status in STATUS_DESCRIPTIONS
+    assert Problem.model_validate(answer.json()).status == status
+
+
+def test_a_refusal_keeps_its_seconds_on_the_way_from_a_replica() -> None:
+    error = copy.copy(OverloadedError("the reranker refused a request", 2.5))  # as pickle copies it
+    assert (str(error), error.retry_s) == ("the reranker refused a request", 2.5)
+
+
+def test_a_defect_is_logged_under_the_requests_id_without_its_words(
+    backend: InProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def recommend(query: Any, *_: object) -> Any:
+        raise KeyError(query.title)
+
+    backend.recommend = recommend  # type: ignore[method-assign]
+    answer = client(backend).post(
+        "/v1/recommend", json={"title": "unpublished"}, headers={"X-Request-ID": "5f0c"}
+    )
+    assert answer.json()["request_id"] == "5f0c"
+    assert "request 5f0c failed: KeyError" in caplog.text
+    assert "unpublished" not in caplog.text

@@ -31,6 +31,16 @@ def test_a_replica_computes_one_request_at_a_time_beside_its_event_loop() -> Non
     assert threading.get_ident() not in threads
 
 
+def test_what_is_started_is_computed_in_turn_and_not_waited_for() -> None:
+    thread, go, done = ComputeThread(models=False), threading.Event(), []
+    thread.start(lambda: done.append(go.wait(60)))
+    thread.start(lambda: done.append("next"))
+    assert done == []
+    go.set()
+    thread.run_first(lambda: None)
+    assert done == [True, "next"]
+
+
 def test_a_request_whose_caller_has_gone_is_never_computed() -> None:
     computed: list[str] = []
     release = threading.Event()

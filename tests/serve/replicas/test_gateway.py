@@ -8,19 +8,38 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.span_receiver import receiving, traced
 from ray import serve
-from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
+from ray.exceptions import RayActorError
+from ray.serve.exceptions import BackPressureError
 
 from cocite.corpus.starter import build_starter
 from cocite.errors import InputError
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
+from cocite.protocols import Query
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_serve.http.deadline import Deadline
 from cocite_serve.http.problems import NotReadyError, OverloadedError
+from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.release import Release
-from cocite_serve.replicas.gateway import Gateway, StagePair, translate_errors
-from cocite_serve.replicas.stages import LoadedVersions, Reranker, Retriever
+from cocite_serve.replicas.directions import Directions
+from cocite_serve.replicas.gateway import Gateway, StagePair
+from cocite_serve.replicas.loaded_versions import LoadedVersions
+from cocite_serve.replicas.pair_chunks import Reranked
+from cocite_serve.replicas.query_blocks import Found
+from cocite_serve.replicas.stages import Reranker, RetrievedCandidates, Retriever
+from cocite_serve.settings import ServeSettings
+from cocite_serve.tracing import exporting
+from cocite_serve.tracing.origins import working_for
+from cocite_serve.tracing.spans import begin_trace
+
+QUERY = Query("q", title="Neural machine translation")
+GAP = Query("q", context="as in [CIT]")
+
+
+def soon() -> Deadline:
+    return Deadline.after(60.0, partial=False)
 
 
 class Handle:
@@ -30,7 +49,8 @@ class Handle:
         self.stage = stage
 
     def __getattr__(self, method: str) -> Any:
-        return SimpleNamespace(remote=getattr(self.stage, method))
+        # A call is under way as soon as it is made, and can be cancelled.
+        return SimpleNamespace(remote=lambda *args: asyncio.ensure_future(getattr(self.stage, method)(*args)))
 
 
 class Failing:
@@ -42,7 +62,7 @@ class Failing:
     async def versions(self) -> LoadedVersions:
         raise self.error
 
-    async def retrieve(self, *_: object) -> None:
+    async def recommend(self, *_: object) -> None:
         raise self.error
 
 
@@ -77,7 +97,7 @@ def test_a_pair_ranks_as_the_recommender_does(index: Path, apps: dict[str, Handl
         await pair.ready()
         assert (pair.model_version, pair.index_version, pair.registered) == ("", "000002", None)
         assert len(pair.papers) == 422
-        return await pair.recommend(query, options)
+        return await pair.recommend(query, options, soon())
 
     answer = asyncio.run(ask())
     assert [paper.id for paper in answer.recommendations] == [
@@ -85,6 +105,19 @@ def test_a_pair_ranks_as_the_recommender_does(index: Path, apps: dict[str, Handl
     ]
     assert answer.retrieve_ms > 0
     assert answer.rerank_ms > 0
+
+
+def test_a_retriever_without_a_reranker_answers_alone(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    retriever: Any = Handle(Retriever(Release(None, index, "000001")))
+    monkeypatch.setattr(serve, "get_app_handle", {"cocite-stages-1": retriever}.__getitem__)
+
+    async def ask() -> Any:
+        pair = await StagePair.open("cocite-stages-1")
+        await pair.ready()
+        assert (await pair.facts()).cross_encoder is None
+        return await pair.recommend(QUERY, Options(top_k=5, depth=50), soon())
+
+    assert len(asyncio.run(ask()).recommendations) == 5
 
 
 def test_stages_of_two_snapshots_are_no_pair(apps: dict[str, Handle]) -> None:
@@ -99,42 +132,256 @@ def test_a_busy_stage_is_ready_and_a_dead_one_is_not(apps: dict[str, Handle]) ->
     pair._retriever = Handle(Failing(BackPressureError(3, 2)))  # type: ignore[assignment]
     asyncio.run(pair.ready())
     with pytest.raises(OverloadedError, match="backpressure"):
-        asyncio.run(pair.recommend(None, None))  # type: ignore[arg-type]
+        asyncio.run(pair.recommend(QUERY, Options(), soon()))
     pair._retriever = Handle(Failing(RayActorError()))  # type: ignore[assignment]
     with pytest.raises(NotReadyError, match="a stage's process ended"):
         asyncio.run(pair.ready())
 
 
-def test_a_gateway_opens_other_stages_once_when_it_is_switched(apps: dict[str, Handle]) -> None:
-    gateway: Any = SimpleNamespace(_app="")
-    switch_to = Gateway.__mro__[1].switch_to
-    asyncio.run(switch_to(gateway, "cocite-stages-1"))
-    first = gateway._pair
-    asyncio.run(switch_to(gateway, "cocite-stages-1"))
-    assert gateway._pair is first
-    asyncio.run(switch_to(gateway, "cocite-stages-2"))
-    assert (gateway._pair.index_version, first.index_version) == ("000002", "000001")
+REFUSED = RefusedRelease(what="index 000003", why="a file is damaged", when="2026-11-23T09:00:00+00:00")
 
 
-@pytest.mark.parametrize(
-    ("error", "expected", "sentence"),
-    [
-        (BackPressureError(3, 2), OverloadedError, "num_queued_requests=3"),
-        (
-            DeploymentUnavailableError(None),
-            NotReadyError,
-            "a stage failed to start; the server's log says why",
-        ),
-        (
-            RayActorError(),
-            NotReadyError,
-            "a stage's process ended while it worked on this request; try again",
-        ),
-        (RayTaskError("retrieve", "", InputError("no such year")), InputError, "no such year"),
-        (RayTaskError("rerank", "", NotReadyError("another version")), NotReadyError, "another version"),
-        (KeyError("a defect"), KeyError, "a defect"),
-    ],
-)
-def test_rays_errors_become_the_apis(error: Exception, expected: type[Exception], sentence: str) -> None:
-    with pytest.raises(expected, match=sentence), translate_errors():
-        raise error
+@pytest.fixture
+def gateway(index: Path) -> Any:
+    """A gateway of no application: Serve's decorator stands around its class."""
+    return Gateway.__mro__[1](ServeSettings(index=index))  # type: ignore[attr-defined]
+
+
+def test_a_gateway_opens_other_stages_once_when_it_is_told(gateway: Any, apps: dict[str, Handle]) -> None:
+    asyncio.run(gateway.follow(Directions("cocite-stages-1")))
+    first = gateway._backend
+    asyncio.run(gateway.follow(Directions("cocite-stages-1", refused=(REFUSED,))))
+    assert gateway._backend is first
+    assert first.refused == (REFUSED,)
+    asyncio.run(gateway.follow(Directions("cocite-stages-2")))
+    assert (gateway._backend.index_version, first.index_version) == ("000002", "000001")
+    assert gateway._backend.refused == ()
+    assert list(gateway._pairs) == ["cocite-stages-2"], "the old one's papers are closed"
+
+
+def test_a_gateway_sends_a_share_to_stages_on_trial_until_it_is_told_otherwise(
+    gateway: Any, apps: dict[str, Handle]
+) -> None:
+    trial = Directions("cocite-stages-1", "cocite-stages-2", share=0.25, timeout_s=30)
+
+    async def ask() -> list[str]:
+        await gateway.follow(Directions("cocite-stages-1"))
+        assert await gateway.tallies() is None
+        await gateway.follow(trial)
+        answers = []
+        for number in range(8):
+            answers.append(await gateway._backend.recommend(QUERY, Options(top_k=1, depth=5), soon()))
+            if number == 5:
+                await gateway.follow(trial)  # told again
+        return [(answer.answered_by or gateway._backend).index_version for answer in answers]
+
+    versions = asyncio.run(ask())
+    assert [version == "000002" for version in versions] == [False, False, False, True] * 2
+    assert gateway._backend.index_version == "000001", "health and version tell of what most are answered by"
+    assert [tally.requests for tally in asyncio.run(gateway.tallies())] == [2, 6]
+    asyncio.run(gateway.follow(Directions("cocite-stages-1")))
+    assert asyncio.run(gateway.tallies()) is None
+
+
+class Dying:
+    """A stage whose replica dies at some of the first calls."""
+
+    def __init__(self, deaths: int) -> None:
+        self.deaths, self.calls = deaths, 0
+
+    async def retrieve(self, *_: object) -> RetrievedCandidates:
+        self._call()
+        candidates: Any = SimpleNamespace(missing_shards=())
+        return RetrievedCandidates(candidates, LoadedVersions("", "000001"))
+
+    async def recommend(self, *_: object) -> tuple[Found, LoadedVersions]:
+        self._call()
+        return Found([], (), order_s=0.0), LoadedVersions("", "000001")
+
+    def _call(self) -> None:
+        self.calls += 1
+        if self.calls <= self.deaths:
+            raise RayActorError
+
+    async def rerank(self, *_: object) -> Reranked:
+        return Reranked([], read=0, of=0)
+
+
+@pytest.mark.parametrize("query", [QUERY, GAP])
+def test_a_request_is_asked_again_when_its_replica_died(query: Query) -> None:
+    one, two = Dying(1), Dying(4)
+    asyncio.run(slow_pair(one, replicas=1).recommend(query, Options(), soon()))
+    assert one.calls == 2
+    with pytest.raises(NotReadyError, match="a stage's process ended while it worked on this request"):
+        asyncio.run(slow_pair(two, replicas=1).recommend(query, Options(), soon()))
+    assert two.calls == 4
+
+
+class Slow:
+    """The two stages of a pair, whose calls wait until the test lets them go on."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.asked, self.left = room, [], 0  # type: ignore[var-annotated]
+        self.go = asyncio.Event()
+
+    async def admit(self, query: Query, options: Options, seconds: float, partial: bool, before: int) -> None:
+        self.asked.append(before)
+        if len(self.asked) > self.room:
+            raise OverloadedError("the reranker refused a request", 2.0)
+
+    async def retrieve(self, *_: object) -> RetrievedCandidates:
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.left += 1
+            raise
+        candidates: Any = SimpleNamespace(missing_shards=())
+        return RetrievedCandidates(candidates, LoadedVersions("", "000001"))
+
+    async def recommend(self, *_: object) -> tuple[Found, LoadedVersions]:
+        retrieved = await self.retrieve()
+        return Found([], (), order_s=0.0), retrieved.versions
+
+    async def rerank(self, *_: object) -> Reranked:
+        return Reranked([], read=30, of=30)
+
+
+def slow_pair(stage: Any, replicas: int) -> StagePair:
+    handle: Any = Handle(stage)
+    papers: Any = None
+    versions = LoadedVersions("", "000001")
+    return StagePair(
+        Release(None, Path("index"), "000001"), versions, papers, handle, handle, ("local",), replicas
+    )
+
+
+def test_a_busy_reranker_is_asked_before_candidates_are_retrieved() -> None:
+    options = Options(rerank=30)
+
+    async def ask() -> tuple[Slow, list[Any]]:
+        stage = Slow(room=2)
+        pair = slow_pair(stage, replicas=2)
+        calls = [asyncio.ensure_future(pair.recommend(GAP, options, soon())) for _ in range(4)]
+        done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        assert done == {calls[3]}, "it is refused, and the others are not there yet"
+        stage.go.set()
+        return stage, await asyncio.gather(*calls, return_exceptions=True)
+
+    stage, answers = asyncio.run(ask())
+    assert len(stage.asked) == 3, "the first was alone, so nobody was asked"
+    assert all(before <= 45 for before in stage.asked), "of three requests' pairs, each replica has half"
+    assert [isinstance(answer, OverloadedError) for answer in answers] == [False, False, False, True]
+    assert {(answer.read, answer.to_read) for answer in answers[:3]} == {(30, 30)}
+
+
+def test_a_request_that_reads_no_pairs_asks_nobody() -> None:
+    async def ask() -> Slow:
+        stage = Slow(room=0)
+        pair = slow_pair(stage, replicas=1)
+        stage.go.set()
+        await asyncio.gather(*(pair.recommend(QUERY, Options(), soon()) for _ in range(3)))
+        return stage
+
+    assert asyncio.run(ask()).asked == []
+
+
+@pytest.mark.parametrize("query", [QUERY, GAP])
+def test_a_stage_is_told_when_a_request_is_given_up(query: Query) -> None:
+    async def ask() -> Slow:
+        stage = Slow(room=9)
+        pair = slow_pair(stage, replicas=1)
+        with pytest.raises(TimeoutError, match="^$"):
+            async with asyncio.timeout(0.01):
+                await pair.recommend(query, Options(), soon())
+        await asyncio.sleep(0)
+        assert (pair._under_way, pair._coming) == (0, 0)
+        return stage
+
+    assert asyncio.run(ask()).left == 1
+
+
+@pytest.fixture
+def two(index: Path, apps: dict[str, Handle]) -> Any:
+    """A gateway whose settings name a second release, of the first snapshot."""
+    apps["cocite-beside-3"] = apps["cocite-stages-1"]
+    beside = {"index_version": "000001", "traffic": "split", "share": 1.0}
+    return Gateway.__mro__[1](ServeSettings(index=index, beside=beside))  # type: ignore[attr-defined]
+
+
+def answered_by(gateway: Any, release: str | None = None) -> str:
+    """The index of the release that answers a request."""
+
+    async def ask() -> str:
+        backend = gateway._backend.chosen(release, "client")
+        answer = await backend.recommend(QUERY, Options(top_k=1, depth=5), soon())
+        return str((answer.answered_by or backend).index_version)
+
+    return asyncio.run(ask())
+
+
+def test_a_second_release_answers_beside_the_served_one_until_it_is_gone(two: Any) -> None:
+    asyncio.run(two.follow(Directions("cocite-stages-2", beside="cocite-beside-3")))
+    assert (two._backend.index_version, two._backend.beside.index_version) == ("000002", "000001")
+    assert [answered_by(two, name) for name in (None, "served", "beside")] == ["000001", "000002", "000001"]
+    first = two._backend
+    asyncio.run(two.follow(Directions("cocite-stages-2", beside="cocite-beside-3", refused=(REFUSED,))))
+    assert two._backend is first, "it knows how requests went"
+    assert first.refused == (REFUSED,)
+    asyncio.run(two.follow(Directions("cocite-stages-2")))
+    assert (answered_by(two), two._backend.beside, list(two._pairs)) == ("000002", None, ["cocite-stages-2"])
+
+
+def test_a_second_release_that_does_not_answer_disturbs_nothing(two: Any, apps: dict[str, Handle]) -> None:
+    asyncio.run(two.follow(Directions("cocite-stages-2", beside="cocite-beside-4")))  # there is none
+    assert answered_by(two) == "000002"
+    with pytest.raises(InputError, match="no release is loaded beside the served one"):
+        two._backend.chosen("beside", "")
+
+
+def test_while_a_release_is_on_trial_the_second_one_gets_requests_that_name_it(two: Any) -> None:
+    trial = Directions(
+        "cocite-stages-2", "cocite-stages-1", share=0.5, timeout_s=30, beside="cocite-beside-3"
+    )
+    asyncio.run(two.follow(trial))
+    assert answered_by(two, "beside") == "000001"
+    assert [answered_by(two) for _ in range(4)] == ["000002", "000001"] * 2, "the canary's share"
+    assert [tally.requests for tally in asyncio.run(two.tallies())] == [2, 2]
+
+
+def test_a_request_is_one_trace_through_both_stages(
+    apps: dict[str, Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask() -> Any:
+        pair = await StagePair.open("cocite-stages-1")
+        pair._kinds = ("global",)  # as if a cross-encoder read them
+        with working_for(begin_trace("POST", "5f0c").origins):
+            await pair.recommend(QUERY, Options(top_k=5, depth=50), soon())
+        pair._kinds = ()
+        pair._retriever = Handle(Failing(InputError("the words of a draft")))  # type: ignore[assignment]
+        with (
+            working_for(begin_trace("POST", "failing").origins),
+            pytest.raises(InputError, match="the words of a draft"),
+        ):
+            await pair.recommend(QUERY, Options(), soon())
+
+    with receiving() as receiver, traced(monkeypatch, receiver.url):
+        asyncio.run(ask())
+        exporting.flush()
+        spans, failing = receiver.of("5f0c"), receiver.of("failing")
+        assert not any(b"words of a draft" in body for body in receiver.bodies)
+    recommended, ids = spans[0], {span.id: span for span in spans}
+    assert recommended.name == "recommend"
+    expected = {"cocite.query": "global", "cocite.top_k": 5, "cocite.depth": 50, "cocite.papers": 5}
+    assert recommended.attributes.items() >= expected.items()
+    for name in ("retriever.retrieve", "reranker.rerank"):
+        asked, served = (span for span in spans if span.name == name)
+        assert (asked.kind, served.kind) == ("client", "server")
+        assert (asked.parent, served.parent) == (recommended.id, asked.id)
+    phases = [
+        (span.name, ids[span.parent].name) for span in spans if span.name in ("generate", "encode", "score")
+    ]
+    assert phases == [("generate", "chunk"), ("encode", "generate"), ("score", "chunk")]
+    assert [(span.name, span.attributes["error.type"]) for span in failing if span.failed] == [
+        ("recommend", "InputError"),
+        ("retriever.recommend", "InputError"),
+    ]

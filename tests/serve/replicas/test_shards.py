@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.span_receiver import receiving, traced
 from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 
@@ -21,6 +22,8 @@ from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
 from cocite_serve.replicas.shards import ServeShards, Shard, ShardHandles
 from cocite_serve.replicas.stages import Reranker, Retriever
+from cocite_serve.tracing import exporting
+from cocite_serve.tracing.spans import begin_trace
 
 COUNT = 3
 
@@ -34,14 +37,14 @@ class Handle:
         self._thread = ThreadPoolExecutor(1)
         self.ask = SimpleNamespace(remote=self._remote)
 
-    def _remote(self, method: str, *arguments: Any) -> Any:
-        call: Future[Any] = self._thread.submit(self._run, method, *arguments)
+    def _remote(self, method: str, *arguments: Any, **more: Any) -> Any:
+        call: Future[Any] = self._thread.submit(self._run, method, *arguments, **more)
         return SimpleNamespace(result=lambda timeout_s: call.result(timeout_s), cancel=call.cancel)
 
-    def _run(self, method: str, *arguments: Any) -> Any:
+    def _run(self, method: str, *arguments: Any, **more: Any) -> Any:
         if self.error is not None:
             raise self.error
-        return asyncio.run(self.shard.ask(method, *arguments))
+        return asyncio.run(self.shard.ask(method, *arguments, **more))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,7 @@ def test_the_stages_over_shards_rank_as_the_recommender_does(release: Release, h
         assert retrieved.candidates.missing_shards == ()
         return await reranker.rerank(query, retrieved, options)
 
-    found, expected = asyncio.run(served()), recommender.recommend(query, options)
+    found, expected = asyncio.run(served()).papers, recommender.recommend(query, options)
     assert [(paper.id, paper.score) for paper in found] == [(paper.id, paper.score) for paper in expected]
     assert found[0].evidence == expected[0].evidence
 
@@ -114,3 +117,28 @@ def test_serves_errors_are_a_lost_reply_or_the_shards_own(
 
 def test_a_replica_is_healthy_when_its_thread_takes_work(handles: list[Handle]) -> None:
     asyncio.run(handles[0].shard.check_health())
+
+
+def test_each_call_of_a_shard_is_in_the_trace(
+    release: Release, handles: list[Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = Recommender.load(None, release.index).query(title="Neural machine translation")
+    retriever = Retriever(release, shard_handles(handles, policy="partial"))
+    with receiving() as receiver, traced(monkeypatch, receiver.url):
+        asyncio.run(retriever.retrieve(query, Options(depth=50), 60.0, begin_trace("POST", "5f0c").origins))
+        handles[1].error = RayActorError()
+        asyncio.run(retriever.retrieve(query, Options(depth=50), 60.0, begin_trace("POST", "lost").origins))
+        exporting.flush()
+        spans = receiver.of("5f0c")
+        lost = [(span.name, span.attributes["error.type"]) for span in receiver.of("lost") if span.failed]
+    ids = {span.id: span for span in spans}
+    asked = [span for span in spans if span.kind == "client"]
+    assert [(span.name, span.attributes["cocite.shard"]) for span in asked] == [
+        (f"shard.{method}", number) for method in ("nearest", "score") for number in (1, 2, 3)
+    ]
+    assert [ids[span.parent].name for span in asked] == 3 * ["generate"] + 3 * ["score"]
+    served = [span for span in spans if span.kind == "server" and span.name.startswith("shard.")]
+    assert {span.parent for span in served} == {span.id for span in asked}
+    for span in served:
+        assert sorted(each.name for each in spans if each.parent == span.id) == ["compute", "queue"]
+    assert lost == [("shard.nearest", "NoReplyError")], "then it is not asked"

@@ -9,14 +9,21 @@ from typing import Any
 import pytest
 from helpers.served_folders import index, model
 
+from cocite import verification
+from cocite.artifacts import publish
 from cocite.errors import CociteError
 from cocite.retrieval.index.versions import VersionLock
 from cocite_mlflow.references import ModelReference, ModelVersion
+from cocite_serve.http.version_schemas import RefusedRelease
 from cocite_serve.model_cache import ModelCache
 from cocite_serve.release import LockedRelease, Release, ReleaseSource
-from cocite_serve.rollout import Rollout, RolloutError
+from cocite_serve.rollouts import watcher
+from cocite_serve.rollouts.beside import BesideFollower, beside_source
+from cocite_serve.rollouts.errors import RolledBackError, RolloutError
+from cocite_serve.rollouts.outcomes import Outcomes
+from cocite_serve.rollouts.rollout import Rollout
+from cocite_serve.rollouts.watcher import Watcher
 from cocite_serve.settings import ServeSettings
-from cocite_serve.watcher import Watcher
 
 
 class FolderCache(ModelCache):
@@ -38,10 +45,18 @@ class FakeRollout(Rollout):
     """Starts nothing; one model can be broken."""
 
     broken: Path | None = None
+    failing: Path | None = None
+    """Fails in the canary."""
+    told: tuple[RefusedRelease, ...] = ()
 
     def switch_to(self, release: Release) -> None:
         if release.model == self.broken:
             raise RolloutError("a stage cannot be loaded")
+        if release.model == self.failing:
+            raise RolledBackError("in the canary 3 of 20 requests failed")
+
+    def tell(self, refused: tuple[RefusedRelease, ...]) -> None:
+        self.told = refused
 
     def delete_old_stages(self) -> None:
         pass
@@ -95,7 +110,8 @@ def test_a_model_that_does_not_fit_waits_for_its_index(endpoint: Endpoint) -> No
     assert endpoint.look(3) == (1, "000002")
     index(endpoint.index, two, version="000003")
     assert endpoint.look(3) == (2, "000003")
-    assert endpoint.lines[-1] == "Serving x version 2 (@champion) over index 000003 now."
+    assert endpoint.lines[-2] == "Serving x version 2 (@champion) over index 000003 now."
+    assert endpoint.lines[-1].startswith("cocite: warning: x version 2 (@champion): keeps no golden queries")
 
 
 def test_an_index_that_does_not_fit_waits_for_its_model(endpoint: Endpoint) -> None:
@@ -157,7 +173,7 @@ def test_a_failure_is_reported_once_until_a_look_succeeds(
 
 
 def test_the_thread_looks_until_it_is_stopped(tmp_path: Path) -> None:
-    endpoint = Endpoint(tmp_path, watch={"seconds": 0.01})
+    endpoint = Endpoint(tmp_path, watch={"seconds": 0.01}, rollout={"queries": 0})
     endpoint.models.append(model(tmp_path / "two", nnselect="1"))
     endpoint.watcher.start()
     deadline = time.monotonic() + 60
@@ -187,3 +203,84 @@ def test_a_release_that_cannot_be_served_is_unlocked(
     endpoint.models.append(model(endpoint.folder / "three", nnselect="1"))
     endpoint.look(1)
     assert [release.model for release in unlocked] == [endpoint.models[1], endpoint.models[0]], "the old one"
+
+
+def test_what_is_refused_is_told_until_something_else_is_newest(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes: list[str] = []
+    monkeypatch.setattr(Outcomes, "count", lambda self, outcome: outcomes.append(outcome))
+    endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
+    endpoint.rollout.failing = endpoint.models[1]
+    endpoint.look(3)
+    [refused] = endpoint.rollout.told
+    assert refused.what == "x version 2 (@champion) over index 000001"
+    assert refused.why == "in the canary 3 of 20 requests failed"
+    endpoint.models.append(model(endpoint.folder / "three", nnselect="1"))
+    endpoint.rollout.broken = endpoint.models[2]
+    endpoint.look()
+    assert [refused.why for refused in endpoint.rollout.told] == ["a stage cannot be loaded"]
+    endpoint.models.append(model(endpoint.folder / "four", nnselect="1"))
+    assert endpoint.look() == (4, "000001")
+    assert endpoint.rollout.told == ()
+    assert outcomes == ["rolled_back", "refused", "served"]
+
+
+def test_an_alias_that_was_set_back_and_forth_is_tried_again(endpoint: Endpoint) -> None:
+    endpoint.models.append(model(endpoint.folder / "two", nnselect="1"))
+    endpoint.rollout.broken = endpoint.models[1]
+    assert endpoint.look() == (1, "000001")
+    two = endpoint.models.pop()
+    endpoint.look()
+    assert endpoint.rollout.told == ()
+    endpoint.models.append(two)
+    endpoint.rollout.broken = None
+    assert endpoint.look() == (2, "000001")
+
+
+def test_a_snapshot_whose_bytes_alone_tell_that_it_was_altered_is_refused(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As a failing disk alters it: the file system knows nothing of it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(verification, "_fingerprint", lambda folder, manifest: (str(folder), 0))
+    snapshot = endpoint.index / "versions" / "000003"
+    with publish(snapshot, kind="index", meta={}) as folder:
+        (folder / "vectors.npy").write_bytes(b"0123456789")
+    verification.open_verified_once(snapshot, kind="index")
+    (snapshot / "vectors.npy").write_bytes(b"0123456780")
+    verification.open_verified_once(snapshot, kind="index")  # does not notice
+    (endpoint.index / "CURRENT").write_text("000003")
+    assert endpoint.look() == (1, "000001")
+    [line] = endpoint.lines
+    assert "vectors.npy: damaged" in line
+
+
+class Follower(BesideFollower):
+    """A second release that is refused."""
+
+    looks = 0
+
+    def look(self, served: Release) -> None:
+        self.looks += 1
+        self.refused = RefusedRelease(what="x", why="damaged", when="2026-11-23T09:00:00+00:00")
+
+
+def test_a_second_release_is_looked_for_although_nothing_else_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "RETELL_S", 0.01)
+    endpoint = Endpoint(tmp_path, watch={"seconds": 0}, beside={"index": tmp_path / "index"})
+    source = beside_source(endpoint.rollout._settings)
+    assert source is not None
+    follower = Follower(source, endpoint.rollout, endpoint.lines.append)
+    watching = Watcher(endpoint.watcher.source, endpoint.watcher.served, endpoint.rollout, print, follower)
+    told: list[int] = []
+    monkeypatch.setattr(endpoint.rollout, "tell", lambda refused: told.append(len(refused)))
+    watching.start()
+    deadline = time.monotonic() + 60
+    while len(told) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    watching.stop()
+    assert told[:3] == [1, 1, 1], "gateways that started anew are told again and again"
+    assert follower.looks == 1, "it is a folder, which does not change"

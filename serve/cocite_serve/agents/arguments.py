@@ -1,0 +1,110 @@
+"""What each tool takes, with its limits: the JSON schemas that agents read are made of these classes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from cocite.config import Settings
+from cocite_serve.settings import Limits
+
+LIMITS = Limits()
+MAX_PAPERS = 50
+"""Papers of one answer: an agent reads all of them."""
+MAX_PAPERS_OF_GAP = 10
+"""Papers for each gap of a draft."""
+MAX_GAPS = 20
+"""Gaps of one draft that are filled at a time; each is a query of its own."""
+
+Id = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+"""An id of a paper, as an import takes it."""
+Title = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMITS.title_chars)]
+Abstract = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMITS.abstract_chars)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMITS.text_chars)]
+Year = Annotated[int, Field(ge=1000, le=2999)]
+Excluded = Annotated[list[Id], Field(max_length=LIMITS.exclude)]
+
+
+class ManuscriptArguments(Settings):
+    """What is known of a manuscript.
+
+    Example:
+        >>> ManuscriptArguments.parse({"title": " On BLEU ", "year": 2015}, where="recommend").title
+        'On BLEU'
+        >>> ManuscriptArguments.parse({"titel": "On BLEU"}, where="recommend")
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: recommend: unknown key 'titel' (did you mean 'title'?)
+    """
+
+    text: Text = Field(
+        default="",
+        description="Text of the manuscript, each missing citation marked [CIT]. Without a [CIT] it is read as a title "
+        "(its first line, when short) and an abstract.",
+    )
+    title: Title = Field(default="", description="Title of the manuscript.")
+    abstract: Abstract = Field(default="", description="Abstract of the manuscript.")
+    year: Year | None = Field(
+        default=None, description="Year of the manuscript: later papers are not recommended to it."
+    )
+
+
+class RecommendArguments(ManuscriptArguments):
+    """What the tool ``recommend`` takes.
+
+    Example:
+        >>> RecommendArguments(text="Quality is measured by BLEU [CIT].").top_k
+        10
+    """
+
+    gap: int = Field(
+        default=0, ge=0, le=LIMITS.text_chars, description="Which [CIT] of the text to fill; 0 is the first."
+    )
+    top_k: int = Field(default=10, ge=1, le=MAX_PAPERS, description="Papers to return.")
+    year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
+    year_to: Year | None = Field(default=None, description="Only papers of this year or earlier.")
+    exclude: Excluded = Field(default=[], description="Ids of papers not to recommend.")
+    abstracts: bool = Field(default=False, description="Whether to return the papers' abstracts.")
+
+
+class FillGapsArguments(ManuscriptArguments):
+    """What the tool ``fill_gaps`` takes.
+
+    Example:
+        >>> FillGapsArguments(text="Attention [CIT] is measured by BLEU [CIT].").top_k
+        3
+    """
+
+    text: Text = Field(
+        min_length=1, description=f"The draft, with one to {MAX_GAPS} missing citations marked [CIT]."
+    )
+    top_k: int = Field(default=3, ge=1, le=MAX_PAPERS_OF_GAP, description="Papers for each gap.")
+    exclude: Excluded = Field(default=[], description="Ids of papers not to recommend.")
+
+
+class ExplainArguments(ManuscriptArguments):
+    """What the tool ``explain`` takes.
+
+    Example:
+        >>> ExplainArguments(id="papineni2002bleu", title="On the quality of translations").gap
+        0
+    """
+
+    id: Id = Field(description="Id of the paper, as `recommend` gives it.")
+    gap: int = Field(
+        default=0, ge=0, le=LIMITS.text_chars, description="Which [CIT] of the text; 0 is the first."
+    )
+
+
+class BibtexArguments(Settings):
+    """What the tool ``get_bibtex`` takes.
+
+    Example:
+        >>> BibtexArguments.parse({"ids": []}, where="get_bibtex")
+        Traceback (most recent call last):
+        cocite.errors.ConfigError: get_bibtex: ids: list should have at least 1 item after validation, not 0, got []
+    """
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=LIMITS.papers)] = Field(
+        description="Ids of papers, as `recommend` gives them."
+    )

@@ -1,0 +1,106 @@
+"""A limit on the size of a request's body and on the time in which it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cocite_serve.http.problem_body import problem
+
+
+class BodyLimit:
+    """Middleware that refuses a body above a size, by its declared length or as soon as more has come in, or too late.
+
+    Args:
+        app: the application behind it.
+        limit: bytes.
+        seconds: within which the whole body has to come.
+
+    Example:
+        >>> from fastapi import FastAPI
+        >>> from starlette.testclient import TestClient
+        >>> app = FastAPI()
+        >>> app.add_middleware(BodyLimit, limit=1000)
+        >>> TestClient(app).post("/", content=b"x" * 1001).json()["error"]
+        "The request's body is larger than the 1,000 bytes allowed."
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, seconds: float = math.inf) -> None:
+        self.app = app
+        self.limit, self.seconds = limit, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on with its body read."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = await read_body(scope, receive, self.limit, self.seconds)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+        elif body is not None:
+            await self.app(scope, replay(body, receive), send)
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes | Response | None:
+    """The body of a request; the response that refuses it; None when the client has gone.
+
+    Args:
+        scope, receive: of the request.
+        limit: bytes.
+        seconds: within which the whole body has to come.
+
+    Example:
+        >>> async def receive():
+        ...     return {"type": "http.request", "body": b"{}"}
+        >>> asyncio.run(read_body({"type": "http", "headers": []}, receive, limit=10, seconds=1.0))
+        b'{}'
+    """
+    declared = Headers(scope=scope).get("content-length", "0")
+    if not declared.isdigit() or int(declared) > limit:
+        return _too_large(scope, limit)
+    body, more = bytearray(), True
+    try:
+        async with asyncio.timeout(seconds if math.isfinite(seconds) else None):
+            while more:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return None
+                body += message.get("body", b"")
+                if len(body) > limit:
+                    return _too_large(scope, limit)
+                more = message.get("more_body", False)
+    except TimeoutError:
+        text = f"The request's body did not come within the {seconds:g} s allowed"
+        # What comes of it later must not be read as another request.
+        return problem(scope, 408, text, headers={"Connection": "close"})
+    return bytes(body)
+
+
+def replay(body: bytes, receive: Receive) -> Receive:
+    """What an application receives whose request's body was read already: the body once, then what comes.
+
+    Example:
+        >>> async def receive():
+        ...     return {"type": "http.disconnect"}
+        >>> again = replay(b"{}", receive)
+        >>> asyncio.run(again())["body"], asyncio.run(again())["type"]
+        (b'{}', 'http.disconnect')
+    """
+    first = True
+
+    async def replayed() -> Message:
+        nonlocal first
+        if first:
+            first = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return replayed
+
+
+def _too_large(scope: Scope, limit: int) -> Response:
+    return problem(scope, 413, f"The request's body is larger than the {limit:,} bytes allowed")

@@ -1,0 +1,65 @@
+"""The fields by which a request gives its text, and types of fields that several requests have."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+
+def _number(value: Any) -> Any:
+    """Refuse what pydantic would convert: the document says number, and ``true`` is none."""
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_number)]
+"""A whole number; 5.0 is one in JSON."""
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Milliseconds = Annotated[Whole, Field(ge=1, le=86_400_000)]
+Year = Annotated[Whole, Field(ge=1000, le=2999)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+GAP_EXAMPLE = (
+    "Attention lets every position look at every other one, and replaced recurrence in machine "
+    "translation [CIT], while pretrained encoders changed most other tasks."
+)
+
+
+class QueryText(BaseModel):
+    """The text of a manuscript: a title and abstract, a text with a gap, or both.\f
+
+    Example:
+        >>> QueryText(title="  Neural machine translation ", year=2015).title
+        'Neural machine translation'
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Text = Field(default="", description="Title of the manuscript.")
+    abstract: Text = Field(default="", description="Abstract of the manuscript.")
+    context: Text = Field(
+        default="",
+        description="Text around the missing citation. The gap reads `[CIT]`; it may be left out when the whole "
+        "text is about one citation.",
+    )
+    text: Text = Field(
+        default="",
+        description="Anything pasted: when it holds `[CIT]` it is read as text with gaps, else as a title "
+        "(its first line, when short) and an abstract. Not together with `context`.",
+    )
+    gap: Whole = Field(
+        default=0,
+        ge=0,
+        description="Which `[CIT]` to fill when there are several: 0 is the first of the text.",
+    )
+    year: Year | None = Field(
+        default=None,
+        description="Year of the manuscript; weighs how old papers are. Later papers are not returned, unless "
+        "`candidates` or `year_to` says otherwise.",
+    )
+    authors: list[Text] = Field(
+        default=[], description="Authors of the manuscript, as the corpus writes names."
+    )
+    venue: Text = Field(default="", description="Venue the manuscript is written for.")

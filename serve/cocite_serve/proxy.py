@@ -1,0 +1,201 @@
+"""What Ray Serve's HTTP proxy does with a request before and after a gateway answers it.
+
+The proxy is the process that clients connect to. It passes on a request before its body is there; when a gateway's
+process dies it ends the request with nothing (which the HTTP server makes a 500); and while no gateway runs it answers
+404 in plain text. Here the body is read first, within its limits; the second is asked of another gateway, since no
+request of the API changes anything; and all answers of the proxy's own get the API's form.
+
+Source: ``GenericProxy`` and ``HTTPProxy`` in Ray's ``serve/_private/proxy.py`` (2.60). The proxy gets its middleware
+from the function that the environment names in ``RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cocite.bounds import FilePath, Seconds
+from cocite.config import Settings
+from cocite_serve.http.body_limit import read_body, replay
+from cocite_serve.http.problem_body import problem
+from cocite_serve.http.request_context import HEADER, context_of
+from cocite_serve.settings import Limits, ServeSettings
+
+CALLBACK = "cocite_serve.proxy.middlewares"
+"""For ``RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH``, which the proxy's process reads when it starts."""
+VARIABLE = "COCITE_PROXY"
+"""Environment variable that holds :class:`ProxySettings` as JSON."""
+PAUSES_S = (0.0, 0.1, 0.5)
+"""Seconds before each further attempt: Ray Serve may choose a dead replica again until it has heard of its death."""
+OWN_PATHS = "/-/"
+"""Paths of the proxy itself: its health and its routes."""
+NOT_READY = "The endpoint is starting or ending; try again"
+
+
+class ProxySettings(Settings):
+    """What the proxy has to know of the endpoint's settings.
+
+    Example:
+        >>> ProxySettings().body_s
+        10.0
+    """
+
+    body_bytes: Annotated[int, Field(ge=1, le=1024**3)] = Limits().body_bytes
+    """Bytes of a body."""
+    body_s: Seconds = Limits().body_s
+    """Seconds within which it has to come."""
+    retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
+    """Seconds after which a client may try again."""
+    ending: FilePath | None = None
+    """A file that is there once the endpoint is ending; None: it runs on a cluster, which has no file for all
+    machines. A request that the proxy passes on then may wait for a gateway until the proxy itself is ended."""
+
+
+def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str, str]:
+    """What the environment of Ray has to hold besides :data:`CALLBACK`.
+
+    Args:
+        settings: of the endpoint.
+        ending: as of :class:`ProxySettings`.
+
+    Example:
+        >>> list(environment(ServeSettings(index="index")))
+        ['COCITE_PROXY']
+    """
+    limits = settings.limits
+    proxy = ProxySettings(
+        body_bytes=limits.body_bytes,
+        body_s=limits.body_s,
+        retry_after_s=settings.retry_after_s,
+        ending=ending,
+    )
+    return {VARIABLE: proxy.model_dump_json()}
+
+
+def middlewares() -> list[Middleware]:
+    """What Ray Serve puts before its proxy.
+
+    Example:
+        >>> [middleware.cls.__name__ for middleware in middlewares()]
+        ['AnswerOnce']
+    """
+    settings = ProxySettings.model_validate_json(os.environ.get(VARIABLE, "{}"))
+    return [Middleware(AnswerOnce, settings=settings)]
+
+
+class AnswerOnce:
+    """Middleware by which every request gets one answer in the API's form, also where a gateway dies under it.
+
+    Args:
+        app: Ray Serve's proxy.
+        settings: limits.
+
+    Example:
+        >>> from starlette.testclient import TestClient
+        >>> async def no_gateway(scope, receive, send):
+        ...     pass  # as the proxy, when the process of a gateway has died
+        >>> answer = TestClient(AnswerOnce(no_gateway, ProxySettings(retry_after_s=2))).get("/v1/health")
+        >>> answer.status_code, answer.headers["retry-after"], answer.json()["reason"]
+        (503, '2', 'not_ready')
+    """
+
+    def __init__(self, app: ASGIApp, settings: ProxySettings) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, again if there was no answer."""
+        if scope["type"] != "http" or scope["path"].startswith(OWN_PATHS):
+            await self._app(scope, receive, send)
+            return
+        if self._settings.ending is not None and self._settings.ending.exists():
+            await self._not_ready(scope, receive, send)
+            return
+        # The gateway's process gets the scope, so what is noted for this one stays out of it.
+        passed = dict(scope)
+        MutableHeaders(scope=passed)[HEADER] = context_of(scope).id
+        if (name := _undecodable(passed)) is not None:
+            await problem(scope, 400, f"The header {name} is not UTF-8")(scope, receive, send)
+            return
+        body = await read_body(scope, receive, self._settings.body_bytes, self._settings.body_s)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
+        if body is None:
+            return
+        for pause in (None, *PAUSES_S):
+            if pause is not None:
+                await asyncio.sleep(pause)
+            answer = _Answer(scope, receive, send, self._settings.retry_after_s)
+            # The proxy notes its own in the scope: each attempt gets one of its own.
+            await self._app(dict(passed), replay(body, answer.receive), answer.send)
+            if await answer.end():
+                return
+        await self._not_ready(scope, receive, send)
+
+    async def _not_ready(self, scope: Scope, receive: Receive, send: Send) -> None:
+        after = {"Retry-After": str(self._settings.retry_after_s)}
+        await problem(scope, 503, NOT_READY, headers=after)(scope, receive, send)
+
+
+class _Answer:
+    """One attempt: passes a gateway's answer on, and keeps back what the proxy answers by itself."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, retry_after_s: int) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._retry_after_s = retry_after_s
+        self._begun = self._gone = False
+        self._replaced: Response | None = None
+
+    async def receive(self) -> Message:
+        """What comes after the body: that the client has gone."""
+        message = await self._receive()
+        self._gone = self._gone or message["type"] == "http.disconnect"
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Take the next message of the answer."""
+        if message["type"] == "http.response.start":
+            self._begun = True
+            headers = Headers(scope={"headers": message.get("headers", [])})
+            # The gateways' refusals are JSON, all of them.
+            if message["status"] >= 400 and headers.get("content-type", "").startswith("text/plain"):
+                self._replaced = self._translated(message["status"], headers)
+            else:
+                # The proxy adds the id to a response that has it already.
+                MutableHeaders(scope=message)[HEADER] = context_of(self._scope).id
+        if self._replaced is None:
+            await self._send(message)
+
+    async def end(self) -> bool:
+        """Whether the client has its answer, or is gone."""
+        if self._replaced is not None:
+            await self._replaced(self._scope, self._receive, self._send)
+        return self._begun or self._gone
+
+    def _translated(self, status: int, headers: Headers) -> Response:
+        after = {"Retry-After": headers.get("retry-after") or str(self._retry_after_s)}
+        if status == 429:
+            return problem(self._scope, 429, "Too many requests are waiting; try again", headers=after)
+        if status == 408:  # the proxy's word for its own limit, request_timeout_s and ten seconds
+            return problem(self._scope, 504, "The gateway did not answer in time")
+        if status in (404, 503):  # no gateway: it starts, ends, or could not be started
+            return problem(self._scope, 503, NOT_READY, headers=after)
+        return problem(self._scope, status, "The server could not answer; its log says why")
+
+
+def _undecodable(scope: Scope) -> str | None:
+    """The name of a header that Ray Serve cannot decode."""
+    for name, value in scope["headers"]:
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            return str(name.decode("latin-1"))
+    return None

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cocite.errors import InputError, NotFoundError
+from cocite_serve.agents.arguments import (
+    MAX_GAPS,
+    BibtexArguments,
+    ExplainArguments,
+    FillGapsArguments,
+    RecommendArguments,
+)
+from cocite_serve.agents.tools import Tools
+
+DRAFT = (
+    "Neural machine translation\n"
+    "An encoder and a decoder with attention align words while they translate [CIT]. "
+    "The quality of translations is measured by BLEU, the overlap of n-grams with references [CIT]."
+)
+
+
+def test_papers_are_recommended_for_a_gap_and_for_a_manuscript(tools: Tools) -> None:
+    answer = tools.recommend(RecommendArguments(text=DRAFT, gap=1, top_k=5, abstracts=True))
+    assert (answer.read_as, answer.gaps, len(answer.papers)) == ("context", 2, 5)
+    assert "BLEU" in answer.context
+    assert [paper.rank for paper in answer.papers] == [1, 2, 3, 4, 5]
+    assert all(isinstance(paper.abstract, str) for paper in answer.papers)
+    whole = tools.recommend(RecommendArguments(title="Neural machine translation"))
+    assert (whole.read_as, whole.context, len(whole.papers)) == ("title and abstract", "", 10)
+    assert whole.papers[0].evidence.shared_words
+    assert whole.papers[0].abstract is None
+
+
+def test_years_and_excluded_papers_are_left_out(tools: Tools) -> None:
+    asked = RecommendArguments(title="Neural machine translation", year=2015, top_k=20)
+    papers = tools.recommend(asked).papers
+    assert papers
+    assert all(paper.year is None or paper.year <= 2015 for paper in papers)
+    first = papers[0].id
+    without = asked.model_copy(update={"exclude": [first, "no-such-paper"], "year_from": 2013})
+    answer = tools.recommend(without)
+    assert answer.unknown == ["no-such-paper"]
+    assert first not in [paper.id for paper in answer.papers]
+    assert {paper.year for paper in answer.papers} <= {2013, 2014, 2015}
+
+
+def test_each_gap_of_a_draft_is_filled(tools: Tools) -> None:
+    asked = FillGapsArguments(text=DRAFT, top_k=4, exclude=["no-such-paper"])
+    assert tools.count_gaps(asked) == 2
+    answer = tools.gather(asked, [tools.fill_gap(asked, gap) for gap in range(2)])
+    assert [len(filled.papers) for filled in answer.gaps] == [4, 4]
+    assert answer.unknown == ["no-such-paper"]
+    for filled in answer.gaps:
+        alone = tools.recommend(RecommendArguments(text=DRAFT, gap=filled.gap, top_k=4))
+        assert (filled.context, filled.papers) == (alone.context, alone.papers)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("no gap", "text: it holds no [CIT] (mark each missing citation with [CIT])"),
+        (
+            "[CIT] " * 21,
+            "text: it holds 21 [CIT], and 20 are filled at a time (send one section after the other)",
+        ),
+    ],
+)
+def test_a_draft_without_gaps_or_with_too_many_is_refused(tools: Tools, text: str, sentence: str) -> None:
+    assert MAX_GAPS == 20
+    with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+        tools.count_gaps(FillGapsArguments(text=text))
+
+
+def test_a_paper_is_explained_with_its_place_in_the_list(tools: Tools) -> None:
+    listed = tools.recommend(RecommendArguments(text=DRAFT, gap=1, top_k=5)).papers
+    for paper in listed:
+        explained = tools.explain(ExplainArguments(id=paper.id, text=DRAFT, gap=1))
+        assert (explained.rank, explained.of) == (paper.rank, 300)
+        assert explained.evidence == paper.evidence
+        assert explained.paper.model_dump() == {
+            name: value for name, value in paper.model_dump().items() if name in explained.paper.model_dump()
+        }
+
+
+def test_a_later_paper_is_explained_though_it_is_not_recommended(tools: Tools) -> None:
+    explained = tools.explain(
+        ExplainArguments(id="devlin2019bert", title="Pretrained language understanding", year=2010)
+    )
+    assert (explained.rank, explained.later) == (None, True)
+    assert "language" in [shared.word for shared in explained.evidence.shared_words]
+
+
+def test_an_unknown_paper_is_named(tools: Tools) -> None:
+    with pytest.raises(NotFoundError, match="^id: no paper has the id 'no-such-paper'$"):
+        tools.explain(ExplainArguments(id="no-such-paper", title="BLEU"))
+    with pytest.raises(NotFoundError, match="^id: no paper has the id 'no-such-paper'$"):
+        tools.get_bibtex(BibtexArguments(ids=["devlin2019bert", "no-such-paper"]))
+
+
+def test_bibtex_has_each_paper_once_with_the_keys_that_are_told(tools: Tools) -> None:
+    ids = ["papineni2002bleu", "devlin2019bert", "papineni2002bleu"]
+    answer = tools.get_bibtex(BibtexArguments(ids=ids))
+    assert [key.id for key in answer.keys] == ids[:2]
+    assert re.findall(r"@\w+\{(\w+),", answer.bibtex) == [key.key for key in answer.keys]
+
+
+def test_the_index_is_described(tools: Tools) -> None:
+    assert tools.description == "423 papers of 1960 to 2023"

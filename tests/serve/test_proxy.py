@@ -1,0 +1,192 @@
+"""The proxy's middleware before an application in the proxy's place; before a real one: tests/integration/endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from ray.serve._private.http_util import RequestIdMiddleware, call_function_from_import_path
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
+
+from cocite_serve.http.problem_body import problem
+from cocite_serve.proxy import CALLBACK, PAUSES_S, VARIABLE, AnswerOnce, ProxySettings, environment
+from cocite_serve.settings import ServeSettings
+
+SETTINGS = ProxySettings(retry_after_s=3, body_bytes=100)
+
+
+class Proxy:
+    """Asks an application, and adds the request's id to the response, as Ray Serve's proxy does."""
+
+    def __init__(self, app) -> None:  # type: ignore[no-untyped-def]
+        self.app, self.bodies = app, []  # type: ignore[var-annotated]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        json.dumps({**scope, "headers": None, "app": None, "extensions": None, "state": None}, default=repr)
+        assert "cocite.context" not in scope, "the scope goes to another process"
+        self.bodies.append((await receive())["body"])
+        await RequestIdMiddleware(self.app)(scope, receive, send)
+
+
+def client(proxy: Proxy) -> TestClient:
+    return TestClient(AnswerOnce(proxy, SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "expected", "reason", "retry"),
+    [
+        (404, {}, 503, "not_ready", "3"),
+        (503, {}, 503, "not_ready", "3"),
+        (429, {"Retry-After": "9"}, 429, "overloaded", "9"),
+        (429, {}, 429, "overloaded", "3"),
+        (408, {}, 504, "timeout", None),
+        (500, {}, 500, "failed", None),
+    ],
+)
+def test_what_the_proxy_says_itself_is_said_as_the_endpoint_does(
+    status: int, headers: dict[str, str], expected: int, reason: str, retry: str | None
+) -> None:
+    answer = client(Proxy(PlainTextResponse("Path not found.", status, headers=headers))).get(
+        "/v1/health", headers={"X-Request-ID": "5f0c"}
+    )
+    assert (answer.status_code, answer.headers.get("retry-after")) == (expected, retry)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["reason"], answer.json()["request_id"]) == (reason, "5f0c")
+
+
+def test_what_a_gateway_says_is_passed_on_with_one_id() -> None:
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+        await problem(scope, 404, "No such paper")(scope, receive, send)
+
+    answer = client(Proxy(gateway)).get("/v1/papers/x", headers={"X-Request-ID": "5f0c"})
+    assert (answer.status_code, answer.json()["error"]) == (404, "No such paper.")
+    assert answer.headers.get_list("x-request-id") == ["5f0c"]
+
+
+@pytest.mark.parametrize("id", [b"two words", b"\xff\xfe", b"x" * 500])
+def test_the_proxy_never_sees_an_id_that_may_not_be_logged(id: bytes) -> None:
+    answer = client(Proxy(JSONResponse({}))).get("/", headers={"X-Request-ID": id})
+    [made] = answer.headers.get_list("x-request-id")
+    assert len(made) == 36
+
+
+def test_an_endpoint_that_is_ending_takes_no_request(tmp_path: Path) -> None:
+    settings, proxy = ProxySettings(retry_after_s=3, ending=tmp_path / "ending"), Proxy(JSONResponse({}))
+    asked = TestClient(AnswerOnce(proxy, settings))
+    assert asked.get("/v1/version").status_code == 200
+    (tmp_path / "ending").touch()
+    answer = asked.get("/v1/version")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "3")
+    assert answer.json()["reason"] == "not_ready"
+    assert len(proxy.bodies) == 1
+
+
+def test_a_text_that_is_no_refusal_is_passed_on() -> None:
+    answer = client(Proxy(PlainTextResponse("@article{x}"))).get("/v1/bibtex")
+    assert (answer.status_code, answer.text) == (200, "@article{x}")
+
+
+@pytest.mark.parametrize(("deaths", "status"), [(1, 200), (len(PAUSES_S), 200), (len(PAUSES_S) + 1, 503)])
+def test_a_gateway_that_dies_is_replaced_by_another_with_the_same_body(deaths: int, status: int) -> None:
+    asked = 0
+
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal asked
+        asked += 1
+        if asked > deaths:
+            await JSONResponse({})(scope, receive, send)
+
+    proxy = Proxy(gateway)
+    answer = client(proxy).post("/v1/recommend", content=b'{"title": "x"}')
+    assert answer.status_code == status
+    assert proxy.bodies == [b'{"title": "x"}'] * (1 + min(deaths, len(PAUSES_S)))
+    assert (answer.headers.get("retry-after") == "3") == (status == 503)
+
+
+def test_nobody_is_asked_again_for_a_client_that_has_left() -> None:
+    asked = 0
+
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal asked
+        asked += 1
+        assert (await receive())["type"] == "http.disconnect"
+
+    async def run() -> None:
+        messages = [{"type": "http.request", "body": b"{}"}, {"type": "http.disconnect"}]
+
+        async def receive() -> dict[str, object]:
+            return messages.pop(0)
+
+        async def send(_: object) -> None:
+            raise AssertionError("nobody is there")
+
+        scope = {"type": "http", "path": "/", "method": "POST", "headers": []}
+        await AnswerOnce(Proxy(gateway), SETTINGS)(scope, receive, send)
+
+    asyncio.run(run())
+    assert asked == 1
+
+
+def test_a_large_body_does_not_reach_a_gateway() -> None:
+    proxy = Proxy(JSONResponse({}))
+    assert client(proxy).post("/", content=b"x" * 101).status_code == 413
+    assert proxy.bodies == []
+
+
+def test_rays_own_paths_are_its_own() -> None:
+    answer = client(Proxy(PlainTextResponse("This node is being drained.", 503))).get("/-/healthz")
+    assert (answer.status_code, answer.text) == (503, "This node is being drained.")
+
+
+def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ServeSettings(index="index", retry_after_s=7, limits={"body_bytes": 2048, "body_s": 3})
+    for name, value in environment(settings).items():
+        monkeypatch.setenv(name, value)
+    [middleware] = call_function_from_import_path(CALLBACK)
+    assert middleware.cls is AnswerOnce
+    assert middleware.kwargs == {"settings": ProxySettings(body_bytes=2048, body_s=3, retry_after_s=7)}
+    monkeypatch.delenv(VARIABLE)
+    [middleware] = call_function_from_import_path(CALLBACK)
+    defaults = ServeSettings(index="index")
+    assert middleware.kwargs["settings"].body_bytes == defaults.limits.body_bytes
+    assert middleware.kwargs["settings"].body_s == defaults.limits.body_s
+
+
+@pytest.mark.parametrize("receives", [0, 1])
+def test_a_gateway_may_die_before_or_after_it_has_the_body(receives: int) -> None:
+    bodies = []
+
+    async def proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        if not bodies:
+            bodies.append(b"dead")
+            for _ in range(receives):
+                await receive()
+            return
+        bodies.append((await receive())["body"])
+        await JSONResponse({})(scope, receive, send)
+
+    answer = TestClient(AnswerOnce(proxy, SETTINGS)).post("/v1/recommend", content=b"x" * 100)
+    assert (answer.status_code, bodies[1]) == (200, b"x" * 100)
+
+
+@pytest.mark.parametrize(("name", "status"), [(b"x-session-id", 400), (b"x-request-id", 200)])
+def test_a_header_that_is_not_utf8_is_refused_and_an_id_replaced(name: bytes, status: int) -> None:
+    sent = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/v1/version", "method": "GET", "headers": [(name, b"\xff\xfe")]}
+    proxy = Proxy(JSONResponse({}))
+    asyncio.run(AnswerOnce(proxy, SETTINGS)(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == status
+    assert len(proxy.bodies) == (status == 200)
+    if status == 400:
+        assert json.loads(sent[1]["body"])["error"] == "The header x-session-id is not UTF-8."

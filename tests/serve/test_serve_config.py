@@ -1,0 +1,83 @@
+"""The applications of a Serve config, without Ray Serve; with it: tests/integration/test_serve_config.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ray import serve
+
+from cocite.corpus.starter import build_starter
+from cocite.errors import CociteError, ConfigError, InputError
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.versions import VersionedFolder
+from cocite_serve.serve_config import gateways, stages
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("config")
+    IndexSnapshot.create(build_starter(folder / "corpus"), folder / "index")
+    return folder / "index"
+
+
+def say(monkeypatch: pytest.MonkeyPatch, *rounds: dict[str, str]) -> list[float]:
+    """Let Ray Serve tell the statuses of applications, others each time; returns the seconds that were waited."""
+    waited: list[float] = []
+    left = list(rounds)
+
+    def status() -> Any:
+        now = left.pop(0) if len(left) > 1 else left[0]
+        apps = {name: SimpleNamespace(status=SimpleNamespace(value=value)) for name, value in now.items()}
+        return SimpleNamespace(applications=apps)
+
+    monkeypatch.setattr(serve, "status", status)
+    monkeypatch.setattr("cocite_serve.serve_config.time.sleep", waited.append)
+    return waited
+
+
+def test_the_stages_are_those_of_the_newest_release_and_hold_no_lock(index: Path) -> None:
+    application = stages({"index": str(index), "retriever": {"replicas": 2}})
+    release = application._bound_deployment.init_args[0]
+    assert (release.index, release.index_version, release.model) == (index, "000001", None)
+    IndexSnapshot.remove(index, ["devlin2019bert"])
+    assert VersionedFolder(index).delete_old(keep=1) == ["000001"]
+
+
+def test_an_index_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="index"):
+        stages({"index": str(tmp_path / "nowhere")})
+
+
+def test_the_gateways_wait_for_the_stages(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = say(
+        monkeypatch,
+        {},
+        {"cocite": "DEPLOYING", "cocite-stages-1": "DEPLOYING"},
+        {"cocite-stages-1": "RUNNING"},
+    )
+    application = gateways({"index": str(index)})
+    assert len(waited) == 2
+    assert application._bound_deployment.name == "Gateway"
+
+
+def test_stages_that_failed_are_not_waited_for(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, {"cocite-stages-1": "DEPLOY_FAILED"})
+    with pytest.raises(CociteError, match="the stages cannot be loaded"):
+        gateways({"index": str(index)})
+
+
+def test_the_wait_has_an_end(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, {"another": "RUNNING"})
+    with pytest.raises(CociteError, match=r"not loaded within 0\.01 s \(does the config have an application"):
+        gateways({"index": str(index), "watch": {"start_s": 0.01}})
+
+
+def test_a_second_release_is_not_loaded_by_a_config(index: Path) -> None:
+    for build in (stages, gateways):
+        with pytest.raises(
+            ConfigError, match="^args.beside: a second release is loaded by `cocite serve` alone"
+        ):
+            build({"index": str(index), "beside": {"index_version": "000001"}})
