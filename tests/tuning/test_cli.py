@@ -9,6 +9,8 @@ import pytest
 from helpers.command_line import call
 from helpers.synthetic import SyntheticCorpora
 
+from cocite_jobs.storage.location import Location
+
 SWEEP = {
     "name": "toy",
     "study": {"kind": "toy"},
@@ -59,13 +61,42 @@ def test_trials_are_printed_while_they_end_and_the_best_at_the_end(
     assert (tmp_path / "folder" / "report.html").is_file()
 
 
+def test_a_sweep_lies_at_a_uri_and_goes_on_there(
+    line: list[object], remote: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = f"{remote}/sweep"
+    code, out, err = call(capsys, "tune", *line, "--to", to)
+    assert code == 0, err
+    assert f"report: {to}/report.html" in err
+    place = Location.of(to)
+    assert place.names() == [
+        "best.json",
+        "report.html",
+        "sweep.json",
+        "trials",
+        "trials.json",
+        "under_way.json",
+    ]
+    first = json.loads(place.read("trials.json") or b"")["trials"]
+    code, out, err = call(capsys, "tune", *line, "--to", to)
+    assert (code, f"{to}: holds a sweep (pass --resume" in err) == (2, True)
+    code, out, err = call(capsys, "tune", *line, "budget.trials=4", "--to", to, "--resume", "--json")
+    assert code == 0, err
+    trials = json.loads(place.read("trials.json") or b"")["trials"]
+    assert (len(trials), trials[:2]) == (4, first)
+    assert json.loads(out)["folder"] == to
+    kept = {path.split("/")[1] for path in place.files_below() if path.startswith("trials/")}
+    assert len(kept) == 1  # the sweep keeps the files of the best trial alone
+    assert not list(tmp_path.glob("sweep*"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--resume", "--fresh"], "cocite: tune: --resume and --fresh exclude each other"),
         (
-            ["--to", "s3://bucket/sweep"],
-            "cocite: --to: 's3://bucket/sweep' is no folder (name one that all nodes share)",
+            ["study.kind=trees", "--to", "memory://sweep"],
+            "the trials of a trees study share files of a folder, and 'memory://sweep' is none",
         ),
         (["--resume"], "sweeps/toy"),
         (["budget.trails=3"], "did you mean 'trials'?"),

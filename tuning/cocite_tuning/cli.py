@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,6 @@ from cocite.cli.options import (
     start_mode,
 )
 from cocite.cli.signals import exit_on_sigterm
-from cocite.errors import InputError
 from cocite_tuning.report.command import report, show_result
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def run(
     ] = "corpus",
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Folder of the sweep, which all nodes see [default: sweeps/NAME]."),
+        typer.Option("--to", help="Folder of the sweep, which all nodes see, or URI [default: sweeps/NAME]."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an unfinished sweep; refused where there is none.")
@@ -92,18 +93,20 @@ def run(
     from cocite_tuning.sweep.sweep import load_sweep
 
     start = start_mode(resume, fresh, command="tune")
-    if to is not None and "://" in to:
-        raise InputError(f"{to!r} is no folder", where="--to", hint="name one that all nodes share")
     settings = load_sweep(sweep, overrides or [])
-    folder = Path(to) if to else Path("sweeps") / settings.name
-    plan = plan_sweep(settings, corpus, folder, here=not check)
-    if check:
-        _print_plan(plan, as_json)
-        return
-    options = SweepOptions(start, address, wait, verbose, max_latency_ms, TrackingSettings(enabled=track))
-    exit_on_sigterm()
-    with StagedProgress() as bar:
-        swept = run_sweep(plan, options, _callback(bar, quiet=as_json))
+    folder, uri = Path(to) if to else Path("sweeps") / settings.name, ""
+    with ExitStack() as stack:
+        if to is not None and "://" in to:
+            uri = to
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cocite-sweep-")))
+        plan = plan_sweep(settings, corpus, folder, here=not check, uri=uri)
+        if check:
+            _print_plan(plan, as_json)
+            return
+        options = SweepOptions(start, address, wait, verbose, max_latency_ms, TrackingSettings(enabled=track))
+        exit_on_sigterm()
+        with StagedProgress() as bar:
+            swept = run_sweep(plan, options, _callback(bar, quiet=as_json))
     if as_json:
         print_json(_result_document(swept))
     else:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from cocite.errors import NotFoundError
 from cocite.evaluation.significance import Comparison, compare
+from cocite_jobs.storage.location import Location
 from cocite_tuning.report.command import report, show_result
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.result import SweepResult
@@ -59,6 +60,35 @@ def test_the_command_writes_the_page_and_prints_the_best(tmp_path: Path) -> None
     assert answer["frontier"][0]["number"] == 0
     refused = CliRunner().invoke(app, [str(tmp_path), "--max-latency-ms", "1"])
     assert isinstance(refused.exception, NotFoundError)
+
+
+def test_a_sweep_elsewhere_is_read_and_gets_its_page(
+    tmp_path: Path, remote: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Location.of(f"{remote}/sweep")
+    place.write("trials.json", TRIALS.to_json())
+    place.write("best.json", result_of(BETTER).to_json())
+    place.write("trials/0003/model.safetensors", b"weights")
+    read: list[str] = []
+    whole = Location.read
+    monkeypatch.setattr(Location, "read", lambda at, name: read.append(name) or whole(at, name))
+    code, out, err = call(capsys, "tune", "report", place.uri, "--json")
+    assert code == 0, err
+    answer = json.loads(out)
+    assert (answer["best"]["params"], answer["report"]) == ({"x": 3}, f"{place.uri}/report.html")
+    assert answer["use"]["commands"] == ["cocite x"]
+    assert set(read) == {"trials.json", "best.json"}  # no model of a trial travels
+    assert not list(tmp_path.iterdir())
+    page = place.read("report.html")
+    assert page is not None
+    assert page.startswith(b"<!doctype html>")
+    code, _, err = call(
+        capsys, "tune", "report", f"{place.uri}/trials.json", "--to", f"{remote}/pages/a.html"
+    )
+    assert (code, f"written: {remote}/pages/a.html" in err) == (0, True)
+    assert Location.of(f"{remote}/pages").read("a.html") == page
+    code, _, err = call(capsys, "tune", "report", f"{remote}/none")
+    assert (code, f"{remote}/none: holds no trials.json (name the folder of a sweep)" in err) == (2, True)
 
 
 def test_the_result_is_given_for_its_own_trial_alone(

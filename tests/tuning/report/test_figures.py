@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite_jobs.svg_figures import new_figure
 from cocite_tuning.report.figures import (
     fits_side_by_side,
     jitter,
-    new_figure,
     rank_colours,
     scale_x,
-    styled,
     thin_out,
     tick_label,
-    to_svg,
     truncate,
 )
-from cocite_tuning.report.view import Column, View
-from cocite_tuning.sweep.trials import Trial, Trials
+from cocite_tuning.report.view import Column
+from cocite_tuning.sweep.trials import Trial
 
 
 def column(values: list[Any]) -> Column:
@@ -47,33 +44,6 @@ def test_colours_go_from_light_to_dark_by_rank() -> None:
     brightness = rank_colours(order)[:, :3].mean(axis=1)
     assert np.all(np.diff(brightness[order]) < 0)
     assert rank_colours(np.array([0])).shape == (1, 4)
-
-
-def test_an_svg_scales_to_the_page_and_escapes_its_label() -> None:
-    drawing, axes = new_figure(2, 1)
-    axes.plot([0, 1], [0, 1])
-    text = to_svg(drawing, 'a "b" <c> & d')
-    assert text.startswith(
-        '<svg role="img" aria-label="a &quot;b&quot; &lt;c> &amp; d" style="width:100%;max-width:'
-    )
-    assert not re.search(r'<svg[^>]* width="', text)
-    assert "viewBox" in text
-
-
-def test_the_users_matplotlib_style_does_not_matter() -> None:
-    import matplotlib as mpl
-
-    seen = []
-
-    @styled
-    def draw(view: View) -> str | None:
-        seen.append((mpl.rcParams["font.size"], mpl.rcParams["lines.linewidth"]))
-        return None
-
-    with mpl.rc_context({"font.size": 99.0, "lines.linewidth": 77.0}):
-        draw(View(Trials(sweep="s", metric="m")))
-        assert mpl.rcParams["font.size"] == 99.0
-    assert seen == [(9.0, mpl.rcParamsDefault["lines.linewidth"])]
 
 
 @pytest.mark.parametrize(

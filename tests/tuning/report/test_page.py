@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.offline_page import grounds, offline_page
 from helpers.trials import depth_trials, rate_trials
 
 from cocite.evaluation.significance import compare
@@ -76,23 +76,10 @@ def test_text_of_commands_and_errors_is_escaped() -> None:
     assert "<h2>To use" not in render_html(SweepReport(trials))
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
 @pytest.mark.integration
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: the page is not looked at")
 def test_the_page_opens_without_a_network(tmp_path: Path) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
     path = write_report(depth_trials(), tmp_path / "report.html")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_context(offline=True, viewport={"width": 1100, "height": 900}).new_page()
-        asked, said = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.goto(path.as_uri())
-        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-        assert said == []
+    with offline_page(path, 1100) as page:
         for figure in page.locator("svg").all():
             box = figure.bounding_box()
             assert box["width"] > 500
@@ -102,9 +89,4 @@ def test_the_page_opens_without_a_network(tmp_path: Path) -> None:
             "a phone need not scroll sideways"
         )
         assert all(figure.bounding_box()["width"] >= 640 for figure in page.locator("svg").all())
-        grounds = []
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        assert grounds == ["rgb(245, 247, 249)", "rgb(16, 18, 19)"]
-        browser.close()
+        assert grounds(page) == ["rgb(245, 247, 249)", "rgb(16, 18, 19)"]

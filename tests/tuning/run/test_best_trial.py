@@ -108,7 +108,7 @@ def test_the_models_components_are_linked_and_nothing_else(empty: Path) -> None:
         component(folder, "nnselect")
         component(folder, "candidates")  # an artifact that is no component of a model
         (folder / "log").write_text("...")
-        model = link_model(BEST, store, TOYS)
+        model = link_model(BEST, store, TOYS, empty)
         assert model == empty / "best"
         assert [path.name for path in model.iterdir()] == ["nnselect"]
         assert (model / "nnselect" / "weights").stat().st_ino == (
@@ -120,11 +120,11 @@ def test_another_best_trial_replaces_the_earlier_one(empty: Path) -> None:
     with store_of(empty) as store:
         component(store.trial_folder(1), "nnselect")
         component(store.trial_folder(2), "hatten")
-        link_model(BEST.model_copy(update={"number": 1}), store, TOYS)
-        model = link_model(BEST, store, TOYS)
+        link_model(BEST.model_copy(update={"number": 1}), store, TOYS, empty)
+        model = link_model(BEST, store, TOYS, empty)
         assert model is not None
         assert [path.name for path in model.iterdir()] == ["hatten"]
-        assert link_model(BEST.model_copy(update={"number": 3}), store, TOYS) is None
+        assert link_model(BEST.model_copy(update={"number": 3}), store, TOYS, empty) is None
         assert not (empty / "best").exists()
 
 
@@ -136,9 +136,9 @@ def test_a_training_whose_model_is_missing_is_no_success(empty: Path) -> None:
             r"trials/0002/nnselect: the model of trial 2, the best one, is missing \(do all nodes share"
         )
         with pytest.raises(NotFoundError, match=sentence):
-            link_model(BEST, store, study)
+            link_model(BEST, store, study, empty)
         component(store.trial_folder(2), "nnselect")
-        assert link_model(BEST, store, study) == empty / "best"
+        assert link_model(BEST, store, study, empty) == empty / "best"
 
 
 def test_without_tracking_the_report_is_written_all_the_same(tmp_path: Path) -> None:

@@ -12,23 +12,26 @@ from helpers.toy_study import Toy, ToySettings
 from ray.util import scheduling_strategies as strategies
 
 from cocite.errors import InputError
+from cocite_jobs.storage.location import Location
 from cocite_tuning.run.on_ray import ERROR, FINAL, _trainable
 from cocite_tuning.run.shared_folder import TOKEN_FILE, SharedFolder, _sees, check_nodes
 from cocite_tuning.sweep.sweep import MetricSettings
 
 
-def test_a_folder_is_seen_where_its_token_is(tmp_path: Path) -> None:
-    folder = SharedFolder.marked(tmp_path / "sweep")
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_folder_is_seen_where_its_token_is(elsewhere: bool, remote: str, tmp_path: Path) -> None:
+    place = Location.of(remote if elsewhere else tmp_path) / "sweep"
+    folder = SharedFolder.marked(place)
     folder.check()
     assert _sees(folder, "node 10.0.0.7") is None
     # The same path on a node that does not share it: another sweep's folder, or none.
-    SharedFolder.marked(tmp_path / "sweep")
+    SharedFolder.marked(place)
     sentence = (
-        r"sweep: node 10\.0\.0\.7 does not see the sweep's folder \(name one that all nodes share: --to\)$"
+        r"sweep: node 10\.0\.0\.7 does not see the sweep's folder \(name one that all nodes share, or a URI"
     )
     with pytest.raises(InputError, match=sentence):
         folder.check("node 10.0.0.7")
-    (tmp_path / "sweep" / TOKEN_FILE).unlink()
+    place.remove(TOKEN_FILE)
     assert isinstance(_sees(folder, "node 10.0.0.7"), InputError)
 
 
@@ -40,12 +43,12 @@ def test_a_trial_that_does_not_see_the_sweeps_folder_fails_and_writes_nothing(
     reported: list[dict[str, Any]] = []
     monkeypatch.setattr(tune, "report", reported.append)
     study = Toy(ToySettings(light=False), Path("corpus"), tmp_path / "shared")
-    folder = SharedFolder.marked(tmp_path / "sweep")
+    folder = SharedFolder.marked(Location.of(tmp_path) / "sweep")
     trial = _trainable(study, MetricSettings(name="height"), lambda number: tmp_path / str(number), folder)
     trial({"number": 1, "params": {"x": 1.0}})
     assert reported[-1][FINAL]
     assert ERROR not in reported[-1]
-    (folder.path / TOKEN_FILE).unlink()
+    folder.place.remove(TOKEN_FILE)
     trial({"number": 2, "params": {"x": 1.0}})
     assert reported[-1][FINAL]
     assert "a trial's node does not see the sweep's folder" in reported[-1][ERROR]
@@ -77,7 +80,7 @@ class Cluster:
 
         def call(folder: SharedFolder, who: str) -> Any:
             return function(
-                SharedFolder(self.folder / "none", folder.token) if node == self.blind else folder, who
+                SharedFolder(folder.place / "none", folder.token) if node == self.blind else folder, who
             )
 
         return SimpleNamespace(remote=call)
@@ -95,7 +98,7 @@ def test_a_node_that_does_not_share_the_folder_is_named_before_anything_starts(
     monkeypatch.setattr(strategies, "NodeAffinitySchedulingStrategy", Affinity)
     refusal = pytest.raises(InputError, match=r"node far\.net does not see the sweep's folder")
     with refusal if blind else nullcontext():
-        check_nodes(SharedFolder.marked(tmp_path))
+        check_nodes(SharedFolder.marked(Location.of(tmp_path)))
     assert cluster.asked == ["near", "far"]  # neither this node nor one that is gone
 
 

@@ -27,6 +27,9 @@ def test_trials_come_back_as_they_were_written(tmp_path: Path) -> None:
         Trials.read(tmp_path / "none.json")
     with pytest.raises(NotFoundError, match=r"holds no trials\.json"):
         read_trials(tmp_path)
+    with pytest.raises(NotFoundError, match=r"none: holds no trials\.json"):
+        read_trials(tmp_path / "none")
+    assert read_trials(tmp_path / "a" / "trials.json").metric == "MRR"
     (tmp_path / "bad.json").write_text('{"sweep": "s", "metric": "m", "trials": [{"number": "x"}]}')
     with pytest.raises(IntegrityError, match=r"trials\.0\.number"):
         Trials.read(tmp_path / "bad.json")

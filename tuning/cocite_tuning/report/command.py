@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,9 +16,15 @@ if TYPE_CHECKING:
 
 
 def report(
-    sweep: Annotated[Path, typer.Argument(help="Folder of a sweep, or its file of trials.")],
+    sweep: Annotated[
+        str,
+        typer.Argument(
+            help="Folder of a sweep, or its file of trials: a path, or a URI (s3://, gs://, ...)."
+        ),
+    ],
     to: Annotated[
-        Path | None, typer.Option(help="HTML page to write [default: report.html beside the trials].")
+        str | None,
+        typer.Option(metavar="PATH|URI", help="HTML page to write [default: report.html beside the trials]."),
     ] = None,
     max_latency_ms: Annotated[
         float | None,
@@ -28,21 +33,23 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write what a sweep found as one HTML page that opens without a network."""
-    from cocite.atomic_files import write_atomic
+    from cocite_jobs.storage.location import Location
     from cocite_tuning.report.contents import SweepReport
-    from cocite_tuning.report.page import render_html
+    from cocite_tuning.report.page import REPORT_FILE, render_html
     from cocite_tuning.sweep.result import SweepResult
     from cocite_tuning.sweep.trials import read_trials
 
-    folder = sweep if sweep.is_dir() else sweep.parent
-    contents = SweepReport(read_trials(sweep), result=SweepResult.read(folder), max_latency_ms=max_latency_ms)
+    # Of a sweep elsewhere two small files are read: a copy of its folder would bring every model of its trials.
+    place = Location.of(sweep)
+    folder = place.parent if place.is_file() else place
+    trials, result = read_trials(sweep), SweepResult.read(folder.uri)
+    contents = SweepReport(trials, result=result, max_latency_ms=max_latency_ms)
     best = contents.best
-    path = to or folder / "report.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, render_html(contents))
-    print_note(f"written: {path}")
+    page = Location.of(to) if to is not None else folder / REPORT_FILE
+    page.parent.write(page.name, render_html(contents))
+    print_note(f"written: {page.uri}")
     if as_json:
-        print_json(contents.to_dict() | {"report": path})
+        print_json(contents.to_dict() | {"report": page.uri})
         return
     out.print(
         f"{contents.trials.sweep}: " + ", ".join(f"{key} {value}" for key, value in contents.facts.items())

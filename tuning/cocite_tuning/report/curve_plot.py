@@ -6,16 +6,8 @@ import math
 
 import numpy as np
 
-from cocite_tuning.report.figures import (
-    BEST,
-    FAINT,
-    WIDTH,
-    new_figure,
-    rank_colours,
-    styled,
-    thin_out,
-    to_svg,
-)
+from cocite_jobs.svg_figures import BEST, FAINT, WIDTH, new_figure, styled, to_svg
+from cocite_tuning.report.figures import rank_colours, thin_out
 from cocite_tuning.report.view import View
 from cocite_tuning.sweep.trials import Trial
 

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cocite_tuning.report.figures import (
-    BEST,
-    FAINT,
-    GRID,
-    HIGH,
-    INK,
-    MIDDLE,
-    POINTS,
-    WIDTH,
-    new_figure,
-    scale_x,
-    styled,
-    to_svg,
-)
+from cocite_jobs.svg_figures import BEST, FAINT, GRID, HIGH, INK, MIDDLE, WIDTH, new_figure, styled, to_svg
+from cocite_tuning.report.figures import POINTS, scale_x
 from cocite_tuning.report.view import Column, View
 from cocite_tuning.sweep.trials import LATENCY, Trial
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cocite.atomic_files import write_atomic
+from cocite_jobs.html_pages import render_page
 from cocite_tuning.report.contents import LISTED, SweepReport
 from cocite_tuning.report.figures import DRAWN
 from cocite_tuning.report.formatting import format_metric
@@ -15,23 +16,17 @@ from cocite_tuning.report.parallel_plot import AXES
 from cocite_tuning.sweep.result import RESULT_FILE, SweepResult, usage_heading
 from cocite_tuning.sweep.trials import TRIALS_FILE, Trials
 
+REPORT_FILE = "report.html"
+"""Name of the page within a sweep's folder."""
+
 
 def render_html(report: SweepReport) -> str:
     """Render a report as a self-contained HTML page, which opens without a network."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("cocite_tuning.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html").render(
+    return render_page(
+        "cocite_tuning.report",
+        report.figures,
         report=report,
         name=report.trials.sweep,
-        figures={name: Markup(svg) for name, svg in report.figures.items()},
         drawn=min(len(report.view.compared), DRAWN),
         axes=min(len(report.view.columns), AXES),
         least=LEAST,

@@ -8,19 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite_tuning.report.figures import (
-    BEST,
-    FAINT,
-    INK,
-    WIDTH,
-    new_figure,
-    rank_colours,
-    styled,
-    thin_out,
-    tick_label,
-    to_svg,
-    truncate,
-)
+from cocite_jobs.svg_figures import BEST, FAINT, INK, WIDTH, new_figure, styled, to_svg
+from cocite_tuning.report.figures import rank_colours, thin_out, tick_label, truncate
 from cocite_tuning.report.importance import Importance, ranked_columns
 from cocite_tuning.report.view import Column, View
 

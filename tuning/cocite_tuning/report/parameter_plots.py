@@ -6,20 +6,8 @@ import math
 
 import numpy as np
 
-from cocite_tuning.report.figures import (
-    BEST,
-    INK,
-    MIDDLE,
-    POINTS,
-    WIDTH,
-    jitter,
-    new_figure,
-    rank_colours,
-    scale_x,
-    styled,
-    to_svg,
-    truncate,
-)
+from cocite_jobs.svg_figures import BEST, INK, MIDDLE, WIDTH, new_figure, styled, to_svg
+from cocite_tuning.report.figures import POINTS, jitter, rank_colours, scale_x, truncate
 from cocite_tuning.report.importance import Importance, ranked_columns
 from cocite_tuning.report.view import View
 

@@ -5,6 +5,7 @@ The endpoint loads its model by alias, so this decides which model is served nex
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from cocite.evaluation import experiment, systems, tasks
 from cocite.evaluation.metrics import Metric
 from cocite.evaluation.significance import compare
 from cocite.retrieval.index.index import Index
+from cocite_jobs.training.golden import golden_note
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.registration import register_model
 from cocite_mlflow.registry import download_model, version_of_alias
@@ -24,6 +26,7 @@ from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.result import is_better
 from cocite_tuning.sweep.sweep import ChampionSettings
 
+LOG = logging.getLogger("cocite.tune")
 SPLIT = "dev"
 DEPTH = 100
 """Papers ranked for each query, unless the metric looks deeper."""
@@ -59,6 +62,9 @@ def promote_if_better(
         if not is_better(comparison, level=settings.level):
             run.set_tag("champion", "stays")
             return PromotionResult(name, alias, False, holder_version, comparison)
+    if note := golden_note(model, settings.index):
+        LOG.warning("%s", note)
+        run.set_tag("golden queries", note)
     version = register_model(model, name, alias, tracking=store, run=run)
     run.set_tag("champion", f"{name}@{alias}, version {version}")
     return PromotionResult(name, alias, True, version, comparison)

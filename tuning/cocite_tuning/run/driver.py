@@ -18,13 +18,13 @@ from cocite.write_errors import writing_to
 from cocite_jobs.storage.cache import fetch_local
 from cocite_mlflow.connection import TrackingSettings
 from cocite_mlflow.runs import start_run
-from cocite_tuning.run.best_trial import link_model, make_result, write_sweep_report
+from cocite_tuning.run.best_trial import link_model, make_result, upload_results, write_sweep_report
 from cocite_tuning.run.callback import SweepCallback
 from cocite_tuning.run.champion import promote_if_better
 from cocite_tuning.run.mlflow_logger import MlflowLogger
 from cocite_tuning.run.phases import run_phases
 from cocite_tuning.run.plan import SweepPlan
-from cocite_tuning.run.trial_store import TrialStore
+from cocite_tuning.run.trial_store import BEST, TrialStore
 from cocite_tuning.sweep.promotion import PromotionResult
 from cocite_tuning.sweep.result import SweepResult
 from cocite_tuning.sweep.trials import LATENCY, Trials
@@ -66,12 +66,12 @@ class FinishedSweep:
     """A sweep that has run to its end.
 
     Attributes:
-        folder: of the sweep.
+        folder: of the sweep: a path, or a URI.
         trials: all of them.
         best: the best trial, with its comparison on held-out queries and the commands that use it.
-        model: the folder of its model; None where the study trains none.
+        model: the folder of its model, likewise; None where the study trains none.
         promotion: who holds the champion's alias now; None where the sweep has no champion.
-        report: the sweep's page.
+        report: the sweep's page, likewise.
         run_id: MLflow's id of the sweep's run; empty without tracking.
 
     Example:
@@ -86,12 +86,12 @@ class FinishedSweep:
         (0.31, 'cocite index build')
     """
 
-    folder: Path
+    folder: Path | str
     trials: Trials
     best: SweepResult
-    model: Path | None
+    model: Path | str | None
     promotion: PromotionResult | None
-    report: Path
+    report: Path | str
     run_id: str
 
 
@@ -119,7 +119,7 @@ def run_sweep(
         flush_interval = IN_PROCESS_FLUSH_S if study.in_process else 0.0
         store = stack.enter_context(
             TrialStore.opened(
-                plan.to, sweep, corpus.version, start=options.start, flush_interval=flush_interval
+                plan.folder, sweep, corpus.version, start=options.start, flush_interval=flush_interval
             )
         )
         run = stack.enter_context(
@@ -127,7 +127,7 @@ def run_sweep(
                 sweep.name,
                 experiment=EXPERIMENT,
                 params=sweep.model_dump(mode="json", by_alias=True, exclude={"space"}),
-                tags={"corpus": corpus.version, "kind": sweep.kind, "sweep": str(plan.to.absolute())},
+                tags={"corpus": corpus.version, "kind": sweep.kind, "sweep": plan.place.uri},
                 tracking=options.tracking,
                 resume=store.run_id,
             )
@@ -142,11 +142,11 @@ def run_sweep(
         run_phases(plan, store, mlflow_logger, callback, wait=options.wait)
         trials = store.trials
         if not trials.ranked:
-            raise _none_finished(trials, plan.to)
+            raise _none_finished(trials, plan.folder)
         limits = {LATENCY: options.max_latency_ms} if options.max_latency_ms is not None else None
         best = trials.best(at_most=limits)
         callback.on_stage("what the best one is worth", 0)
-        model = link_model(best, store, study)
+        model = link_model(best, store, study, plan.to)
         result = make_result(plan, best, trials)
         result.write(plan.to)
         callback.on_stage("the report", 0)
@@ -155,7 +155,12 @@ def run_sweep(
         if sweep.champion is not None and model is not None:
             callback.on_stage("against the champion", 0)
             promotion = promote_if_better(sweep.champion, model, corpus, options.tracking, run)
-        return FinishedSweep(plan.to, trials, result, model, promotion, report, run.id)
+        upload_results(plan)
+        if plan.place.local is not None:
+            return FinishedSweep(plan.to, trials, result, model, promotion, report, run.id)
+        named = (plan.place / BEST).uri if model is not None else None
+        page = (plan.place / report.name).uri
+        return FinishedSweep(plan.place.uri, trials, result, named, promotion, page, run.id)
 
 
 @contextmanager
@@ -166,7 +171,7 @@ def _connected_to_ray(options: SweepOptions) -> Iterator[None]:
         yield
 
 
-def _none_finished(trials: Trials, folder: Path) -> CociteError:
+def _none_finished(trials: Trials, folder: Path | str) -> CociteError:
     errors = [trial.error for trial in trials.trials if trial.error]
     why = f"; the last one failed: {errors[-1]}" if errors else ""
     return CociteError(f"no trial finished with the metric {trials.metric!r}{why}", where=str(folder))

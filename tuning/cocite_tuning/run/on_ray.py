@@ -17,6 +17,7 @@ from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import check_resources, worker_capacity
+from cocite_jobs.storage.location import Location
 from cocite_jobs.training.on_ray import reap_placement_groups
 from cocite_tuning.run.shared_folder import SharedFolder, check_nodes
 from cocite_tuning.run.trial_runner import TrialRunner
@@ -47,7 +48,7 @@ def run_on_ray(
     sweep: Sweep,
     *,
     scheduler: SchedulerSettings,
-    scratch: Path,
+    scratch: Location,
     wait: bool,
 ) -> None:
     """Run all trials of a phase on the Ray that this process is connected to.
@@ -75,7 +76,7 @@ def run_on_ray(
         check_resources(trial_workers, nodes)
     if not runner.remaining:
         return
-    shared = SharedFolder.marked(runner.store.folder)
+    shared = SharedFolder.marked(runner.store.place)
     check_nodes(shared)
     concurrency = sweep.budget.concurrency or max(
         1, worker_capacity(trial_workers, nodes) // sweep.resources.workers
@@ -103,7 +104,8 @@ def run_on_ray(
             ),
             run_config=tune.RunConfig(
                 name=runner.phase or "trials",
-                storage_path=str(scratch.absolute()),
+                storage_path=scratch.path,
+                storage_filesystem=scratch.files,
                 failure_config=tune.FailureConfig(max_failures=sweep.retries),
                 callbacks=[_tune_callback(runner)],
                 verbose=0,
@@ -113,7 +115,7 @@ def run_on_ray(
 
 
 def _trainable(
-    study: Study, metric: MetricSettings, folder: Callable[[int], Path], shared: SharedFolder
+    study: Study, metric: MetricSettings, folder: Callable[[int], Path | str], shared: SharedFolder
 ) -> Callable[[dict[str, Any]], None]:
     """The function that Ray runs for each trial, in a process of its own."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import time
 
 from cocite_tuning.run.callback import SweepCallback
@@ -95,10 +94,10 @@ def _run_phase(plan: SweepPlan, runner: TrialRunner, scheduler: SchedulerSetting
         return
     from cocite_tuning.run.on_ray import run_on_ray  # Ray takes seconds to import
 
-    scratch = plan.to / ".tune"
+    scratch = plan.place / ".tune"
     try:
         run_on_ray(plan.study, runner, plan.sweep, scheduler=scheduler, scratch=scratch, wait=wait)
     finally:
         # Tune's own record is of no use: a resumed sweep starts from the trial store.
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.clear()
         runner.store.prune()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,8 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 from cocite.destinations import check_folder_destination
 from cocite.errors import ConfigError, nearest
 from cocite_jobs.storage.cache import fetch_local
+from cocite_jobs.storage.location import Location
 from cocite_tuning.studies.study import Study
-from cocite_tuning.studies.training import TrainingStudy
+from cocite_tuning.studies.training import TrainingStudy, folder_below
 from cocite_tuning.sweep.sampler import draw_random
 from cocite_tuning.sweep.spaces import Space
 from cocite_tuning.sweep.study_kinds import open_study
@@ -32,7 +34,8 @@ class SweepPlan:
         study: the study that runs its trials.
         space: the space that its parameters are drawn from.
         corpus: path or URI of the corpus store.
-        to: folder of the sweep.
+        to: folder of the sweep on this machine; a temporary one, whose content is uploaded, for one that is elsewhere.
+        uri: of the sweep's folder, if it is elsewhere.
 
     Example:
         >>> from cocite_tuning.sweep.sweep import load_sweep
@@ -46,6 +49,17 @@ class SweepPlan:
     space: Space
     corpus: str
     to: Path
+    uri: str = ""
+
+    @property
+    def folder(self) -> Path | str:
+        """The folder of the sweep as the user named it."""
+        return self.uri or self.to
+
+    @cached_property
+    def place(self) -> Location:
+        """The folder of the sweep."""
+        return Location.of(self.folder)
 
 
 @runtime_checkable
@@ -81,14 +95,15 @@ class NamesMetrics(Protocol):
         ...
 
 
-def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> SweepPlan:
+def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True, uri: str = "") -> SweepPlan:
     """Check all of a sweep before anything starts.
 
     Args:
         sweep: from its file.
         corpus: path or URI of the corpus store.
-        to: folder of the sweep; with Ray on several nodes, a folder that all of them see.
+        to: folder of the sweep; with Ray on several nodes, a folder that all of them see, unless ``uri`` is given.
         here: whether the sweep is to run on this machine; otherwise the corpus is not looked for.
+        uri: where the sweep lies, if elsewhere; ``to`` is then a temporary folder for what this process makes.
 
     Raises:
         ConfigError: the space names a key that the study does not know, or a value that it does not accept; or its
@@ -104,7 +119,15 @@ def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Swe
         study = replace(
             study, corpus=corpus, workers=resources.workers, cpus=resources.cpus, gpus=resources.gpus
         )
-    elif sweep.champion is not None:
+        if uri:
+            study = replace(study, shared=folder_below(uri, "shared"))
+    elif uri and not study.in_process:
+        raise ConfigError(
+            f"the trials of a {sweep.kind} study share files of a folder, and {uri!r} is none",
+            where="--to",
+            hint="name a folder that all nodes share",
+        )
+    if sweep.champion is not None and not isinstance(study, TrainingStudy):
         raise ConfigError("only what trains a model has a champion", where="champion", hint="leave it out")
     if study.in_process and sweep.scheduler.kind != "none":
         raise ConfigError(
@@ -114,7 +137,7 @@ def plan_sweep(sweep: Sweep, corpus: str, to: Path, *, here: bool = True) -> Swe
         sweep.champion.check()
     space = check_space(sweep, study)
     _check_metric(sweep.metric.name, study)
-    return SweepPlan(sweep, study, space, corpus, to)
+    return SweepPlan(sweep, study, space, corpus, to, uri)
 
 
 def _check_metric(name: str, study: Study) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from pathlib import Path
 
-from cocite.atomic_files import write_atomic
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
+from cocite_jobs.storage.location import Location
 
 TOKEN_FILE = ".token"
 """File in a sweep's folder that the driver writes and the trials read."""
@@ -18,31 +17,30 @@ class SharedFolder:
     """A folder with a token that only processes that share its file system can read.
 
     Attributes:
-        path: of the folder, absolute.
+        place: the folder.
         token: the content of its file :data:`TOKEN_FILE`.
 
     Example:
-        >>> shared = SharedFolder.marked(Path("sweeps/words"))
+        >>> shared = SharedFolder.marked(Location.of("sweeps/words"))
         >>> shared.check()
-        >>> (shared.path / TOKEN_FILE).unlink()  # as another node sees it
+        >>> shared.place.remove(TOKEN_FILE)  # as another node sees it
         >>> shared.check("node 10.0.0.7")
         Traceback (most recent call last):
         cocite.errors.InputError: .../sweeps/words: node 10.0.0.7 does not see the sweep's folder (name one ...)
     """
 
-    path: Path
+    place: Location
     token: str
 
     @classmethod
-    def marked(cls, folder: Path) -> SharedFolder:
+    def marked(cls, place: Location) -> SharedFolder:
         """Write a new token into a folder, which is made.
 
         Raises:
-            WriteError: it cannot be written.
+            CociteError: it cannot be written.
         """
-        shared = cls(folder.absolute(), uuid.uuid4().hex)
-        shared.path.mkdir(parents=True, exist_ok=True)
-        write_atomic(shared.path / TOKEN_FILE, shared.token)
+        shared = cls(place, uuid.uuid4().hex)
+        place.write(TOKEN_FILE, shared.token)
         return shared
 
     def check(self, who: str = "this process") -> None:
@@ -52,17 +50,18 @@ class SharedFolder:
             who: this process, in words.
 
         Raises:
-            InputError: the folder is not there, or is another one.
+            InputError: the folder is not there, is another one, or its file system does not answer here.
         """
+        why = ""
         try:
-            seen = (self.path / TOKEN_FILE).read_text()
-        except OSError:
-            seen = ""
+            seen = (self.place.read(TOKEN_FILE) or b"").decode(errors="replace")
+        except (OSError, CociteError) as error:
+            seen, why = "", f": {error.message}" if isinstance(error, CociteError) else ""
         if seen != self.token:
             raise InputError(
-                f"{who} does not see the sweep's folder",
-                where=str(self.path),
-                hint="name one that all nodes share: --to",
+                f"{who} does not see the sweep's folder{why}",
+                where=self.place.uri,
+                hint="name one that all nodes share, or a URI: --to",
             )
 
 

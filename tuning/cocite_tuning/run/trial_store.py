@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cocite.atomic_files import write_atomic
 from cocite.config import flat
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.locks import locked
-from cocite.manifests import read_json
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.output import output_lock
 from cocite_tuning.sweep.result import RESULT_FILE
 from cocite_tuning.sweep.sweep import Sweep
 from cocite_tuning.sweep.trials import TRIALS_FILE, Phase, State, Trial, Trials
@@ -61,14 +60,15 @@ class RunningTrial:
 
 
 class TrialStore:
-    """The trials of one sweep, on disk.
+    """The trials of one sweep, on disk or in a remote file system.
 
     Args:
-        folder: of the sweep.
+        folder: of the sweep: a path, or a URI.
         sweep: its settings.
         flush_interval: seconds that :meth:`flush` lets pass between two writes.
 
     Attributes:
+        place: the folder.
         ended: the trials that ended, by number.
         running: those that were drawn and have not ended, by number.
         run_id: MLflow's id of the sweep's own run.
@@ -89,19 +89,20 @@ class TrialStore:
         ([1], [0, 2], 3)
     """
 
-    def __init__(self, folder: Path, sweep: Sweep, *, flush_interval: float = 0.0) -> None:
-        self.folder, self.sweep, self.flush_interval = folder, sweep, flush_interval
+    def __init__(self, folder: Path | str, sweep: Sweep, *, flush_interval: float = 0.0) -> None:
+        self.place, self.sweep, self.flush_interval = Location.of(folder), sweep, flush_interval
         self.ended: dict[int, Trial] = {}
         self.running: dict[int, RunningTrial] = {}
         self.run_id = ""
         self._identity: dict[str, Any] = {}
         self._written = 0.0
+        self._pruned: set[int] = set()
 
     @classmethod
     @contextmanager
     def opened(
         cls,
-        folder: Path,
+        folder: Path | str,
         sweep: Sweep,
         corpus: str,
         *,
@@ -110,8 +111,10 @@ class TrialStore:
     ) -> Iterator[TrialStore]:
         """Lock a sweep's folder for this process while the block runs, and read what it holds.
 
+        The lock of a folder elsewhere keeps processes of this machine away, and not those of others.
+
         Args:
-            folder: of the sweep.
+            folder: of the sweep: a path, or a URI.
             sweep: its settings.
             corpus: the corpus' version.
             start: ``new``: only where there is no sweep; ``resume``: only where it is this one; ``fresh``: replace it.
@@ -122,12 +125,12 @@ class TrialStore:
             NotFoundError: there is nothing to resume.
             BusyError: another process runs the sweep.
         """
-        if start == "resume" and not (folder / SWEEP_FILE).is_file():
+        store = cls(folder, sweep, flush_interval=flush_interval)
+        names = store.place.names()
+        if start == "resume" and SWEEP_FILE not in names:
             raise NotFoundError("holds no sweep to go on with", where=str(folder), hint="leave --resume out")
-        _refuse_foreign(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / ".lock"):
-            store = cls(folder, sweep, flush_interval=flush_interval)
+        _refuse_foreign(names, str(folder))
+        with store._lock():
             identity = {"sweep": sweep.identity(), "corpus": corpus}
             recorded = store._read_identity() if start != "fresh" else None
             if start == "resume" and recorded is not None:
@@ -154,6 +157,16 @@ class TrialStore:
                 # Whatever ended the block: ``flush`` may have left out the last trials.
                 store.write()
 
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        if self.place.local is None:
+            with output_lock(self.place, "sweep"):
+                yield
+            return
+        self.place.local.mkdir(parents=True, exist_ok=True)
+        with locked(self.place.local / ".lock"):
+            yield
+
     # -- trials ----------------------------------------------------------------------------------------------
 
     @property
@@ -172,9 +185,14 @@ class TrialStore:
         """The trials of a phase that ended."""
         return [trial for _, trial in sorted(self.ended.items()) if trial.phase == phase]
 
-    def trial_folder(self, number: int) -> Path:
+    def trial_place(self, number: int) -> Location:
         """The folder of a trial's own files."""
-        return self.folder / "trials" / f"{number:04d}"
+        return self.place / "trials" / f"{number:04d}"
+
+    def trial_folder(self, number: int) -> Path | str:
+        """The same as a path, or as a URI where it is elsewhere."""
+        place = self.trial_place(number)
+        return place.local or place.uri
 
     def add(self, number: int, params: Mapping[str, Any], phase: Phase) -> RunningTrial:
         """Add a trial that was drawn."""
@@ -222,21 +240,22 @@ class TrialStore:
     def prune(self) -> None:
         """Remove the files of the trials that ended, except those of the best, as many as the sweep keeps."""
         kept = {trial.number for trial in self.trials.ranked[: self.sweep.keep]}
-        for number in self.ended.keys() - kept:
-            shutil.rmtree(self.trial_folder(number), ignore_errors=True)
+        for number in self.ended.keys() - kept - self._pruned:
+            self.trial_place(number).clear()
+            self._pruned.add(number)
 
     # -- files -----------------------------------------------------------------------------------------------
 
     def write(self) -> None:
         """Write all trials."""
         # Ended trials first: one that a killed process leaves in neither file would be lost.
-        self.trials.write(self.folder / TRIALS_FILE)
+        self.place.write(TRIALS_FILE, self.trials.to_json())
         entries = []
         for trial in self.running.values():
             entry = dataclasses.asdict(trial) | {"seconds": trial.elapsed}
             del entry["since"]  # a time of this process's clock
             entries.append(entry)
-        write_atomic(self.folder / RUNNING_FILE, json.dumps(entries, indent=1) + "\n")
+        self.place.write(RUNNING_FILE, json.dumps(entries, indent=1) + "\n")
         self._written = time.monotonic()
 
     def flush(self) -> None:
@@ -246,53 +265,64 @@ class TrialStore:
 
     def _write_identity(self) -> None:
         record = {**self._identity, "run_id": self.run_id}
-        write_atomic(self.folder / SWEEP_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        self.place.write(SWEEP_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
     def _read_identity(self) -> dict[str, Any] | None:
         """The content of ``sweep.json``; None where there is no such file."""
-        path = self.folder / SWEEP_FILE
-        if not path.is_file():
+        data = self._read_json(SWEEP_FILE)
+        if data is None:
             return None
-        data = read_json(path)
         if not isinstance(data, dict) or not {"sweep", "corpus"} <= data.keys():
-            raise IntegrityError("is not the record of a sweep", where=str(path), hint="start over: --fresh")
+            where = (self.place / SWEEP_FILE).uri
+            raise IntegrityError("is not the record of a sweep", where=where, hint="start over: --fresh")
         return data
 
     def _read(self, recorded: Mapping[str, Any]) -> None:
         """Read what an earlier process left."""
         self.run_id = str(recorded.get("run_id", ""))
-        if (self.folder / TRIALS_FILE).is_file():
-            self.ended = {trial.number: trial for trial in Trials.read(self.folder / TRIALS_FILE).trials}
-        path = self.folder / RUNNING_FILE
+        if (text := self.place.read(TRIALS_FILE)) is not None:
+            ended = Trials.parse(text, (self.place / TRIALS_FILE).uri)
+            self.ended = {trial.number: trial for trial in ended.trials}
         try:
-            entries = [RunningTrial(**entry) for entry in (read_json(path) if path.is_file() else [])]
+            entries = [RunningTrial(**entry) for entry in self._read_json(RUNNING_FILE) or []]
         except TypeError as error:
-            raise IntegrityError("is not a list of trials", where=str(path)) from error
+            where = (self.place / RUNNING_FILE).uri
+            raise IntegrityError("is not a list of trials", where=where) from error
         for trial in entries:
             trial.curve = [(int(step), metrics) for step, metrics in trial.curve]
             # The process may have died between the two files: then the trial has ended.
             if trial.number not in self.ended:
                 self.running[trial.number] = trial
 
+    def _read_json(self, name: str) -> Any:
+        """The content of a file; None where there is no such file."""
+        text = self.place.read(name)
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise IntegrityError("is not valid JSON", where=(self.place / name).uri) from error
+
     def _clear(self) -> None:
         """Remove an earlier sweep's files; ``_refuse_foreign`` has made sure that a sweep wrote them."""
         for name in FILES:
-            (self.folder / name).unlink(missing_ok=True)
+            self.place.remove(name)
         for name in FOLDERS:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            (self.place / name).clear()
         # Last: without it, what remains would be refused as not a sweep's.
-        (self.folder / SWEEP_FILE).unlink(missing_ok=True)
+        self.place.remove(SWEEP_FILE)
 
 
-def _refuse_foreign(folder: Path) -> None:
+def _refuse_foreign(names: Collection[str], folder: str) -> None:
     """Refuse a folder that is no sweep's but holds a file or folder of a name that a sweep would overwrite."""
-    if (folder / SWEEP_FILE).is_file():
+    if SWEEP_FILE in names:
         return
     for name in (*FILES, *FOLDERS):
-        if (folder / name).exists():
+        if name in names:
             raise InputError(
                 f"holds {name!r} but no {SWEEP_FILE}, so no sweep made it and none replaces it",
-                where=str(folder),
+                where=folder,
                 hint="name another folder: --to",
             )
 

@@ -102,7 +102,7 @@ class Bm25Study(ScoreStudy[Bm25StudySettings]):
         form: QueryForm,
     ) -> None:
         """Cache the words that one form of the queries shares with the papers of their pools."""
-        texts = query_texts(dev.task.queries, form, index=index)
+        texts = query_texts(dev.task.queries, form, index=index, fields=dev.index.papers)
         rankings = [self._best(dev, extreme, dev.task.queries, texts) for extreme in extremes]
         papers = pool_papers(rankings, dev.task.relevant)
         Pool.save(folder, name, papers)
@@ -203,7 +203,6 @@ def with_parameters(index: Bm25Index, k1: float, b: float) -> Bm25Index:
         index.mean_length,
         k1=k1,
         b=b,
-        lengths=index.lengths,
     )
 
 
@@ -233,12 +232,13 @@ def shared_words(
         column[words] = np.arange(len(words))
         first, last = papers.indptr[start], papers.indptr[min(start + BLOCK, len(texts))]
         query = np.repeat(np.arange(block.shape[0]), papers.degrees[start : start + BLOCK])
-        owner, entry = matrices.entries(index.counts, papers.indices[first:last].astype(np.int64))
-        word = column[index.counts.indices[entry]]
-        owner, entry, word = owner[word >= 0], entry[word >= 0], word[word >= 0]
+        held = index.counts.rows(papers.indices[first:last])
+        known = column[held.indices] >= 0
+        owner = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))[known]
+        word, times = column[held.indices[known]], held.data[known]
         weight = weights[query[owner], word]
         shared = weight > 0
-        times = np.minimum(index.counts.data[entry[shared]], np.iinfo(np.int16).max)
+        times = np.minimum(times[shared], np.iinfo(np.int16).max)
         parts.append(((owner[shared] + first).astype(np.int32), times.astype(np.int16), weight[shared]))
     cell, times, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return cell, times, weight

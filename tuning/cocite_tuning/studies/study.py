@@ -52,13 +52,14 @@ class Study(Protocol):
         """Make what all trials share and keep it on disk, unless it is there already. Called once, before any trial."""
         ...
 
-    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path) -> dict[str, float]:
+    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path | str) -> dict[str, float]:
         """Run one trial.
 
         Args:
             params: dotted name -> value; a key that is left out keeps its default.
             report: called with the points of the learning curve, where there is one.
-            folder: for this trial's files alone; the same again when the trial is resumed.
+            folder: for this trial's files alone, a URI where the sweep lies elsewhere; the same again when the trial
+                is resumed.
 
         Returns:
             The final metrics, the sweep's among them.

@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cocite.atomic_files import write_atomic
 from cocite.config import Settings, leaves
 from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError
-from cocite.manifests import MANIFEST, read_json
+from cocite.manifests import MANIFEST
 from cocite.pipeline.components import ENCODERS, component_names
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.resources import check_batch, resolve_gpus
@@ -27,7 +26,7 @@ from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.train import open_session, train
 from cocite_jobs.training.training_run import TrainingRun
 from cocite_jobs.training.types import LaunchOptions
-from cocite_tuning.studies.links import link_artifact
+from cocite_tuning.studies.links import put_components
 from cocite_tuning.studies.study import ReportMetrics
 from cocite_tuning.studies.training_settings import TrainingStudySettings
 from cocite_tuning.studies.usage import INDEX, MODEL, UsageCommands, command_line, train_command
@@ -49,7 +48,7 @@ class TrainingStudy:
     Attributes:
         settings: which recipe.
         corpus: path or URI of the corpus store.
-        shared: folder of the components that all trials begin with.
+        shared: folder of the components that all trials begin with: a path, or a URI.
         workers, cpus, gpus: of each trial: see :class:`cocite_tuning.sweep.sweep.ResourceSettings`.
 
     Example:
@@ -64,7 +63,7 @@ class TrainingStudy:
 
     settings: TrainingStudySettings
     corpus: str | Path
-    shared: Path
+    shared: Path | str
     workers: int = 1
     cpus: float = 1
     gpus: float | None = None
@@ -119,9 +118,7 @@ class TrainingStudy:
             # A recipe that trains in the process that asks for it does so in a trial too, and when it is repeated.
             values["workers.count"] = self.workers
         if recipe.workers.storage is not None:
-            storage: str = recipe.workers.storage
-            name, mark, query = storage.partition("?") if "://" in storage else (storage, "", "")
-            values["workers.storage"] = f"{name.rstrip('/')}/{trial}{mark}{query}"
+            values["workers.storage"] = folder_below(recipe.workers.storage, trial)
         return load_recipe(self.settings.recipe, values=values)
 
     def export(self, params: Mapping[str, Any], folder: Path) -> None:
@@ -136,10 +133,15 @@ class TrainingStudy:
                     command_line("cocite", "index", "build", corpus, "--to", INDEX, "--model", best)
                 )
             commands.append(command_line("cocite", "serve", "--index", INDEX, "--model", best))
-        if any(self.shared.glob(f"*/{MANIFEST}")):
-            commands.append(command_line("cp", "-r", f"{self.shared}/.", f"{MODEL}/"))
+        notes = ["The last command trains the best trial's model again."]
+        shared = Location.of(self.shared)
+        if any((shared / name).read(MANIFEST) is not None for name in shared.names()):
+            if shared.local is not None:
+                commands.append(command_line("cp", "-r", f"{self.shared}/.", f"{MODEL}/"))
+            else:
+                notes.append(f"Before it, copy the components in {shared.uri} to {MODEL}.")
         commands.append(train_command(self.settings.recipe, self.recipe(params), corpus, MODEL))
-        return UsageCommands(tuple(commands), ("The last command trains the best trial's model again.",))
+        return UsageCommands(tuple(commands), tuple(notes))
 
     def on_cluster(self, nodes: list[Mapping[str, float]]) -> TrainingStudy:
         """The study with a number of GPUs a worker, where none was chosen: see :func:`.resources.resolve_gpus`.
@@ -156,25 +158,28 @@ class TrainingStudy:
     def prepare(self) -> None:
         """Train the earlier recipes, and make what the recipe is trained on besides the corpus."""
         corpus = Corpus.open(fetch_local(str(self.corpus)))
-        self.shared.mkdir(parents=True, exist_ok=True)
+        shared = Location.of(self.shared)
+        if shared.local is not None:
+            shared.local.mkdir(parents=True, exist_ok=True)
         if self.settings.model is not None:
-            _link_components(self.shared, self.settings.model, self.kind)
+            put_components(shared, Location.of(self.settings.model), self._is_taken_over)
         for name in self.settings.before:
             earlier = load_recipe(name)
-            if not (self.shared / str(earlier.kind) / MANIFEST).is_file():  # type: ignore[attr-defined]
+            if (shared / str(earlier.kind)).read(MANIFEST) is None:  # type: ignore[attr-defined]
                 train(earlier, corpus, self.shared)
-        prepare_inputs(self.recipe({}), corpus, Location.of(self.shared), ProgressFunctions())
+        prepare_inputs(self.recipe({}), corpus, shared, ProgressFunctions())
 
     # -- one trial -------------------------------------------------------------------------------------------
 
-    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path) -> dict[str, float]:
+    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path | str) -> dict[str, float]:
         """Train, continuing a training that was interrupted in the same folder."""
-        if (folder / METRICS_FILE).is_file():
-            return dict(read_json(folder / METRICS_FILE))
-        folder.mkdir(parents=True, exist_ok=True)
-        if self.shared.is_dir():
-            _link_components(folder, self.shared, self.kind)
-        recipe = self.recipe(params, folder.name)
+        place = Location.of(folder)
+        if (known := place.read(METRICS_FILE)) is not None:
+            return dict(json.loads(known))
+        if place.local is not None:
+            place.local.mkdir(parents=True, exist_ok=True)
+        put_components(place, Location.of(self.shared), self._is_taken_over)
+        recipe = self.recipe(params, place.name)
         if not self.gpus:
             import torch  # only here: a sweep of trainings is checked and listed without it
 
@@ -185,10 +190,14 @@ class TrainingStudy:
         metrics = {name: float(value) for name, value in trained.metrics.items() if math.isfinite(value)}
         if "seconds" in trained.details:
             metrics["seconds"] = float(trained.details["seconds"])
-        write_atomic(folder / METRICS_FILE, json.dumps(metrics) + "\n")
+        place.write(METRICS_FILE, json.dumps(metrics) + "\n")
         return metrics
 
-    def _launch_options(self, recipe: Any, folder: Path) -> LaunchOptions:
+    def _is_taken_over(self, component: str) -> bool:
+        """Whether a trial begins with a component: not with what it trains, nor with what builds on that."""
+        return component != self.kind and self.kind not in BUILT_ON.get(component, ())
+
+    def _launch_options(self, recipe: Any, folder: Path | str) -> LaunchOptions:
         if not self.uses_engine:
             return LaunchOptions()
         interrupted = TrainingRun.of(recipe, Location.of(folder)).read_state() is not None
@@ -200,10 +209,12 @@ class TrainingStudy:
         )
 
 
-def _link_components(folder: Path, source: Path, kind: str) -> None:
-    """Link the components of a model folder into another that lacks them, but not the kind and what builds on it."""
-    for artifact in sorted(path.parent for path in source.glob(f"*/{MANIFEST}")):
-        name = artifact.name
-        if name == kind or kind in BUILT_ON.get(name, ()) or (folder / name).exists():
-            continue
-        link_artifact(artifact, folder)
+def folder_below(folder: str, name: str) -> str:
+    """A folder within another, which is a path or a URI whose query stays at its end.
+
+    Example:
+        >>> folder_below("s3://bucket/sweep?scheme=http", "shared")
+        's3://bucket/sweep/shared?scheme=http'
+    """
+    path, mark, query = folder.partition("?") if "://" in folder else (folder, "", "")
+    return f"{path.rstrip('/')}/{name}{mark}{query}"

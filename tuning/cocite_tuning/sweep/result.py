@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from cocite.atomic_files import write_atomic
 from cocite.errors import IntegrityError
 from cocite.evaluation.significance import Comparison
+from cocite_jobs.storage.location import Location
 from cocite_tuning.sweep.trials import Trial
 
 RESULT_FILE = "best.json"
@@ -46,22 +47,24 @@ class SweepResult(Trial):
     """What the commands do not say."""
 
     @classmethod
-    def read(cls, folder: Path) -> Self | None:
-        """Read the result from a sweep's folder; None where the sweep has not ended yet.
+    def read(cls, folder: str | Path) -> Self | None:
+        """Read the result from a sweep's folder, a path or a URI; None where the sweep has not ended yet.
 
         Raises:
             IntegrityError: the file holds something else.
+            CociteError: the URI's file system does not answer.
         """
-        path = folder / RESULT_FILE
-        if not path.is_file():
+        place = Location.of(folder)
+        content = place.read(RESULT_FILE)
+        if content is None:
             return None
         try:
-            return cls.model_validate_json(path.read_bytes())
+            return cls.model_validate_json(content)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise IntegrityError(
                 f"not the outcome of a sweep: {'.'.join(map(str, first['loc']))}: {first['msg']}",
-                where=str(path),
+                where=(place / RESULT_FILE).uri,
             ) from error
 
     def write(self, folder: Path) -> None:

@@ -8,7 +8,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo, model_validator
 
-from cocite.bounds import Cores, Minutes, Name, PositiveCores, PositiveSmallCount, Seed, SmallCount, Total
+from cocite.bounds import (
+    Cores,
+    FilePath,
+    Minutes,
+    Name,
+    PositiveCores,
+    PositiveSmallCount,
+    Seed,
+    SmallCount,
+    Total,
+)
 from cocite.config import Settings, Source
 from cocite.errors import ConfigError, nearest
 from cocite.shipped_files import shipped_file, shipped_names
@@ -152,6 +162,9 @@ class ChampionSettings(Settings):
     """How many of the dev queries; null: all."""
     level: float = Field(LEVEL, gt=0, lt=1)
     """Greatest p of the two-sided paired t-test."""
+    index: FilePath | None = None
+    """Index whose papers ask the golden queries that are kept with a model that takes the alias; without one, the
+    model keeps none, and an endpoint says so."""
 
     def check(self) -> None:
         """Refuse a system or a metric that does not exist.

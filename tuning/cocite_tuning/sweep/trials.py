@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cocite.atomic_files import write_atomic
 from cocite.errors import IntegrityError, NotFoundError
+from cocite_jobs.storage.location import Location
 
 TRIALS_FILE = "trials.json"
 """Name of the file within a sweep's folder."""
@@ -87,21 +88,39 @@ class Trials(BaseModel):
         """
         path = Path(path)
         try:
-            return cls.model_validate_json(path.read_bytes())
+            return cls.parse(path.read_bytes(), str(path))
         except (FileNotFoundError, IsADirectoryError) as error:
             raise NotFoundError("no such file of trials", where=str(path)) from error
+
+    @classmethod
+    def parse(cls, text: bytes, where: str) -> Self:
+        """The trials of a file's content.
+
+        Args:
+            text: the content.
+            where: the file's path or URI, for errors.
+
+        Raises:
+            IntegrityError: it is something else.
+        """
+        try:
+            return cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             key = ".".join(map(str, first["loc"]))
             raise IntegrityError(
-                f"not a file of trials: {key + ': ' if key else ''}{first['msg']}", where=str(path)
+                f"not a file of trials: {key + ': ' if key else ''}{first['msg']}", where=where
             ) from error
 
     def write(self, path: str | Path) -> None:
         """Write all trials, atomically: a reader finds the old file or the new one."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, self.model_dump_json(indent=1) + "\n")
+        write_atomic(path, self.to_json())
+
+    def to_json(self) -> str:
+        """The content of the file."""
+        return self.model_dump_json(indent=1) + "\n"
 
     def value(self, trial: Trial) -> float:
         """The sweep's metric of a trial; NaN where it has none."""
@@ -148,14 +167,20 @@ class Trials(BaseModel):
         )
 
 
-def read_trials(path: str | Path) -> Trials:
-    """Read the trials of a sweep, given their file or the sweep's folder.
+def read_trials(place: str | Path) -> Trials:
+    """Read the trials of a sweep, given the path or URI of their file or of the sweep's folder.
 
     Raises:
         NotFoundError: neither is there.
         IntegrityError: the file holds something else.
+        CociteError: the URI's file system does not answer.
     """
-    path = Path(path)
-    if path.is_dir() and not (path / TRIALS_FILE).is_file():
-        raise NotFoundError(f"holds no {TRIALS_FILE}", where=str(path), hint="name the folder of a sweep")
-    return Trials.read(path / TRIALS_FILE if path.is_dir() else path)
+    location = Location.of(place)
+    if location.is_file():
+        folder, name = location.parent, location.name
+    else:
+        folder, name = location, TRIALS_FILE
+    content = folder.read(name)
+    if content is None:
+        raise NotFoundError(f"holds no {TRIALS_FILE}", where=str(place), hint="name the folder of a sweep")
+    return Trials.parse(content, (folder / name).uri)
