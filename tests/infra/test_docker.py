@@ -1,0 +1,151 @@
+"""The image and the compose files. No daemon is needed: files are linted, and the commands in them are parsed."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from compose_spec import PyCompose
+from helpers.sources import PACKAGES, ROOT
+from helpers.usage_commands import parsed
+
+DOCKERFILE = ROOT / "infra" / "docker" / "Dockerfile"
+COMPOSE = ROOT / "infra" / "compose"
+FILES = ("compose.yml", "compose.gpu.yml")
+IN_IMAGE = ("cocite", "ray", "mlflow")
+
+
+def tool(name: str) -> str:
+    """A program of the environment that runs the tests."""
+    return str(Path(sys.executable).with_name(name))
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Name and argument of each instruction, continued lines joined."""
+    lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
+    text = "\n".join(lines).replace("\\\n", " ")
+    return [(name, rest) for name, _, rest in (line.partition(" ") for line in text.splitlines() if line)]
+
+
+def values(name: str) -> list[str]:
+    return [rest for found, rest in instructions() if found == name]
+
+
+def test_hadolint_has_nothing_to_say() -> None:
+    done = subprocess.run([tool("hadolint"), str(DOCKERFILE)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_image_is_installed_by_the_constraints_and_does_not_run_as_root() -> None:
+    installs = [run for run in values("RUN") if "pip install" in run]
+    assert len(installs) == 2
+    assert all("--constraint constraints.txt" in run for run in installs)
+    assert values("USER") == ["10001"]
+    assert [name for name, _ in instructions()].index("USER") > [name for name, _ in instructions()].index(
+        "RUN"
+    )
+    tags = [image.split()[0] for image in values("FROM")]
+    assert all(re.search(r":\d+\.\d+", image) for image in tags)
+    python = re.search(r"python:(\d+\.\d+)", tags[-1])
+    assert python is not None
+    assert tuple(map(int, python[1].split("."))) >= (3, 11)
+
+
+def test_what_is_copied_into_the_image_is_there_and_let_through() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    let_through = {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    sources = {word for copy in values("COPY") if "--from" not in copy for word in copy.split()[:-1]}
+    assert sources == let_through
+    assert {folder.parent.name for folder in PACKAGES.values()} <= sources
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+
+
+@pytest.mark.parametrize("name", IN_IMAGE)
+def test_the_commands_that_run_in_the_image_are_installed_with_cocite(name: str) -> None:
+    """The image is made by the same constraints as this environment."""
+    assert Path(tool(name)).is_file()
+
+
+# -- compose --------------------------------------------------------------------------------------------------
+
+
+def environment() -> dict[str, str]:
+    """The variables of the example, the hash given."""
+    lines = (COMPOSE / "example.env").read_text().splitlines()
+    pairs = (line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    return {name: value.strip("'") for name, value in pairs} | {"COCITE_PASSWORD_HASH": "$2a$14$hash"}
+
+
+def compose(name: str) -> dict[str, Any]:
+    """A compose file with its variables in place, as ``docker compose config`` does that."""
+    given = environment()
+
+    def value(match: re.Match[str]) -> str:
+        variable, operator, rest = re.match(r"(\w+)(:-|:\?)?(.*)", match[1]).groups()  # type: ignore[union-attr]
+        assert variable in given or operator == ":-", (
+            f"{variable} is neither in example.env nor has a default"
+        )
+        return given.get(variable) or rest
+
+    text = re.sub(r"\$\{([^}]*)\}", value, (COMPOSE / name).read_text(encoding="utf-8"))
+    return yaml.safe_load(text)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_compose_file_fits_the_specification(name: str) -> None:
+    file = PyCompose.from_json(json.dumps(compose(name)))
+    file.validate()
+    file.to_spec()
+
+
+def test_a_key_that_the_specification_does_not_have_is_found() -> None:
+    content = compose("compose.yml")
+    content["services"]["endpoint"]["comand"] = ["serve"]
+    with pytest.raises(ValueError, match="comand"):
+        PyCompose.from_json(json.dumps(content))
+
+
+def test_the_proxy_alone_can_be_reached() -> None:
+    services = compose("compose.yml")["services"]
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert {service.get("network_mode") for name, service in services.items() if name != "proxy"} == {
+        "service:proxy"
+    }
+    for name, service in services.items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_endpoints_command_is_one_of_cocite(name: str) -> None:
+    command = compose(name)["services"]["endpoint"]["command"]
+    settings = parsed(" ".join(command))["settings"]
+    assert str(settings.index) == "/data/index"
+    if name == "compose.gpu.yml":
+        assert settings.reranker.num_gpus == 0.5
+    given = dict(option.split("=", 1) for option in command[2:])
+    [target] = yaml.safe_load((ROOT / "infra" / "prometheus" / "prometheus.yml").read_text())[
+        "scrape_configs"
+    ][0]["static_configs"][0]["targets"]
+    assert target == f"127.0.0.1:{given['--metrics-port']}"
+
+
+def test_mlflows_command_is_one_of_mlflow() -> None:
+    service = compose("compose.yml")["services"]["mlflow"]
+    done = subprocess.run([tool("mlflow"), "server", "--help"], capture_output=True, text=True, check=True)
+    options = {option.split("=")[0] for option in service["command"][2:]}
+    assert {option for option in options if f"{option} " not in done.stdout} == set()
+    assert service["command"][:2] == ["mlflow", "server"]
+
+
+def test_every_mounted_file_of_the_repository_is_there() -> None:
+    mounts = [v for s in compose("compose.yml")["services"].values() for v in s.get("volumes", ())]
+    ours = [COMPOSE / mount.split(":")[0] for mount in mounts if mount.startswith("..")]
+    assert len(ours) == 5
+    assert [path for path in ours if not path.exists()] == []

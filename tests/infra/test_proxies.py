@@ -1,0 +1,236 @@
+"""The files of the two proxies, run by real Caddy and nginx before a server that tells what reached it."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from helpers.endpoint import free_port
+from helpers.sources import ROOT
+
+PROXY = ROOT / "infra" / "proxy"
+USER, PASSWORD = "reader", "a-password"
+START_S = 60
+
+
+class Upstream(http.server.BaseHTTPRequestHandler):
+    """Answers with the headers that it was sent."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = json.dumps({name.lower(): value for name, value in self.headers.items()}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[int]:
+    """The port of a server in the endpoint's place."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@contextmanager
+def running(command: list[str], port: int, folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    """Run a proxy until the block ends."""
+    log = folder / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, env=os.environ | environment
+        )
+    try:
+        deadline = time.monotonic() + START_S
+        while not answers(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+        yield
+    finally:
+        process.terminate()
+        process.wait(START_S)
+
+
+def answers(port: int) -> bool:
+    try:
+        ssl.get_server_certificate(("localhost", port), timeout=2)
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def caddy(upstream: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]]:
+    """HTTP and HTTPS port of Caddy with infra/proxy/Caddyfile, which makes the certificate itself."""
+    binary = str(Path(sys.executable).with_name("caddy"))
+    folder, ports = tmp_path_factory.mktemp("caddy"), (free_port(), free_port())
+    hashed = subprocess.run(
+        [binary, "hash-password", "--plaintext", PASSWORD], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    text = (PROXY / "Caddyfile").read_text(encoding="utf-8")
+    assert text.count("127.0.0.1:8000") == 2
+    (folder / "Caddyfile").write_text(
+        # This machine's store of trusted certificates stays as it is.
+        text.replace("reverse_proxy 127.0.0.1:8000", f"reverse_proxy 127.0.0.1:{upstream}").replace(
+            "\tadmin off\n", "\tadmin off\n\tskip_install_trust\n"
+        )
+    )
+    environment = {
+        "COCITE_DOMAIN": "localhost",
+        "COCITE_USER": USER,
+        "COCITE_PASSWORD_HASH": hashed,
+        "COCITE_HTTP_PORT": str(ports[0]),
+        "COCITE_HTTPS_PORT": str(ports[1]),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+    }
+    command = [binary, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+    with running(command, ports[1], folder, environment):
+        yield ports
+
+
+@pytest.fixture(scope="module")
+def nginx(upstream: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]]:
+    """HTTP and HTTPS port of nginx with infra/proxy/nginx.conf, its paths and ports changed."""
+    binary = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    openssl = shutil.which("openssl")
+    if binary is None or openssl is None:
+        pytest.skip("no nginx or openssl on this machine (Debian: apt-get install nginx-light openssl)")
+    folder, ports = tmp_path_factory.mktemp("nginx"), (free_port(), free_port())
+    folder.chmod(0o755)
+    subprocess.run(
+        [
+            *(
+                openssl,
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-days",
+                "1",
+                "-subj",
+                "/CN=localhost",
+            ),
+            *("-keyout", str(folder / "privkey.pem"), "-out", str(folder / "fullchain.pem")),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    hashed = subprocess.run(
+        [openssl, "passwd", "-apr1", PASSWORD], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (folder / "cocite.users").write_text(f"{USER}:{hashed}\n")
+    text = (PROXY / "nginx.conf").read_text(encoding="utf-8")
+    changes: dict[str, str | Callable[[re.Match[str]], str]] = {
+        r"127\.0\.0\.1:8000": f"127.0.0.1:{upstream}",
+        r"/etc/nginx/tls|/etc/nginx|/var/log/nginx|/run(?=/nginx)": str(folder),
+        r"listen \[::\].*": "",
+        r"listen 80;": f"listen 127.0.0.1:{ports[0]};",
+        r"listen 443 ": f"listen 127.0.0.1:{ports[1]} ",
+        r"cocite\.example\.org": "localhost",
+    }
+    for pattern, new in changes.items():
+        text, count = re.subn(pattern, new, text)
+        assert count, f"nginx.conf has no {pattern}"
+    temporary = "".join(
+        f"    {kind}_temp_path {folder}/{kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    owner = "user root;\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(owner + text.replace("http {\n", f"http {{\n{temporary}", 1))
+    command = [binary, "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log"), "-g", "daemon off;"]
+    with running(command, ports[1], folder, {}):
+        yield ports
+
+
+@pytest.fixture(params=["caddy", "nginx"])
+def proxy(request: pytest.FixtureRequest) -> tuple[int, int]:
+    return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
+def client(proxy: tuple[int, int]) -> httpx.Client:
+    # Each has a certificate of its own making, which nobody vouches for.
+    return httpx.Client(base_url=f"https://localhost:{proxy[1]}", verify=False, timeout=30)
+
+
+def test_plain_http_is_sent_to_https(proxy: tuple[int, int]) -> None:
+    answer = httpx.get(f"http://localhost:{proxy[0]}/v1/version?x=1", timeout=30)
+    assert answer.status_code == 308
+    assert re.fullmatch(r"https://localhost(:\d+)?/v1/version\?x=1", answer.headers["location"])
+
+
+def test_nobody_enters_without_the_password(proxy: tuple[int, int]) -> None:
+    with client(proxy) as http_client:
+        assert http_client.get("/v1/version").status_code == 401
+        assert http_client.get("/v1/version", auth=(USER, "another")).status_code == 401
+        answer = http_client.get("/v1/version", auth=(USER, PASSWORD))
+    assert answer.status_code == 200
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_the_endpoint_learns_who_asks_and_never_the_password(proxy: tuple[int, int]) -> None:
+    with client(proxy) as http_client:
+        reached = http_client.post("/v1/recommend", auth=(USER, PASSWORD), json={"title": "x"}).json()
+    assert not reached.get("authorization")
+    assert reached["x-forwarded-proto"] == "https"
+    assert reached["x-forwarded-for"] in ("127.0.0.1", "::1")
+
+
+def test_a_requests_id_and_the_endpoints_key_pass(proxy: tuple[int, int]) -> None:
+    headers = {"X-Request-ID": "a-clients/id-1", "X-API-Key": "cocite_x"}
+    with client(proxy) as http_client:
+        reached = http_client.get("/v1/version", auth=(USER, PASSWORD), headers=headers).json()
+    assert (reached["x-request-id"], reached["x-api-key"]) == ("a-clients/id-1", "cocite_x")
+
+
+def test_a_body_above_the_endpoints_limit_is_refused_by_the_proxy(proxy: tuple[int, int]) -> None:
+    with client(proxy) as http_client:
+        large = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * 300_000)
+        small = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * 250_000)
+    assert (large.status_code, small.status_code) == (413, 200)
+
+
+def test_old_versions_of_tls_are_refused(proxy: tuple[int, int]) -> None:
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with (
+        pytest.raises(ssl.SSLError, match=r"(?i)protocol|alert|version"),
+        socket.create_connection(("localhost", proxy[1]), 10) as plain,
+        old.wrap_socket(plain),
+    ):
+        pass
+
+
+def test_nginx_answers_429_to_a_client_that_sends_too_many(nginx: tuple[int, int]) -> None:
+    with client(nginx) as http_client:
+        statuses = [http_client.get("/", auth=(USER, PASSWORD)).status_code for _ in range(60)]
+    assert {*statuses} == {200, 429}
