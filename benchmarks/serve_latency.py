@@ -1,9 +1,11 @@
 """How long the endpoint takes, client's side, over loopback: one client, then several at once.
 
-    .venv/bin/python -m benchmarks.serve_latency --index INDEX [--model MODEL] [--requests 200] [--clients 1,4,16]
+    .venv/bin/python -m benchmarks.serve_latency --index INDEX [--model MODEL] [--clients 1,4,16] [--on process]
 
-Starts `cocite serve` over the index, asks for contexts drawn from its corpus (and titles with abstracts), and prints
-percentiles, the part of the two stages, and what is left for HTTP and Ray Serve. With --url it asks a running one.
+Starts `cocite serve` over the index (--on process: without Ray), asks for contexts drawn from its corpus (and titles
+with abstracts), and prints percentiles, the part of the two stages, and what is left for HTTP and Ray Serve. Beside
+them stand the same requests to a `Recommender` in this process, with one thread, and the CPU time of a request: of all
+processes of the endpoint, and in this process. With --url it asks a running one, whose CPU time is not measured.
 """
 
 from __future__ import annotations
@@ -11,26 +13,26 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import signal
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+import torch
 
+from benchmarks._endpoint import cpu_seconds, endpoint
 from cocite.cli.console import print_table
 from cocite.corpus.store import Corpus
+from cocite.pipeline.options import Options
+from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.versions import VersionedFolder
+from cocite_serve.settings import ServeSettings
 
 WARM_UP = 20
-START_S = 300
 
 
 def main() -> None:
@@ -44,14 +46,17 @@ def main() -> None:
         "--requests", type=int, default=200, help="requests per line of the table (at most 5,000)"
     )
     parser.add_argument("--clients", default="1,4,16", help="numbers of clients at once")
+    parser.add_argument("--on", choices=("ray", "process"), default="ray", help="as of cocite serve")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     options = parser.parse_args()
     count = min(options.requests, 5000)
     texts = requests(options.index, count)
     clients = [int(number) for number in options.clients.split(",")]
-    with endpoint(options) as url:
+    alone = {kind: in_process(options, bodies) for kind, bodies in texts.items()}
+    started = endpoint(options.index, options.model, "--on", options.on)
+    with nullcontext((options.url, None)) if options.url else started as (url, process):
         rows = [
-            {"request": kind, "clients": number, **measure(url, bodies, number)}
+            {"request": kind, "clients": number, **measure(url, bodies, number, process), **alone[kind]}
             for kind, bodies in texts.items()
             for number in clients
         ]
@@ -64,11 +69,16 @@ def main() -> None:
         "retrieve",
         "rerank",
         "Serve + HTTP",
+        "in process p50 ms",
+        "CPU ms",
+        "in process CPU ms",
         "req/s",
         "429",
     ]
     print_table(
-        f"{platform.machine()}, {count} requests a line", columns, [[row[c] for c in columns] for row in rows]
+        f"{platform.machine()}, on {options.on}, {count} requests a line",
+        columns,
+        [[row[c] for c in columns] for row in rows],
     )
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
@@ -93,35 +103,26 @@ def requests(index: Path, count: int) -> dict[str, list[dict[str, Any]]]:
     return bodies
 
 
-@contextmanager
-def endpoint(options: argparse.Namespace) -> Iterator[str]:
-    """The address of a running endpoint; one of its own is ended again."""
-    if options.url:
-        yield options.url
-        return
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("cocite")), "serve", "--index", str(options.index)]
-    command += ["--port", str(port)] + (["--model", str(options.model)] if options.model else [])
-    begin = time.perf_counter()
-    process = subprocess.Popen(command)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while time.perf_counter() - begin < START_S and process.poll() is None:
-            try:
-                if httpx.get(f"{url}/v1/health", timeout=10).status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.2)
-        print(f"up in {time.perf_counter() - begin:.1f} s")
-        yield url
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
+def in_process(options: argparse.Namespace, bodies: list[dict[str, Any]]) -> dict[str, float]:
+    """Times of the same requests in this process, one after the other, after some to warm up."""
+    torch.set_num_threads(1)
+    defaults = ServeSettings(index=options.index)
+    recommender = Recommender.load(options.model, options.index)
+    asked = Options(top_k=defaults.top_k, depth=defaults.depth, rerank=defaults.rerank)
+    took = []
+    for number, body in enumerate([*bodies[:WARM_UP], *bodies]):
+        if number == WARM_UP:
+            took, begin_cpu = [], time.process_time()
+        begin = time.perf_counter()
+        recommender.recommend(recommender.query(**body), asked)
+        took.append(1000 * (time.perf_counter() - begin))
+    cpu = 1000 * (time.process_time() - begin_cpu) / len(took)
+    return {"in process p50 ms": float(np.median(took)), "in process CPU ms": cpu}
 
 
-def measure(url: str, bodies: list[dict[str, Any]], clients: int) -> dict[str, Any]:
+def measure(
+    url: str, bodies: list[dict[str, Any]], clients: int, process: subprocess.Popen[bytes] | None
+) -> dict[str, Any]:
     """Figures of all requests sent by some clients, each waiting for its answer before the next."""
     with httpx.Client(base_url=url, timeout=120, limits=httpx.Limits(max_connections=clients)) as client:
 
@@ -136,9 +137,10 @@ def measure(url: str, bodies: list[dict[str, Any]], clients: int) -> dict[str, A
 
         with ThreadPoolExecutor(clients) as pool:
             list(pool.map(ask, bodies[:WARM_UP]))
-            begin = time.perf_counter()
+            begin, begin_cpu = time.perf_counter(), cpu_seconds(process) if process else 0.0
             done = list(pool.map(ask, bodies))
             seconds = time.perf_counter() - begin
+            cpu = cpu_seconds(process) - begin_cpu if process else float("nan")
     good = [(took, stages) for took, stages in done if stages is not None]
     took = np.array([t for t, _ in good])
     stages = {name: float(np.median([s[name] for _, s in good])) for name in ("retrieve", "rerank", "total")}
@@ -149,6 +151,7 @@ def measure(url: str, bodies: list[dict[str, Any]], clients: int) -> dict[str, A
         "retrieve": stages["retrieve"],
         "rerank": stages["rerank"],
         "Serve + HTTP": float(np.median(took - [s["total"] for _, s in good])),
+        "CPU ms": 1000 * cpu / len(done),
         "req/s": len(good) / seconds,
         "429": len(done) - len(good),
     }

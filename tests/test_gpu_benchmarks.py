@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("benchmarks.gpu.bench", reason="run from a checkout")
 
-from benchmarks.gpu import cross_encoder, training
+from benchmarks.gpu import attention, cross_encoder, training
 from benchmarks.gpu.bench import real_lengths
 
 
@@ -31,7 +31,20 @@ def test_training_in_bf16_follows_fp32(capsys):
     assert rows["fp32"]["largest loss difference"] == 0
     assert 0 < rows["bf16"]["largest loss difference"] < 0.05
     assert rows["bf16"]["MFU"] > 0
+    assert 0 < rows["bf16, attention dropout"]["largest loss difference"] < 0.5
     assert "MFU" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_attention_with_and_without_padding_is_one_function():
+    rows = {
+        (row["form"], row["dropout"]): row
+        for row in attention.main(["--small", "--device", "cpu", "--repeats", "1"])
+    }
+    assert rows.keys() == {(form, rate) for form in ("padded", "jagged") for rate in (0.0, attention.RATE)}
+    for (_, rate), row in rows.items():
+        assert row["error of the mean / spread"] < (0.06 if rate else 0.01)
+        assert row["TFLOP/s"] > 0
 
 
 def test_lengths_differ_and_fit():

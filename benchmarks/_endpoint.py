@@ -1,0 +1,75 @@
+"""`cocite serve` in a process of its own, and the CPU time of all processes that it starts."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+
+START_S = 600
+
+
+@contextmanager
+def endpoint(index: Path, model: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address of an endpoint over an index, and its process, which is ended when the block ends.
+
+    Raises:
+        SystemExit: it ended, or did not answer within :data:`START_S`.
+    """
+    port = free_port()
+    command = [str(Path(sys.executable).with_name("cocite")), "serve", "--index", str(index)]
+    command += ["--model", str(model)] if model else []
+    begin = time.perf_counter()
+    process = subprocess.Popen([*command, "--port", str(port), *options])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while not healthy(url):
+            if process.poll() is not None or time.perf_counter() - begin > START_S:
+                raise SystemExit("the endpoint did not start")
+            time.sleep(0.2)
+        print(f"up in {time.perf_counter() - begin:.1f} s", flush=True)
+        yield url, process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+def healthy(url: str) -> bool:
+    """Whether the endpoint says that it answers."""
+    try:
+        return httpx.get(f"{url}/v1/health", timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """CPU seconds of the endpoint's processes so far, Ray's own included."""
+    root = psutil.Process(process.pid)
+    return cpu_seconds_of([root, *root.children(recursive=True)])
+
+
+def cpu_seconds_of(processes: Iterable[psutil.Process]) -> float:
+    """CPU seconds of some processes so far; those that have ended count nothing."""
+    total = 0.0
+    for process in processes:
+        try:
+            times = process.cpu_times()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+        total += times.user + times.system
+    return total

@@ -1,0 +1,121 @@
+"""Load on an endpoint: clients that wait for their answers, clients that do not, and clients that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+
+TIMEOUT_S = 300
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: when it was sent, how long it took, and what came back."""
+
+    at: float
+    seconds: float
+    status: int
+    read: int
+    retry_after: int
+
+
+async def ask(client: httpx.AsyncClient, body: dict[str, Any]) -> Call:
+    """Send one request and wait for its answer."""
+    begin = time.perf_counter()
+    answer = await client.post("/v1/recommend", json=body)
+    seconds = time.perf_counter() - begin
+    reranked = answer.json().get("reranked") or {"read": 0}
+    return Call(
+        begin, seconds, answer.status_code, reranked["read"], int(answer.headers.get("retry-after", 0))
+    )
+
+
+def connect(url: str) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+    return httpx.AsyncClient(base_url=url, timeout=TIMEOUT_S, limits=limits)
+
+
+async def closed_loop(url: str, bodies: list[dict[str, Any]], clients: int, seconds: float) -> list[Call]:
+    """So many clients, each of which waits for its answer and asks again, for some time and at least once; all answers
+    are waited for."""
+    done: list[Call] = []
+    end = time.perf_counter() + seconds
+
+    async def client(connection: httpx.AsyncClient, own: Iterator[dict[str, Any]]) -> None:
+        done.append(await ask(connection, next(own)))
+        while time.perf_counter() < end:
+            done.append(await ask(connection, next(own)))
+
+    async with connect(url) as connection:
+        # Each client starts at another request.
+        own = [itertools.cycle(bodies[i:] + bodies[:i]) for i in range(clients)]
+        await asyncio.gather(*(client(connection, bodies_of) for bodies_of in own))
+    return done
+
+
+async def open_loop(url: str, bodies: list[dict[str, Any]], rate: float, seconds: float) -> list[Call]:
+    """Requests at random times (Poisson) at a rate a second, whatever becomes of those before."""
+    draw = np.random.default_rng(0)
+    calls = []
+    async with connect(url) as connection:
+        begin, at = time.perf_counter(), 0.0
+        for body in itertools.cycle(bodies):
+            at += draw.exponential(1 / rate)
+            if at > seconds:
+                break
+            await asyncio.sleep(max(0.0, begin + at - time.perf_counter()))
+            calls.append(asyncio.ensure_future(ask(connection, body)))
+        return list(await asyncio.gather(*calls))
+
+
+async def leave(url: str, bodies: list[dict[str, Any]], count: int, at_once: int, seconds: float) -> None:
+    """So many clients, so many at once, each of which leaves after some seconds without an answer."""
+    gate = asyncio.Semaphore(at_once)
+
+    async def client(connection: httpx.AsyncClient, body: dict[str, Any]) -> None:
+        async with gate:
+            try:
+                async with asyncio.timeout(seconds):
+                    await ask(connection, body)
+            except TimeoutError:
+                return
+
+    async with connect(url) as connection:
+        await asyncio.gather(
+            *(client(connection, body) for body in itertools.islice(itertools.cycle(bodies), count))
+        )
+
+
+async def beside(
+    url: str, small: list[dict[str, Any]], large: list[dict[str, Any]], streams: int, count: int
+) -> tuple[list[Call], list[Call]]:
+    """Small requests one after the other, while so many clients send large ones one after the other."""
+    stop = asyncio.Event()
+
+    async def stream(connection: httpx.AsyncClient, own: Iterator[dict[str, Any]]) -> list[Call]:
+        calls = []
+        while not stop.is_set():
+            calls.append(await ask(connection, next(own)))
+        return calls
+
+    async with connect(url) as connection:
+        running = [
+            asyncio.ensure_future(stream(connection, itertools.cycle(large[i:] + large[:i])))
+            for i in range(streams)
+        ]
+        await asyncio.sleep(2.0)
+        calls = [await ask(connection, body) for body in itertools.islice(itertools.cycle(small), count)]
+        stop.set()
+        return calls, [call for part in await asyncio.gather(*running) for call in part]
+
+
+def percentile(calls: list[Call], share: float) -> float:
+    """Seconds within which a share of the calls, in percent, was answered."""
+    return float(np.percentile([call.seconds for call in calls], share))

@@ -1,0 +1,325 @@
+"""The endpoint under load, with a real small cross-encoder, beside that cross-encoder alone in this process.
+
+    .venv/bin/python -m benchmarks.serving --index INDEX [--backbone FOLDER] [--seconds 30]
+
+The model is all-MiniLM-L6-v2 with a head of random weights: its scores mean nothing, its work is real. One replica of
+the reranker for each core. The cross-encoder alone scores the same pairs with as many threads before and after each
+line, so that other work on the machine slows both; the CPU seconds of all the endpoint's processes a pair, against the
+scorer's, hardly depend on it at all. Prints a table, and with --json writes it.
+
+0. the queue without Ray: CPU seconds a pair of requests at once through the reranker's queue, against the scorer alone;
+1. throughput: 1, 8 and 32 clients, pairs a second against the scorer alone;
+2. small requests beside streams of large ones, against the same without;
+3. clients that leave: the next request, against one without;
+4. ten times as many requests as can be answered, at an endpoint whose ``reranker.max_wait_s`` is 0.6 of the time of an
+   unloaded request: what the accepted ones wait, what the refused ones wait, goodput and memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+from transformers.utils import logging
+
+from benchmarks._endpoint import cpu_seconds, endpoint
+from benchmarks._served_load import beside, closed_loop, leave, open_loop, percentile
+from benchmarks.cross_encoder_scoring import minilm
+from cocite.cli.console import print_table
+from cocite.pipeline.first_stage import FirstStage
+from cocite.pipeline.options import Options
+from cocite.protocols import Query
+from cocite.retrieval.index.opening import open_index
+from cocite.retrieval.index.versions import VersionedFolder
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.systems.cross_encoder.query_pairs import stack
+from cocite.systems.cross_encoder.reranker import CrossEncoderReranker, load_cross_encoder
+from cocite.text.pair_tokenizer import PairSettings
+from cocite_serve.release import Release
+from cocite_serve.replicas.stages import Reranker, Retriever
+from cocite_serve.settings import RerankerSettings
+
+RERANK, SMALL, LARGE = 30, 5, 200
+LOADS = (1, 8, 32)
+QUERIES = 200
+SCORER_PAIRS = 120
+LEAVING = 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--index", type=Path, required=True, help="index folder with contexts, which are the requests"
+    )
+    parser.add_argument("--backbone", type=Path, help="a BERT's folder; by default all-MiniLM-L6-v2")
+    parser.add_argument("--seconds", type=float, default=30, help="of each line")
+    parser.add_argument("--parts", default="01234", help="which of the parts to run; 4 needs 1")
+    parser.add_argument("--json", type=Path, help="file to write the result to")
+    options = parser.parse_args()
+    logging.set_verbosity_error()
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as scratch:
+        model = write_model(options.backbone or minilm(), Path(scratch) / "model")
+        alone = ScorerAlone(model, options.index, threads=cores)
+        contexts = alone.contexts
+        result: dict[str, Any] = {
+            "machine": platform.machine(),
+            "cores": cores,
+            "load before": os.getloadavg()[0],
+        }
+        if "0" in options.parts:
+            result["queue in this process"] = queue_alone(model, options.index, alone)
+        if set(options.parts) <= {"0"}:
+            report(result, options.json)
+            return
+        replicas = ("--set", f"reranker.replicas={cores}")
+        patient = ("--set", "request_timeout_s=240", "--set", "reranker.max_wait_s=200")
+        with endpoint(options.index, model, *replicas, *patient) as (url, process):
+            asyncio.run(closed_loop(url, bodies(contexts, RERANK), 2 * cores, 5))  # warm
+            if "1" in options.parts:
+                result["throughput"] = throughput(url, process, contexts, alone, options.seconds)
+            if "2" in options.parts:
+                result["beside large"] = fairness(url, contexts, options.seconds)
+            if "3" in options.parts:
+                result["leaving"] = departures(url, contexts)
+        if "4" in options.parts:
+            result["overload"] = overload(options, model, cores, contexts, result["throughput"])
+    report(result, options.json)
+
+
+def report(result: dict[str, Any], file: Path | None) -> None:
+    """Print the result, and write it."""
+    print(json.dumps(result, indent=1))
+    for name, rows in result.items():
+        if isinstance(rows, list):
+            print_table(name, list(rows[0]), [list(row.values()) for row in rows])
+    if file:
+        file.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def write_model(backbone: Path, folder: Path) -> Path:
+    """A model folder with a cross-encoder alone."""
+    torch.manual_seed(0)
+    CrossEncoder.from_pretrained(backbone, PairSettings(layout="local")).save(folder / "cross-encoder")
+    return folder
+
+
+def bodies(contexts: list[str], rerank: int) -> list[dict[str, Any]]:
+    return [{"context": text, "rerank": rerank} for text in contexts]
+
+
+class ScorerAlone:
+    """The cross-encoder in this process, over the pairs that the endpoint's requests have."""
+
+    def __init__(self, model: Path, folder: Path, threads: int) -> None:
+        torch.set_num_threads(threads)
+        index = open_index(folder)
+        places = np.random.default_rng(0).integers(len(index.corpus.contexts), size=QUERIES)
+        self.contexts = index.corpus.contexts.take("text", places)
+        cross: CrossEncoderReranker = load_cross_encoder(model, index.corpus, threads=threads)
+        queries = [
+            Query(str(i), context=text) for i, text in enumerate(self.contexts[: SCORER_PAIRS // RERANK])
+        ]
+        top = FirstStage(index).retrieve(queries, Options(depth=300)).ranking.top(RERANK)
+        pairs = [cross.pairs(query, rows) for query, rows in zip(queries, top.rows, strict=True)]
+        self.scorer, self.tokens = cross.scorer, float(np.mean([p.lengths.mean() for p in pairs]))
+        self.left, self.right = stack([(each, slice(None)) for each in pairs])
+        self.rate()
+
+    def rate(self) -> tuple[float, float]:
+        """Pairs a second, and CPU seconds a pair."""
+        begin, begin_cpu = time.perf_counter(), time.process_time()
+        self.scorer.logits(self.left, self.right)
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
+        return len(self.left) / seconds, cpu / len(self.left)
+
+
+def queue_alone(model: Path, folder: Path, alone: ScorerAlone) -> list[dict[str, Any]]:
+    """Part 0."""
+    index = VersionedFolder(folder)
+    release = Release(model, folder.resolve(), index.current())
+    handle: Any = None
+    retriever = Retriever(release)
+    reranker = Reranker(release, handle, settings=RerankerSettings(max_wait_s=1e5))
+    options = Options(rerank=RERANK, depth=300)
+    queries = [Query(str(i), context=text) for i, text in enumerate(alone.contexts[: SCORER_PAIRS // RERANK])]
+
+    async def retrieve() -> Any:
+        return await asyncio.gather(*(retriever.retrieve(query, options) for query in queries))
+
+    async def rerank(found: Any) -> Any:
+        calls = [reranker.rerank(query, each, options) for query, each in zip(queries, found, strict=True)]
+        return await asyncio.gather(*calls)
+
+    found = asyncio.run(retrieve())
+    rows = []
+    before = alone.rate()[1]
+    for _ in range(2):
+        begin = time.process_time()
+        read = sum(each.read for each in asyncio.run(rerank(found)))
+        cpu = (time.process_time() - begin) / read
+        after = alone.rate()[1]
+        scorer = (before + after) / 2
+        rows.append({"pairs": read, "CPU s a pair": cpu, "scorer's": scorer, "CPU share": scorer / cpu})
+        before = after
+    return rows
+
+
+def throughput(
+    url: str,
+    process: subprocess.Popen[bytes],
+    contexts: list[str],
+    alone: ScorerAlone,
+    seconds: float,
+) -> list[dict[str, Any]]:
+    """Part 1."""
+    rows: list[dict[str, Any]] = []
+    before = alone.rate()
+    for clients in LOADS:
+        begin, begin_cpu = time.perf_counter(), cpu_seconds(process)
+        calls = asyncio.run(closed_loop(url, bodies(contexts, RERANK), clients, seconds))
+        took, cpu = time.perf_counter() - begin, cpu_seconds(process) - begin_cpu
+        after = alone.rate()
+        read = sum(call.read for call in calls)
+        rate, scorer_cpu = (before[0] + after[0]) / 2, (before[1] + after[1]) / 2
+        rows.append(
+            {
+                "clients": clients,
+                "pairs/s": read / took,
+                "scorer alone": rate,
+                "share": read / took / rate,
+                "of one client": read / took / rows[0]["pairs/s"] if rows else 1.0,
+                "CPU s a pair": cpu / read,
+                "scorer's": scorer_cpu,
+                "CPU share": scorer_cpu * read / cpu,
+                "requests/s": sum(call.status == 200 for call in calls) / took,
+                "p50 s": percentile(calls, 50),
+                "p99 s": percentile(calls, 99),
+                "429": sum(call.status == 429 for call in calls),
+                "tokens a pair": alone.tokens,
+            }
+        )
+        before = after
+    return rows
+
+
+def fairness(url: str, contexts: list[str], seconds: float) -> list[dict[str, Any]]:
+    """Part 2."""
+    rows: list[dict[str, Any]] = []
+    count = max(20, int(2 * seconds))
+    for streams in (0, 1, 2, 4, 8):
+        small, large = asyncio.run(
+            beside(
+                url,
+                bodies(contexts, SMALL),
+                bodies(contexts, LARGE),
+                streams,
+                count if not streams else count // 2,
+            )
+        )
+        rows.append(
+            {
+                "streams of large": streams,
+                "small p50 s": percentile(small, 50),
+                "small p95 s": percentile(small, 95),
+                "of unloaded p95": percentile(small, 95) / rows[0]["small p95 s"] if rows else 1.0,
+                "large answered": len(large),
+                "large p50 s": percentile(large, 50) if large else 0.0,
+            }
+        )
+    return rows
+
+
+def departures(url: str, contexts: list[str]) -> list[dict[str, Any]]:
+    """Part 3."""
+    rows: list[dict[str, Any]] = []
+
+    def one() -> float:
+        [call] = asyncio.run(closed_loop(url, bodies(contexts, SMALL), 1, 0))
+        return call.seconds
+
+    unloaded = [one() for _ in range(20)]
+    for at_once in (50, 250):
+        begin = time.perf_counter()
+        asyncio.run(leave(url, bodies(contexts, LARGE), LEAVING, at_once, 0.5))
+        took = time.perf_counter() - begin
+        following = [one() for _ in range(3)]
+        rows.append(
+            {
+                "clients that left": LEAVING,
+                "at once": at_once,
+                "took s": took,
+                "unloaded p50 s": float(np.median(unloaded)),
+                "unloaded p95 s": float(np.percentile(unloaded, 95)),
+                "next s": following[0],
+                "of unloaded p50": following[0] / float(np.median(unloaded)),
+                "the one after it s": following[1],
+            }
+        )
+    return rows
+
+
+def overload(
+    options: argparse.Namespace, model: Path, cores: int, contexts: list[str], measured: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Part 4."""
+    unloaded, peak = measured[0]["p50 s"], max(row["requests/s"] for row in measured)
+    impatient = ("--set", f"reranker.max_wait_s={0.6 * unloaded:.3f}")
+    rows = []
+    with endpoint(options.index, model, "--set", f"reranker.replicas={cores}", *impatient) as (url, process):
+        asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, 5))  # warm
+        single = asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, options.seconds))
+        before = memory(process)
+        for times in (10, 10):
+            begin = time.perf_counter()
+            calls = asyncio.run(open_loop(url, bodies(contexts, RERANK), times * peak, options.seconds))
+            took = time.perf_counter() - begin
+            good = [call for call in calls if call.status == 200]
+            refused = [call for call in calls if call.status == 429]
+            rows.append(
+                {
+                    "times capacity": times,
+                    "requests": len(calls),
+                    "accepted": len(good),
+                    "other statuses": len(calls) - len(good) - len(refused),
+                    "unloaded p99 s": percentile(single, 99),
+                    "accepted p50 s": percentile(good, 50),
+                    "accepted p99 s": percentile(good, 99),
+                    "of unloaded p99": percentile(good, 99) / percentile(single, 99),
+                    "refused p50 s": percentile(refused, 50),
+                    "refused p99 s": percentile(refused, 99),
+                    "goodput of peak": len(good) / took / peak,
+                    "retry-after": sorted({call.retry_after for call in refused}),
+                    "MB before": before / 1e6,
+                    "MB after": memory(process) / 1e6,
+                }
+            )
+    return rows
+
+
+def memory(process: subprocess.Popen[bytes]) -> int:
+    """Bytes that the endpoint's processes have to themselves."""
+    total = 0
+    for child in psutil.Process(process.pid).children(recursive=True):
+        try:
+            total += child.memory_full_info().uss
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return total
+
+
+if __name__ == "__main__":
+    main()
