@@ -36,7 +36,7 @@ export HF_HUB_OFFLINE ?= 1
 # Each of the hundreds of processes that the tests start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env demo test test-quick check format bench clean distclean
+.PHONY: help env demo test test-quick check format bench serve-bench clean distclean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -93,10 +93,15 @@ ARGS_first_stage       = $(BENCH_CORPUS)
 ARGS_fusion_training   = $(BENCH_CORPUS)
 ARGS_nnselect_training = --corpus $(BENCH_CORPUS)
 ARGS_serve_latency     = --index $(BENCH_INDEX)
+ARGS_serving           = --index $(BENCH_INDEX) --json .cache/bench/serving.json
 ARGS_corpus_scale      = --sizes 10000,$(BENCH_PAPERS)
 ARGS_import_scale      = --papers $(BENCH_PAPERS)
 ARGS_scale             = --papers $(BENCH_PAPERS) --results .cache/bench/scale.jsonl
 ARGS_vector_index      =
+
+# make serve-bench INDEX=folder MODEL=folder: the endpoint's own measurements, by default on a synthetic corpus
+SERVED_INDEX := $(or $(INDEX),$(BENCH_INDEX))
+SERVED := --index $(SERVED_INDEX)
 
 .cache/bench/corpus: | $(BENCH)
 	$(BIN)/cocite corpus synth --papers 3000 --to $@
@@ -105,6 +110,13 @@ bench: $(BENCH) | $(BENCH_CORPUS) ## the measurements under benchmarks/ (BENCHMA
 	$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX)
 	@$(foreach script,$(BENCHMARKS),echo "== $(script)"; \
 		$(BIN)/python -m benchmarks.$(basename $(notdir $(script))) $(ARGS_$(basename $(notdir $(script)))) || exit 1;)
+
+serve-bench: $(BENCH) | $(BENCH_CORPUS) ## the endpoint under load, overload and the death of its processes (INDEX=folder, MODEL=folder)
+	$(if $(INDEX),,$(BIN)/cocite index build $(BENCH_CORPUS) --to $(BENCH_INDEX))
+	$(BIN)/python -m benchmarks.serve_latency $(SERVED) $(if $(MODEL),--model $(MODEL)) --clients 1,8
+	$(BIN)/python -m benchmarks.serving $(SERVED) --seconds 60
+	$(BIN)/python -m benchmarks.serve_deaths $(SERVED) $(if $(MODEL),--model $(MODEL))
+	$(BIN)/python -m benchmarks.serve_rollouts $(SERVED)
 
 clean: ## remove caches and what demo made
 	rm -rf demo .cache/bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import fsspec
 import pytest
 from filelock import FileLock
 
@@ -73,10 +75,22 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is remembered of verified artifacts, and fetched, is these tests' own."""
+    """What is remembered of verified artifacts, fetched and logged is these tests' own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture
+def remote(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """A URI of an empty folder that is not on this machine, and a cache of the test's own for what is fetched."""
+    monkeypatch.setenv("COCITE_CACHE", str(tmp_path / "cache"))
+    name = uuid.uuid4().hex
+    yield f"memory://{name}"
+    files = fsspec.filesystem("memory")
+    if files.exists(f"/{name}"):
+        files.rm(f"/{name}", recursive=True)
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,14 @@ def split(annotation: Any, metadata: tuple[Any, ...] = ()) -> tuple[Any, tuple[A
 def limit(metadata: tuple[Any, ...], *names: str) -> Any:
     """The first constraint of some names: ``(name, value)``, or None."""
     return next(
-        ((name, getattr(each, name)) for each in metadata for name in names if hasattr(each, name)), None
+        (
+            (name, value)
+            for each in metadata
+            for name in names
+            if (value := getattr(each, name, None))
+            is not None  # StringConstraints has all, unset ones as None
+        ),
+        None,
     )
 
 
@@ -117,7 +124,7 @@ def good(annotation: Any, metadata: tuple[Any, ...] = ()) -> Any:
     if kind in (int, float):
         return limit(metadata, "le", "lt")[1] / 2 if kind is float else limit(metadata, "le", "lt")[1] - 1
     if kind is str:
-        return "x"
+        return "a" * max(1, (limit(metadata, "min_length") or ("", 1))[1])  # a digit of a hash, too
     if kind is Path:
         return "folder"
     if origin is tuple and Ellipsis not in arguments:

@@ -14,6 +14,8 @@ import pytest
 from helpers.sources import ROOT, name_of
 
 from cocite.cli import root
+from cocite.errors import ConfigError
+from cocite_jobs.training.recipes import load_recipe
 from cocite_tuning.sweep.sweep import SWEEPS, shipped_sweeps
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -40,9 +42,64 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken == []
 
 
+PAPER_RECIPES = {
+    "Citeomatic": [
+        f"{name}-paper{table}" for name in ("nnselect", "nnrank") for table in ("", "-opencorpus")
+    ],
+    "BM25 + SciBERT": ["scibert-global"],
+    "HAtten + SciBERT": ["hatten-paper", "scibert-local"],
+    "MP-BERT4CR": ["mp-bert4cr", "mp-bert4cr-pretraining"],
+}
+"""Heading of ``docs/papers.md`` -> the recipes that its settings are of."""
+EQUATIONS = {
+    "Citeomatic": [1, 2, 3],
+    "BM25 + SciBERT": [1],
+    "HAtten + SciBERT": [1, 2, 3],
+    "MP-BERT4CR": [1, 2, 3, 4, 5, 6],
+}
+
+
+def paper_rows() -> list[tuple[str, list[str]]]:
+    """The rows of the tables of ``docs/papers.md``: the paper, and the four cells."""
+    rows, paper = [], ""
+    for line in (ROOT / "docs" / "papers.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            paper = next(name for name in PAPER_RECIPES if line.startswith(f"## {name}"))
+        if line.startswith("| ") and "`" in line:
+            rows.append((paper, [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]))
+    return rows
+
+
+@pytest.mark.parametrize(("paper", "cells"), paper_rows(), ids=lambda value: value[0][:40])
+def test_a_row_of_the_papers_names_files_tests_and_settings_that_exist(paper: str, cells: list[str]) -> None:
+    source, file, how, setting = cells
+    assert (ROOT / file.strip("`")).is_file(), source
+    named = re.findall(r"`(tests/[^`]+)`", how)
+    for test in named:
+        path, _, name = test.partition("::")
+        assert re.search(rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), test
+    assert named or not how.startswith("equal") or "same test" in how, f"{source}: equal by no test"
+    settings = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+=[^`]+)`", setting)
+    accepted, refusals = False, []
+    for recipe in PAPER_RECIPES[paper]:
+        try:
+            load_recipe(recipe, settings)
+            accepted = True
+        except ConfigError as error:
+            refusals.append(str(error))
+    assert accepted, refusals
+
+
+def test_every_equation_of_the_four_papers_has_a_row() -> None:
+    for paper, numbers in EQUATIONS.items():
+        text = " ".join(cells[0] for of, cells in paper_rows() if of == paper)
+        named = {int(n) for group in re.findall(r"Eq\. ([\d and]+)", text) for n in re.findall(r"\d", group)}
+        assert named == set(numbers), paper
+
+
 def commands(text: str) -> list[str]:
     """The ``cocite ...`` lines of a page's code blocks, with continued lines joined."""
-    blocks = re.findall(r"^```[a-z]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```[a-z ]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     found = [re.search(r"(?:^|bin/|=)cocite (.*)", line.strip()) for line in lines]
     return [match.group(1) for match in found if match]

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +67,30 @@ def train_command(corpus: Corpus, folder: Path, *arguments: str) -> list[str]:
         *(sys.executable, "-m", "helpers.bag_recipe", "train", str(file), "--corpus", str(corpus.path)),
         *("--to", str(folder / "model"), *arguments),
     ]
+
+
+def helpers_environment() -> dict[str, str]:
+    """The variables of a process that finds these helpers."""
+    return os.environ | {"PYTHONPATH": str(TESTS)}
+
+
+@contextmanager
+def training_at(
+    step: int, command: list[str], folder: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of :func:`train_command`, once the checkpoint of a step is there; it writes ``folder/log.txt``."""
+    log = folder / "log.txt"
+    with (
+        log.open("w") as file,
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=file, stderr=file) as driver,
+    ):
+        try:
+            deadline = time.monotonic() + 600
+            while not (folder / f"model/.bag.training/step-{step:08d}").is_dir():
+                assert driver.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.05)
+            yield driver
+        except BaseException:
+            driver.kill()
+            raise

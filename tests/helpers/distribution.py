@@ -10,6 +10,8 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 SLOWEST: tuple[str, ...] = (
+    "integration/test_cluster_kills.py",
+    "integration/test_cluster.py",
     "jobs/training/test_on_ray.py",
     "integration/test_jobs.py",
     "tuning/run/test_on_ray.py",
@@ -19,6 +21,7 @@ SLOWEST: tuple[str, ...] = (
     "integration/endpoint",
     "integration/test_serve_shards.py",
     "jobs/retrieval/test_ray_shards.py",
+    "jobs/steps/indexing/test_build_index.py",
     "jobs/steps/embedding/test_embed.py",
     "jobs/steps/importing/test_import_corpus.py",
     "cli/test_interrupted.py",

@@ -8,12 +8,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import psutil
 
 START_S = 240
 """Seconds to wait for a machine that does other things too; usually 15."""
@@ -37,8 +38,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(model: Path | None, index: Path, log: Path, *options: str) -> Iterator[Running]:
-    """Run ``cocite serve`` until the block ends, then end it by SIGTERM and hold it to a clean exit."""
+def serving(
+    model: Path | None, index: Path, log: Path, *options: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Running]:
+    """Run ``cocite serve`` until the block ends, then end it by SIGTERM and hold it to a clean exit.
+
+    ``environment`` is what it has beside that of the tests.
+    """
     port = free_port()
     command = [str(Path(sys.executable).with_name("cocite")), "serve", "--index", str(index)]
     command += ["--model", str(model)] if model is not None else []
@@ -49,7 +55,7 @@ def serving(model: Path | None, index: Path, log: Path, *options: str) -> Iterat
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+            env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **(environment or {})},
         )
     url = f"http://127.0.0.1:{port}"
     try:
@@ -63,6 +69,17 @@ def serving(model: Path | None, index: Path, log: Path, *options: str) -> Iterat
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def replica_of(running: Running, deployment: str) -> int | None:
+    """The process of the only replica of a deployment; None while there is none."""
+    for process in psutil.Process(running.process.pid).children(recursive=True):
+        try:
+            if f":{deployment}" in " ".join(process.cmdline()):
+                return process.pid
+        except psutil.Error:
+            continue
+    return None
 
 
 def _wait(process: subprocess.Popen[str], url: str, log: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from cocite_jobs.steps.importing.stage_parts import StageParts
 from cocite_jobs.steps.parts import Part, Result
@@ -17,7 +18,7 @@ class KilledOnce(StageParts):
 
     def open(self) -> Callable[[Part], Result]:
         make = super().open()
-        died = self.folder.parent.parent / "died"
+        died = Path(self.folder.parent.parent.path) / "died"
 
         def make_or_die(part: Part) -> Result:
             result = make(part)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from cocite.corpus.store import Corpus
+from cocite.systems.mp_bert4cr import citations
+from cocite.systems.mp_bert4cr.own_negatives_task import MpBert4crTask
 from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
+from cocite.systems.mp_bert4cr.task import build
 
 TEXTS = {"vocabulary": 400, "sentence_tokens": 24, "period": {"train_until": 2015}}
 SHAPE = {"sentence_layers": 1, "document_layers": 1, "hidden": 24, "heads": 2, "inner": 48, "dropout": 0.0}
@@ -27,6 +32,12 @@ def mp_bert4cr_recipe(**sections: Any) -> MpBert4crRecipe:
         },
     }
     return MpBert4crRecipe.parse({"kind": "mp-bert4cr", **_changed(data, sections)})
+
+
+def prepared_task(recipe: MpBert4crRecipe, corpus: Corpus, folder: Path) -> MpBert4crTask:
+    """The task of a recipe, in a model folder that has its sentences; its citations are made where others are there."""
+    citations.prepare(recipe.citations, corpus, folder / citations.KIND)
+    return build(recipe, corpus, folder)
 
 
 def pretraining_recipe(**sections: Any) -> HierarchicalPretrainingRecipe:

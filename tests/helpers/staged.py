@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,41 @@ from cocite.corpus.importers.source import Source
 from cocite.corpus.records import Record
 from cocite.corpus.staged_parts import StagedParts, stage_part
 from cocite.corpus.store import Corpus
+from cocite.corpus.streams import SourcePosition
 from cocite.errors import InputError
 
 
-def import_parts(source: Path, to: Path, size: int, format: str | None = None, **options: Any) -> Corpus:
-    """Import a source in parts of some bytes, each staged by a source that was opened anew."""
+def run_here(step: Any, count: int) -> list[dict[str, Any]]:
+    """Make the parts of a step in this process, each by a step that was opened anew; results travel as JSON."""
+    return [dict(json.loads(json.dumps(step.open()(number)))) for number in range(count)]
+
+
+def import_parts(
+    source: Path, to: Path, size: int, format: str | None = None, *, divided: bool = False, **options: Any
+) -> Corpus:
+    """Import a source in parts of some bytes, each staged by a source that was opened anew.
+
+    Args:
+        source: the source.
+        to: the store to make.
+        size: bytes of a part, about.
+        format: of the source.
+        divided: resolve the parts and order their texts and links side by side, too.
+        options: of ``build``.
+    """
     parts = open_source(source, format).parts(size)
-    folders = [to.with_name(f"part-{number}") for number in range(len(parts))]
+    folders = [to.with_name("parts") / "staged" / f"{number:05d}" for number in range(len(parts))]
+    folders[0].parent.mkdir(parents=True)
     common = {name: options[name] for name in ("limits", "strict") if name in options}
     staged = [
         stage_part(open_source(source, format), part, folder, **common)
         for part, folder in zip(parts, folders, strict=True)
     ]
-    return build(StagedParts(source, folders, parts, staged, **_limits(options)), to, **options)
+    whole = StagedParts(source, folders, parts, staged, **_limits(options), run=run_here if divided else None)
+    try:
+        return build(whole, to, **options)
+    finally:
+        shutil.rmtree(to.with_name("parts"))
 
 
 def _limits(options: dict[str, Any]) -> dict[str, Any]:
@@ -48,6 +71,25 @@ def outcome(folder: Path, run: Callable[..., Corpus], **options: Any) -> dict[st
 def one_part(source: Path, to: Path, format: str | None = None, **options: Any) -> Corpus:
     """Import a source as a stream of records."""
     return build(open_source(source, format), to, **options)
+
+
+class _OneByOne:
+    """A source that gives its records one by one, and no blocks."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.path = source, source.path
+
+    @property
+    def position(self) -> SourcePosition:
+        return self.source.position
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.source)
+
+
+def one_by_one(source: Path, to: Path, format: str | None = None, **options: Any) -> Corpus:
+    """Import a source as a stream of single records."""
+    return build(_OneByOne(open_source(source, format)), to, **options)
 
 
 def records_in_parts(source: Source, size: int) -> list[tuple[Record, str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,23 @@ def make_records(papers: int, *, seed: int = 0, start: int = 0) -> list[Record]:
             text = f"{before} method{other} TARGETCIT as OTHERCIT shows {after}"
             records.append(ContextRecord(f"c{i}-{n}", f"p{i}", (other,), text))
     return records
+
+
+def write_records(folder: Path, papers: int, *, files: int) -> None:
+    """Write such records as cocite's own JSON lines, into several files of a new folder."""
+    folder.mkdir()
+    lines = []
+    for record in make_records(papers, seed=3):
+        if isinstance(record, PaperRecord):
+            entry = {"title": record.title, "abstract": record.abstract, "citations": record.citations}
+            lines.append({"id": record.id, "year": record.year - 8, **entry})
+            lines.append({"paper": record.id, "text": f"We study {record.title} and {record.abstract}."})
+        elif isinstance(record, ContextRecord):
+            entry = {"citing": record.citing, "cited": record.cited, "context": record.text}
+            lines.append({"id": record.id, **entry})
+    for number in range(files):
+        text = "".join(json.dumps(line) + "\n" for line in lines[number::files])
+        (folder / f"{number}.jsonl").write_text(text)
 
 
 class HashEncoder:

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from cocite.config import Settings
 from cocite.errors import InputError
+from cocite_jobs.storage.location import Location
 from cocite_tuning.studies.study import ReportMetrics
 from cocite_tuning.sweep.study_kinds import STUDY_KINDS, StudyKind
 
@@ -45,10 +46,9 @@ class Toy:
         with (self.shared / "prepared").open("a") as file:
             file.write("once\n")
 
-    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path) -> dict[str, float]:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "log").open("a") as file:
-            file.write(f"{os.getpid()}\n")
+    def run(self, params: Mapping[str, Any], report: ReportMetrics, folder: Path | str) -> dict[str, float]:
+        place = Location.of(folder)
+        place.write("log", f"{(place.read('log') or b'').decode()}{os.getpid()}\n")
         trouble, height = params.get("trouble", "none"), -abs(float(params.get("x", 3.0)) - 1)
         if trouble == "input":
             raise InputError("x is not to its liking", where="toy")
@@ -58,7 +58,7 @@ class Toy:
         for step in range(1, steps + 1):
             time.sleep(self.settings.seconds)
             report({"height": height * (1 + 1 / step), "loss": 1 / step}, step)
-            starts = len((folder / "log").read_text().splitlines())
+            starts = len((place.read("log") or b"").splitlines())
             if trouble == "deaths" or (trouble == "death" and starts == 1):
                 os._exit(1)
         return {"height": height, "latency_ms": float(params.get("size", 1))}

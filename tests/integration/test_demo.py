@@ -12,6 +12,7 @@ import pytest
 
 from cocite.pipeline import Options, Recommender
 from cocite.pipeline.components import active_components, list_components
+from cocite.pipeline.golden_queries import are_missing
 from cocite_jobs import demo
 
 pytestmark = pytest.mark.integration
@@ -31,6 +32,7 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert f"The page: http://127.0.0.1:{port}" in done.stdout
     assert list_components(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion"]
     assert (tmp_path / "demo" / "evaluation" / "global" / "report.json").is_file()
+    assert not are_missing(tmp_path / "demo" / "model")
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0, "the endpoint still answers"
 

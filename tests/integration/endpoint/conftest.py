@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.endpoint import Running, serving
+from helpers.endpoint import Running, free_port, serving
 
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
@@ -21,9 +21,17 @@ def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def metrics_port() -> int:
+    """Where Prometheus reads the endpoint's metrics."""
+    return free_port()
+
+
+@pytest.fixture(scope="package")
+def endpoint(
+    starter_index: Path, metrics_port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     """`cocite serve`, with room for few waiting requests so that a test can fill it."""
     log = tmp_path_factory.mktemp("endpoint") / "log.txt"
     few = ("--set", "retriever.max_ongoing_requests=1", "--set", "retriever.max_queued_requests=2")
-    with serving(None, starter_index, log, *few) as running:
+    with serving(None, starter_index, log, *few, "--metrics-port", str(metrics_port)) as running:
         yield running

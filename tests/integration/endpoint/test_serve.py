@@ -10,6 +10,7 @@ from pathlib import Path
 import bibtexparser
 import httpx
 import pytest
+from helpers.documented import require_documented_answers
 from helpers.endpoint import Running
 
 from cocite.pipeline.options import Options
@@ -108,10 +109,8 @@ def test_health_version_and_papers(client: httpx.Client, recommender: Recommende
     paper = answer.papers[0]
     found = client.get(f"/v1/papers/{paper.id}").json()
     assert (found["title"], found["in_citations"]) == (paper.title, paper.in_citations)
-    assert client.get("/v1/papers/no/such/paper").json() == {
-        "error": "No paper has the id 'no/such/paper'.",
-        "field": "id",
-    }
+    missing = client.get("/v1/papers/no/such/paper").json()
+    assert (missing["error"], missing["field"]) == ("No paper has the id 'no/such/paper'.", "id")
 
 
 def test_bibtex(client: httpx.Client) -> None:
@@ -154,6 +153,10 @@ def test_too_many_requests_are_refused_at_once(endpoint: Running, client: httpx.
         assert answer.headers["retry-after"] == "1"
         assert answer.json()["error"] == "Too many requests are waiting; try again in 1 second."
     assert ask(client, context=CONTEXT).papers, "and it goes on"
+
+
+def test_answers_through_the_proxy_are_documented(endpoint: Running, tmp_path: Path) -> None:
+    require_documented_answers(endpoint.url, tmp_path, "--phases", "examples,fuzzing", "--max-examples", "2")
 
 
 def test_a_taken_port_is_told_in_a_sentence(endpoint: Running) -> None:

@@ -1,0 +1,159 @@
+"""Ray Serve's proxy with the middleware of cocite: ids, slow bodies, a gateway that dies, and an end in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from helpers.endpoint import Running, serving
+
+pytestmark = pytest.mark.integration
+
+CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
+WORDS = "zymurgical quokkas"
+SLOW = 300
+"""Clients that never send the rest of their body."""
+BODY_S = 10
+
+
+@pytest.fixture(scope="module")
+def fronted(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("fronted")
+    options = ("--log-dir", str(folder / "logs"), "--set", f"limits.body_s={BODY_S}")
+    options += ("--set", "gateway.replicas=2")
+    with serving(None, starter_index, folder / "log.txt", *options) as running:
+        running.log_dir = folder / "logs"  # type: ignore[attr-defined]
+        yield running
+    text = "".join(path.read_text() for path in (folder / "logs").glob("*.jsonl*"))
+    assert not any(word in text for word in WORDS.split()), (
+        "the log outlives the endpoint, and no draft is in it"
+    )
+
+
+def ask(running: Running, **more: object) -> httpx.Response:
+    return httpx.post(f"{running.url}/v1/recommend", json={"context": CONTEXT, **more}, timeout=120)
+
+
+def test_an_id_comes_back_once_and_is_in_the_log(fronted: Running) -> None:
+    headers = {"X-Request-ID": "a-clients/id-1"}
+    answer = httpx.post(f"{fronted.url}/v1/recommend", json={"title": WORDS}, headers=headers, timeout=120)
+    assert answer.headers.get_list("x-request-id") == ["a-clients/id-1"]
+    assert answer.json()["request_id"] == "a-clients/id-1"
+
+    def logged() -> list[dict[str, object]]:
+        lines = [
+            json.loads(line)
+            for path in fronted.log_dir.glob("gateway-*.jsonl")  # type: ignore[attr-defined]
+            for line in path.read_text().splitlines(keepends=True)
+            if line.endswith("\n")
+        ]
+        return [line for line in lines if line["request_id"] == "a-clients/id-1"]
+
+    deadline = time.monotonic() + 30
+    while not logged() and time.monotonic() < deadline:  # the line is written when the answer has been sent
+        time.sleep(0.1)
+    [line] = logged()
+    assert (line["path"], line["status"], line["index_version"]) == ("/v1/recommend", 200, "000001")
+    assert line["ms"] >= line["retrieve_ms"] > 0
+
+
+def test_an_id_that_is_no_text_is_replaced(fronted: Running) -> None:
+    answer = httpx.get(f"{fronted.url}/v1/version", headers={"X-Request-ID": b"\xff\xfe"}, timeout=120)
+    assert answer.status_code == 200
+    assert len(answer.headers["x-request-id"]) == 36
+
+
+def test_slow_bodies_are_ended_and_delay_nobody(fronted: Running) -> None:
+    host, port = fronted.url.removeprefix("http://").split(":")
+    ask(fronted)
+    alone = statistics.median(timed(fronted) for _ in range(10))
+    with ExitStack() as stack:
+        begin = time.monotonic()
+        clients = [
+            stack.enter_context(socket.create_connection((host, int(port)), timeout=60)) for _ in range(SLOW)
+        ]
+        for client in clients:
+            client.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        beside = statistics.median(timed(fronted) for _ in range(10))
+        assert time.monotonic() - begin < BODY_S, "the others were asked while the slow ones waited"
+        answers = [client.recv(65536) for client in clients]
+        assert BODY_S - 1 < time.monotonic() - begin < BODY_S + 15
+    assert {answer.split(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 408 Request Timeout"}
+    # A second: a machine that does other things too. Had the others waited for the slow ones, it were ten.
+    assert beside < max(2 * alone, alone + 1)
+
+
+def timed(running: Running) -> float:
+    begin = time.perf_counter()
+    assert ask(running, top_k=1).status_code == 200
+    return time.perf_counter() - begin
+
+
+def gateways(running: Running) -> list[int]:
+    found = []
+    for process in psutil.Process(running.process.pid).children(recursive=True):
+        try:
+            if "ray::ServeReplica:cocite:Gateway" in " ".join(process.cmdline()):
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_no_request_is_lost_when_a_gateways_process_is_killed(fronted: Running) -> None:
+    ended = threading.Event()
+
+    def client(_: int) -> list[int]:
+        statuses = []
+        while not ended.is_set() or len(statuses) < 5:  # a busy machine answers few in that time
+            statuses.append(ask(fronted, top_k=1).status_code)
+        return statuses
+
+    with ThreadPoolExecutor(4) as pool:
+        clients = [pool.submit(client, number) for number in range(4)]
+        for _ in range(2):
+            time.sleep(1)
+            os.kill(gateways(fronted)[0], signal.SIGKILL)
+            time.sleep(4)
+        ended.set()
+        statuses = [status for one in clients for status in one.result()]
+    assert len(statuses) >= 20
+    assert {*statuses} == {200}
+
+
+def test_an_endpoint_that_ends_refuses_with_503_and_never_404(starter_index: Path, tmp_path: Path) -> None:
+    seen: list[httpx.Response] = []
+
+    def client() -> None:
+        while running.process.poll() is None:
+            try:
+                # Each on a connection of its own: one that was kept may be closed just when it is used.
+                seen.append(httpx.get(f"{running.url}/v1/version", timeout=60))
+            except httpx.TransportError:
+                time.sleep(0.05)  # nothing listens any more
+
+    with serving(None, starter_index, tmp_path / "log.txt", "--log-dir", str(tmp_path / "logs")) as running:
+        thread = threading.Thread(target=client)
+        thread.start()
+        time.sleep(0.5)
+        running.process.send_signal(signal.SIGTERM)
+        running.process.wait(120)
+        thread.join(60)
+    assert {answer.status_code for answer in seen} <= {200, 503}
+    refused = [answer for answer in seen if answer.status_code == 503]
+    assert refused, "it ends its gateways before its proxy"
+    for answer in refused:
+        assert answer.headers["retry-after"] == "1"
+        assert answer.json()["reason"] == "not_ready"

@@ -1,0 +1,224 @@
+"""A worker or the driver of each step is killed while it writes to the store: the step goes on, with equal output.
+
+Each output is compared with that of the same step on the same machines that nothing disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.shared_nothing import Cluster, shared_nothing
+from helpers.topic_corpus import write_records
+from helpers.untrained_encoders import untrained_encoders
+
+from cocite.corpus.builder import build
+from cocite.corpus.importers import open_source
+from cocite.corpus.splits import by_year_name
+from cocite.pipeline.components import load_encoders
+from cocite.retrieval.index.sharded_index import ShardedIndex
+from cocite_jobs.steps.embedding.embed import embed_corpus
+
+pytestmark = pytest.mark.integration
+PAPERS = 160
+STEP_S = 600
+
+Files = dict[str, bytes]
+
+
+def all_bytes(files: Files) -> Any:
+    return files
+
+
+def weights(files: Files) -> Any:
+    """Of all that a model folder holds; the manifests have times."""
+    return {name: data for name, data in files.items() if name.endswith(".safetensors")}
+
+
+def index_files(files: Files) -> Any:
+    """All, and of the version's manifest what it says of them: it has times, too."""
+    version = next(name for name in files if name.count("/") == 2 and name.endswith("manifest.json"))
+    return {**files, version: json.loads(files[version])["files"]}
+
+
+def rankings(files: Files) -> Any:
+    """And their metrics: the report has times, too."""
+    report = next(json.loads(data) for name, data in files.items() if name.endswith(".json"))
+    return report["tables"]["metrics"], {name: data for name, data in files.items() if name.endswith(".trec")}
+
+
+def trials(files: Files) -> Any:
+    """What each trial was and measured, and the best model's weights."""
+    found = json.loads(files["trials.json"])["trials"]
+    measured = [
+        {key: value for key, value in trial["metrics"].items() if key != "seconds"} for trial in found
+    ]
+    best = {name: data for name, data in files.items() if name.endswith(".safetensors")}
+    return [trial["params"] for trial in found], measured, best
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the way from records to a sweep.
+
+    Attributes:
+        command: after ``cocite``; TO is the folder of the run.
+        output: below that folder.
+        held: parts of the request to the store in the midst of which a process is killed.
+        worker: part of the command line of the workers; empty: the driver does all.
+        resume: what is added to the command after the driver was killed.
+        content: what must be equal.
+    """
+
+    command: str
+    output: str
+    held: str
+    worker: str = ""
+    resume: str = ""
+    content: Callable[[Files], Any] = all_bytes
+
+
+CORPUS, MODEL, INDEX, VECTORS, QUERIES = (
+    f"s3://bucket/given/{name}" for name in ("corpus", "model", "index", "vectors", "queries.jsonl")
+)
+SMALL_PARTS = "--k 100000 --batch 8"
+"""A part of a ranking has eight queries then."""
+IMPORT = "corpus import s3://bucket/records --to TO/corpus --split-years 2009,2010"
+NNSELECT = f"train nnselect training.epochs=2 --corpus {CORPUS} --to TO/model --no-track"
+HATTEN = (
+    "train hatten objective.bag_epochs=0 training.epochs=2 training.checkpoint_every=2 workers.count=2 "
+    f"training.backend=deepspeed training.zero=2 --corpus {CORPUS} --to TO/model --no-track"
+)
+EMBED = f"embed {CORPUS} --model {MODEL} --to TO/vectors"
+BUILD = f"index build {CORPUS} --to TO/index --model {MODEL} --vectors-from {VECTORS} --shards 4"
+RANK = f"rank --queries {QUERIES} --index {INDEX} --model {MODEL} --to TO/run.trec --pipeline nnselect {SMALL_PARTS}"
+EVALUATE = (
+    f"evaluate pipeline --corpus {CORPUS} --model {MODEL} --index {INDEX} --to TO/report --stages nnselect "
+    f"{SMALL_PARTS} --no-track"
+)
+TUNE = f"tune run nnselect budget.trials=3 protocol.best=1 --corpus {CORPUS} --to TO/sweep --no-track"
+
+ALONE = {
+    "import": Step(IMPORT, "corpus", "PUT /corpus/"),
+    "mine-and-train": Step(
+        NNSELECT, "model", "PUT .nnselect.training/step-", resume="--resume", content=weights
+    ),
+    "embed": Step(EMBED, "vectors", "PUT .parts/"),
+    "index": Step(BUILD, "index", "PUT /shards/0002/", content=index_files),
+    "rank": Step(RANK, "run.trec", "PUT run.trec"),
+    "evaluate": Step(EVALUATE, "report", "PUT report/", content=rankings),
+}
+ON_RAY = {
+    "import": Step(f"{IMPORT} --on ray", "corpus", "PUT .corpus.parts/finished", worker="ray::make_part"),
+    "train-on-two-workers": Step(
+        HATTEN,
+        "model",
+        "PUT .hatten.training/step-",
+        worker="RayTrainWorker",
+        resume="--resume",
+        content=weights,
+    ),
+    "embed": Step(f"{EMBED} --on ray", "vectors", "PUT /vectors/ .npy", worker="ray::make_part"),
+    "index": Step(
+        f"{BUILD} --on ray",
+        "index",
+        "PUT .index.parts finished",
+        worker="ray::make_part",
+        content=index_files,
+    ),
+    "rank": Step(
+        f"{RANK} --on ray --workers 2", "run.trec", "PUT .run.trec.parts/finished", worker="ray::make_part"
+    ),
+    "evaluate": Step(
+        f"{EVALUATE} --on ray --workers 2",
+        "report",
+        "PUT .report.parts finished",
+        worker="ray::make_part",
+        content=rankings,
+    ),
+    "tune": Step(TUNE, "sweep", "PUT trials/0001/", worker="ImplicitFunc", resume="--resume", content=trials),
+}
+
+
+@contextmanager
+def machines_of(folder: Path, *, with_ray: bool) -> Iterator[Cluster]:
+    """Machines whose store has records and, made here, what later steps read: so every row runs by itself."""
+    write_records(folder / "records", PAPERS, files=3)
+    given = folder / "given"
+    corpus = build(open_source(folder / "records"), given / "corpus", split=by_year_name(2009, 2010))
+    model = untrained_encoders(corpus, given / "model")
+    ShardedIndex.create(corpus, given / "index", shards=4, encoders=load_encoders(model))
+    embed_corpus(corpus.path, model, given / "vectors")
+    lines = ({"id": f"q{row}", "title": corpus.paper(row).title} for row in range(0, PAPERS, 5))
+    (given / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    program = f"""
+from pathlib import Path
+from cocite_jobs.storage.location import Location
+given = Path({str(given)!r})
+files = sorted(path.relative_to(given).as_posix() for path in given.rglob("*") if path.is_file())
+Location.of("s3://bucket/given").upload(given, files)
+"""
+    with shared_nothing(folder, with_ray=with_ray) as running:
+        uploaded = running.desk.run([sys.executable, "-c", program])
+        assert uploaded.returncode == 0, uploaded.stderr
+        for machine in running.workers:
+            machine.environment["RAY_AUTH_MODE"] = "token"
+        yield running
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with machines_of(tmp_path_factory.mktemp("alone"), with_ray=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with machines_of(tmp_path_factory.mktemp("cluster"), with_ray=True) as running:
+        yield running
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_killed_process_goes_on_on_another_machine(alone: Cluster, name: str) -> None:
+    check_kills(alone, ALONE[name], "")
+
+
+@pytest.mark.parametrize("name", ON_RAY)
+def test_a_killed_worker_and_a_killed_driver_change_nothing(cluster: Cluster, name: str) -> None:
+    check_kills(cluster, ON_RAY[name], f"--address {cluster.head.address}:6390")
+
+
+def check_kills(cluster: Cluster, step: Step, address: str) -> None:
+    """Run a step undisturbed, with a killed worker, and with a killed driver, whose successor runs elsewhere."""
+    here, other = cluster.workers  # the driver runs where workers run, too
+
+    def command(to: str) -> str:
+        return f"exec cocite {step.command.replace('TO/', f's3://bucket/{to}/')} {address}"
+
+    first = here.run(command("first"), timeout=STEP_S)
+    assert first.returncode == 0, first.stderr
+    expected = step.content(cluster.files(f"first/{step.output}"))
+    assert expected
+    for whom, words in (("worker", step.worker), ("driver", f"cocite {step.command.split()[0]}")):
+        if not words:
+            continue
+        running = here.start(command(whom))
+        with cluster.held.request(f"{step.held} {whom}") as wait:
+            wait()
+            assert sum(machine.kill(words) for machine in (here, other)) > 0
+            if whom == "driver":
+                running.communicate(timeout=STEP_S)
+        if whom == "driver":
+            again = other.run(f"{command(whom)} {step.resume}", timeout=STEP_S)
+            code, err = again.returncode, again.stderr
+        else:
+            _, err = running.communicate(timeout=STEP_S)
+            code = running.returncode
+        assert code == 0, f"{whom}: {err}"
+        assert step.content(cluster.files(f"{whom}/{step.output}")) == expected, whom

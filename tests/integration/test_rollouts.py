@@ -1,0 +1,203 @@
+"""Rollouts of a real endpoint under load: a sound model is served, and each kind of a broken one is not."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+import torch
+from helpers.endpoint import Running, free_port, serving
+from helpers.tiny_bert import tiny_bert
+
+from benchmarks._releases import changed, nan, publish_without, random, same
+from cocite.corpus.starter import build_starter
+from cocite.pipeline import components
+from cocite.pipeline.golden_queries import make_golden_queries
+from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.cross_encoder.network import CrossEncoder
+from cocite.text.pair_tokenizer import PairSettings
+from cocite_mlflow.registration import register_model
+
+pytestmark = pytest.mark.integration
+
+CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
+CLIENTS = 4
+PAUSE_S = 0.1
+WAIT_S = 240
+LAYERS = 200
+"""Of the slow model, which does as the first one: its further layers add nothing."""
+SETTINGS = {
+    "gateway.replicas": 2,
+    "request_timeout_s": 12,
+    "rollout.canary_share": 0.5,
+    "rollout.canary_s": 20,  # a stage has to be stopped within it, on a busy machine too
+    "rollout.timeout_s": 4,
+    "rollout.latency_floor_s": 0.1,
+}
+
+
+def first_model(folder: Path) -> Path:
+    bert = tiny_bert(folder / "bert", ["translation", "quality", "words"], seed=1)
+    pairs = PairSettings(query_tokens=24, candidate_tokens=24, context_tokens=16)
+    CrossEncoder.from_pretrained(bert, pairs).save(folder / "v1" / "cross-encoder")
+    return folder / "v1"
+
+
+def nudged(name: str, value: torch.Tensor) -> torch.Tensor:
+    return value * 1.001
+
+
+class Load:
+    """Clients that ask until they are told to stop."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.answers, self.ended = url, list[tuple[int, str, str]](), threading.Event()
+
+    @contextmanager
+    def going_on(self) -> Iterator[Load]:
+        threads = [threading.Thread(target=self._ask) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield self
+        finally:
+            self.ended.set()
+            for thread in threads:
+                thread.join()
+
+    def _ask(self) -> None:
+        asked = {"context": CONTEXT, "top_k": 5, "depth": 50, "rerank": 10}
+        with httpx.Client(base_url=self.url, timeout=60) as client:
+            while not self.ended.wait(PAUSE_S):
+                try:
+                    response = client.post("/v1/recommend", json=asked)
+                    body = response.json()
+                    versions = str(body.get("model_version")), str(body.get("index_version", body))
+                    self.answers.append((response.status_code, *versions))
+                except (httpx.TransportError, ValueError) as error:
+                    self.answers.append((0, "", repr(error)))
+
+    def by(self, model: Path) -> int:
+        """Answers by a model."""
+        version = components.version(model)
+        return sum(answer[1] == version for answer in self.answers)
+
+
+def reranker_of_newest_stages(running: Running) -> psutil.Process:
+    """The process of this endpoint's reranker on trial."""
+    found = {}
+    for process in psutil.Process(running.process.pid).children(recursive=True):
+        title = " ".join(process.cmdline())
+        if "ServeReplica:cocite-stages-" in title and ":Reranker" in title:
+            found[int(title.split("cocite-stages-")[1].split(":")[0])] = process
+    return found[max(found)]
+
+
+def test_broken_releases_are_not_served_and_no_request_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)  # MLflow keeps artifacts here
+    corpus = build_starter(tmp_path / "corpus")
+    index, log = tmp_path / "index", tmp_path / "log.txt"
+    IndexSnapshot.create(corpus, index)
+    first = first_model(tmp_path)
+    make_golden_queries(first, index)
+    sound = changed(first, tmp_path / "sound", nudged)
+    hanging = changed(first, tmp_path / "hanging", lambda name, value: value * 1.002)
+    broken = {
+        "nan": changed(first, tmp_path / "nan", nan),
+        "random": changed(first, tmp_path / "random", random),
+        "slow": changed(first, tmp_path / "slow", same, LAYERS),
+    }
+
+    def register(model: Path) -> None:
+        register_model(model, "ranker", "champion")
+
+    register(first)
+    metrics_port = free_port()
+    options = ["--watch", "0.5", "--metrics-port", str(metrics_port)]
+    options += [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
+    with serving(Path("models:/ranker@champion"), index, log, *options) as running:
+
+        def version() -> dict[str, Any]:
+            found: dict[str, Any] = httpx.get(f"{running.url}/v1/version", timeout=60).json()
+            return found
+
+        def until(true: Callable[[], bool]) -> None:
+            deadline = time.monotonic() + WAIT_S
+            while not true():
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.1)
+
+        def refusal(number: int) -> str:
+            """Why a version of the model is refused, once the gateways tell of it."""
+
+            whys: list[str] = []
+
+            def told() -> bool:
+                whys.extend(one["why"] for one in version()["refused"] if f"version {number} " in one["what"])
+                return bool(whys)
+
+            until(told)
+            return whys[0]
+
+        with Load(running.url).going_on() as load:
+            register(sound)
+            until(lambda: version()["registered"]["version"] == 2)
+
+            register(broken["nan"])
+            until(lambda: "version 3" in log.read_text())
+            assert "not finite" in refusal(3)
+
+            register(broken["random"])
+            until(lambda: "version 4" in log.read_text())
+            assert "golden queries expect" in refusal(4)
+
+            register(broken["slow"])
+            until(lambda: "version 5" in log.read_text())
+            assert "a golden query" in refusal(5) or "golden-" in refusal(5)
+
+            # It answers golden queries, and hangs once it answers clients.
+            register(hanging)
+            until(lambda: load.by(hanging) > 0)
+            stopped = reranker_of_newest_stages(running)
+            stopped.send_signal(signal.SIGSTOP)
+            begin = time.monotonic()
+            until(lambda: "version 6" in log.read_text())
+            assert time.monotonic() - begin < 30
+            assert "in the canary" in refusal(6)
+            answered = load.by(hanging)
+
+            publish_without(index, corpus.papers.take("id", [0])[0], damaged=True)
+            # With the newest model, and with the served one.
+            until(lambda: log.read_text().count("damaged: its SHA-256") == 2)
+            until(lambda: sum("damaged" in refused["why"] for refused in version()["refused"]) == 2)
+            time.sleep(2)  # some looks more, which say nothing
+            for outcome, count in {"served": 1, "refused": 5, "rolled_back": 1}.items():
+                line = re.compile(rf'ray_cocite_rollouts_total{{[^}}]*outcome="{outcome}"[^}}]*}} {count}\.0')
+                until(lambda line=line: line.search(metrics(metrics_port)) is not None)  # type: ignore[misc]
+            assert re.search(r"ray_cocite_refused_releases{[^}]*} 3\.0", metrics(metrics_port))
+        if stopped.is_running():
+            stopped.kill()
+        assert [answer for answer in load.answers if answer[0] != 200] == []
+        assert {name: load.by(model) for name, model in broken.items()} == dict.fromkeys(broken, 0)
+        assert load.by(hanging) == answered, "none after it was rolled back"
+        assert {answer[2] for answer in load.answers} == {"000001"}
+        assert (version()["registered"]["version"], version()["index_version"]) == (2, "000001")
+        lines = [line for line in log.read_text().splitlines() if "is not served" in line]
+        assert len(lines) == 6, lines
+
+
+def metrics(port: int) -> str:
+    return httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=60).text
