@@ -36,6 +36,8 @@ from helpers.distribution import FilesInOrder, slowest_first  # noqa: E402
 from helpers.synthetic import SyntheticCorpora, shared_folder  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+CONNECTION_SETTINGS = ("AWS_", "COCITE_", "HF_HUB", "HOME", "RAY_ADDRESS", "RAY_AUTH", "XDG_")
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Derandomised: the same examples every time; no deadline: a busy machine is not a failure.
@@ -80,6 +82,24 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _connections() -> Iterator[None]:
+    """Put back what decides where, or as whom, the later tests of this process connect.
+
+    ``ray.init`` and an endpoint's start set such variables for their process. Where one stays behind, Ray may start a
+    head with another ``RAY_AUTH_MODE`` than its own process has read before, and be refused by it.
+    """
+    before = _connection_settings()
+    yield
+    for name in _connection_settings().keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def _connection_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(CONNECTION_SETTINGS)}
 
 
 @pytest.fixture

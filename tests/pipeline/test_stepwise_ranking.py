@@ -48,8 +48,9 @@ def same(found: list[Recommendation], expected: list[Recommendation]) -> None:
     assert [paper.id for paper in found] == [paper.id for paper in expected]
     assert [paper.evidence for paper in found] == [paper.evidence for paper in expected]
     for paper, other in zip(found, expected, strict=True):
-        assert paper.stages == pytest.approx(other.stages, abs=1e-4)
-        assert paper.score == pytest.approx(other.score, abs=1e-4)
+        # The final score is in standard deviations of nearly equal scores of a random model: it magnifies rounding.
+        assert paper.stages == pytest.approx(other.stages, abs=2e-3)
+        assert paper.score == pytest.approx(other.score, abs=2e-3)
 
 
 def test_chunks_of_several_queries_rank_as_one_go_does(

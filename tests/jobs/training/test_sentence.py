@@ -25,6 +25,9 @@ def recipe(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Sentence
 def test_an_encoder_is_copied_and_described(corpus: Corpus, recipe: SentenceRecipe, tmp_path: Path) -> None:
     stages: list[str] = []
     functions = ProgressFunctions(stage=lambda description, _: stages.append(description))
+    recipe = recipe.model_copy(
+        update={"precision": "float32"}
+    )  # by itself it takes what is fastest on the machine
     trained = train(recipe, corpus, tmp_path, functions)
     assert trained.folder == tmp_path / "sentence"
     assert verify(trained.folder).meta["recipe"] == recipe.model_dump(mode="json")
