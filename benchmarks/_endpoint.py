@@ -28,7 +28,8 @@ def endpoint(index: Path, model: Path | None, *options: str) -> Iterator[tuple[s
     command = [str(Path(sys.executable).with_name("cocite")), "serve", "--index", str(index)]
     command += ["--model", str(model)] if model else []
     begin = time.perf_counter()
-    process = subprocess.Popen([*command, "--port", str(port), *options])
+    command += ["--port", str(port), "--set", f"start_s={START_S}"]
+    process = subprocess.Popen([*command, *options])
     url = f"http://127.0.0.1:{port}"
     try:
         while not healthy(url):

@@ -13,31 +13,26 @@ how many the release itself gave. The last line says of how many releases the ou
 from __future__ import annotations
 
 import argparse
-import itertools
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 from transformers.utils import logging
 
 from benchmarks._endpoint import endpoint
 from benchmarks._releases import changed, nan, publish_without, random, same
+from benchmarks._waiting_clients import Answer, WaitingClients, newest_reranker
 from benchmarks.cross_encoder_scoring import minilm
-from benchmarks.serve_deaths import replicas, wait_for
+from benchmarks.serve_deaths import wait_for
 from benchmarks.serve_latency import requests
 from benchmarks.serving import write_model
 from cocite.cli.console import print_table
@@ -79,7 +74,10 @@ def main() -> None:
     options = parser.parse_args()
     logging.set_verbosity_error()
     with tempfile.TemporaryDirectory() as scratch:
-        rows = rollouts(options, Path(scratch))
+        options.index = options.index.resolve()
+        options.backbone = options.backbone and options.backbone.resolve()
+        with contextlib.chdir(scratch):  # MLflow keeps artifacts here
+            rows = rollouts(options, Path(scratch))
     print_table("releases", list(rows[0]), [list(row.values()) for row in rows])
     right = sum(row["outcome"] == row["expected"] for row in rows)
     print(
@@ -98,27 +96,26 @@ def rollouts(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     make_golden_queries(model, index)
     os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{folder / 'mlflow.db'}"
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-    os.chdir(folder)  # MLflow keeps artifacts here
     register(model)
     bodies = [body | {"rerank": PAIRS} for group in requests(index, 100).values() for body in group]
     settings = [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
     rows = []
     with endpoint(index, Path("models:/ranker@champion"), *settings) as (url, process):
         releases = Releases(model, index, folder, url)
-        with load(url, bodies) as answers:
+        with WaitingClients(url, bodies, CLIENTS, PAUSE_S).asking() as load:
             time.sleep(2)
             for number in range(options.rollouts):
                 kind = (
                     BROKEN[number // 4 % len(BROKEN)] if number % 4 == 3 else ("model", "index")[number % 2]
                 )
-                before, begin = answers.copy(), time.perf_counter()
-                outcome, version = releases.roll_out(kind, process, answers)
+                before, begin = len(load.answers), time.perf_counter()
+                outcome, version = releases.roll_out(kind, process, load)
                 row = {
                     "release": kind,
                     "expected": "refused" if kind in BROKEN else "served",
                     "outcome": outcome,
                     "s": round(time.perf_counter() - begin, 1),
-                    **answers.since(before, version),
+                    **columns(load.answers[before:], version),
                 }
                 print(json.dumps(row), flush=True)
                 rows.append(row)
@@ -129,36 +126,13 @@ def register(model: Path) -> None:
     register_model(model, "ranker", "champion")
 
 
-@dataclass
-class Answers:
-    """What clients got: how many of each status (0: the connection broke), and by which model and index."""
-
-    statuses: Counter[int] = field(default_factory=Counter)
-    versions: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def add(self, status: int, body: dict[str, Any]) -> None:
-        """Count an answer."""
-        with self._lock:
-            self.statuses[status] += 1
-            for name in ("model_version", "index_version"):
-                self.versions[str(body.get(name))] += 1
-
-    def copy(self) -> Answers:
-        with self._lock:
-            return Answers(self.statuses.copy(), self.versions.copy())
-
-    def since(self, before: Answers, version: str) -> dict[str, Any]:
-        """Columns of a line: what came since, and how many answers a version gave."""
-        now = self.copy()
-        statuses = now.statuses - before.statuses
-        return {
-            "answers": statuses.total(),
-            "not 200": statuses.total() - statuses[200],
-            "by it": now.versions[version] - before.versions[version],
-        }
+def columns(answers: list[Answer], version: str) -> dict[str, int]:
+    """Columns of a line: how many answers came, and how many of them a version of model or index gave."""
+    return {
+        "answers": len(answers),
+        "not 200": sum(answer.status != 200 for answer in answers),
+        "by it": sum(version in (answer.model, answer.index) for answer in answers),
+    }
 
 
 class Releases:
@@ -171,7 +145,7 @@ class Releases:
         corpus = Corpus.open(versions.folder(versions.current()) / "corpus")
         self._papers = iter(corpus.papers.take("id", range(100)))
 
-    def roll_out(self, kind: str, process: subprocess.Popen[bytes], answers: Answers) -> tuple[str, str]:
+    def roll_out(self, kind: str, process: subprocess.Popen[bytes], load: WaitingClients) -> tuple[str, str]:
         """Returns ``served``, ``refused`` or ``neither``, and the version that answers would name."""
         if "index" in kind:
             return self._index_without_a_paper(damaged=kind == "damaged index")
@@ -185,9 +159,8 @@ class Releases:
         version = components.version(to)
         register(to)
         if kind == "stops":
-            wait_for(lambda: answers.versions[version] > 0)
-            stages = {title(each): each for each in replicas(process, "Reranker")}
-            stages[max(stages, key=stage_number)].send_signal(signal.SIGSTOP)
+            wait_for(lambda: load.by(version) > 0)
+            newest_reranker(process.pid).send_signal(signal.SIGSTOP)
         return self._outcome(
             lambda found: (found["registered"] or {}).get("version") == number, f"version {number} "
         ), version
@@ -212,43 +185,6 @@ class Releases:
                 return "refused"
             time.sleep(0.1)
         return "neither"
-
-
-def title(process: psutil.Process) -> str:
-    return " ".join(process.cmdline())
-
-
-def stage_number(title: str) -> int:
-    """Stages are numbered as they are started."""
-    return int(title.split("cocite-stages-")[1].split(":")[0])
-
-
-@contextmanager
-def load(url: str, bodies: list[dict[str, Any]]) -> Iterator[Answers]:
-    """Clients that ask one request after the other until the block ends."""
-    answers, ended = Answers(), threading.Event()
-
-    def client(number: int) -> None:
-        with httpx.Client(base_url=url, timeout=120) as connection:
-            for at in itertools.count(number, CLIENTS):
-                if ended.is_set():
-                    return
-                try:
-                    answer = connection.post("/v1/recommend", json=bodies[at % len(bodies)])
-                except httpx.TransportError:
-                    answers.add(0, {})
-                else:
-                    answers.add(answer.status_code, answer.json())
-                ended.wait(PAUSE_S)
-
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        clients = [pool.submit(client, number) for number in range(CLIENTS)]
-        try:
-            yield answers
-        finally:
-            ended.set()
-        for each in clients:
-            each.result()
 
 
 if __name__ == "__main__":

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 import torch
-from helpers.endpoint import Running, free_port, serving
+from helpers.endpoint import free_port, serving
 from helpers.tiny_bert import tiny_bert
 
 from benchmarks._releases import changed, nan, publish_without, random, same
+from benchmarks._waiting_clients import WaitingClients, newest_reranker
 from cocite.corpus.starter import build_starter
 from cocite.pipeline import components
 from cocite.pipeline.golden_queries import make_golden_queries
@@ -54,52 +52,6 @@ def first_model(folder: Path) -> Path:
 
 def nudged(name: str, value: torch.Tensor) -> torch.Tensor:
     return value * 1.001
-
-
-class Load:
-    """Clients that ask until they are told to stop."""
-
-    def __init__(self, url: str) -> None:
-        self.url, self.answers, self.ended = url, list[tuple[int, str, str]](), threading.Event()
-
-    @contextmanager
-    def going_on(self) -> Iterator[Load]:
-        threads = [threading.Thread(target=self._ask) for _ in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        try:
-            yield self
-        finally:
-            self.ended.set()
-            for thread in threads:
-                thread.join()
-
-    def _ask(self) -> None:
-        asked = {"context": CONTEXT, "top_k": 5, "depth": 50, "rerank": 10}
-        with httpx.Client(base_url=self.url, timeout=60) as client:
-            while not self.ended.wait(PAUSE_S):
-                try:
-                    response = client.post("/v1/recommend", json=asked)
-                    body = response.json()
-                    versions = str(body.get("model_version")), str(body.get("index_version", body))
-                    self.answers.append((response.status_code, *versions))
-                except (httpx.TransportError, ValueError) as error:
-                    self.answers.append((0, "", repr(error)))
-
-    def by(self, model: Path) -> int:
-        """Answers by a model."""
-        version = components.version(model)
-        return sum(answer[1] == version for answer in self.answers)
-
-
-def reranker_of_newest_stages(running: Running) -> psutil.Process:
-    """The process of this endpoint's reranker on trial."""
-    found = {}
-    for process in psutil.Process(running.process.pid).children(recursive=True):
-        title = " ".join(process.cmdline())
-        if "ServeReplica:cocite-stages-" in title and ":Reranker" in title:
-            found[int(title.split("cocite-stages-")[1].split(":")[0])] = process
-    return found[max(found)]
 
 
 def test_broken_releases_are_not_served_and_no_request_fails(
@@ -152,7 +104,8 @@ def test_broken_releases_are_not_served_and_no_request_fails(
             until(told)
             return whys[0]
 
-        with Load(running.url).going_on() as load:
+        asked = {"context": CONTEXT, "top_k": 5, "depth": 50, "rerank": 10}
+        with WaitingClients(running.url, [asked], CLIENTS, PAUSE_S).asking() as load:
             register(sound)
             until(lambda: version()["registered"]["version"] == 2)
 
@@ -170,14 +123,14 @@ def test_broken_releases_are_not_served_and_no_request_fails(
 
             # It answers golden queries, and hangs once it answers clients.
             register(hanging)
-            until(lambda: load.by(hanging) > 0)
-            stopped = reranker_of_newest_stages(running)
+            until(lambda: load.by(components.version(hanging)) > 0)
+            stopped = newest_reranker(running.process.pid)
             stopped.send_signal(signal.SIGSTOP)
             begin = time.monotonic()
             until(lambda: "version 6" in log.read_text())
             assert time.monotonic() - begin < 30
             assert "in the canary" in refusal(6)
-            answered = load.by(hanging)
+            answered = load.by(components.version(hanging))
 
             publish_without(index, corpus.papers.take("id", [0])[0], damaged=True)
             # With the newest model, and with the served one.
@@ -190,10 +143,11 @@ def test_broken_releases_are_not_served_and_no_request_fails(
             assert re.search(r"ray_cocite_refused_releases{[^}]*} 3\.0", metrics(metrics_port))
         if stopped.is_running():
             stopped.kill()
-        assert [answer for answer in load.answers if answer[0] != 200] == []
-        assert {name: load.by(model) for name, model in broken.items()} == dict.fromkeys(broken, 0)
-        assert load.by(hanging) == answered, "none after it was rolled back"
-        assert {answer[2] for answer in load.answers} == {"000001"}
+        assert [answer for answer in load.answers if answer.status != 200] == []
+        served = {name: load.by(components.version(model)) for name, model in broken.items()}
+        assert served == dict.fromkeys(broken, 0)
+        assert load.by(components.version(hanging)) == answered, "none after it was rolled back"
+        assert {answer.index for answer in load.answers} == {"000001"}
         assert (version()["registered"]["version"], version()["index_version"]) == (2, "000001")
         lines = [line for line in log.read_text().splitlines() if "is not served" in line]
         assert len(lines) == 6, lines

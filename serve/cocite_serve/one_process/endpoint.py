@@ -35,6 +35,7 @@ class LocalEndpoint:
         source: finds newer versions.
         first: the release that is served first.
         notify: takes one line for the operator of the endpoint.
+        metrics: where :func:`~cocite_serve.metric_types.keep_in` keeps those of this process, until the endpoint stops.
 
     Attributes:
         metrics_url: where Prometheus reads its metrics; None before it listens.
@@ -45,18 +46,22 @@ class LocalEndpoint:
             with start_here(ServeSettings(index="index")) as endpoint:
                 httpx.post(f"{endpoint.url}/v1/recommend", json={"title": "Neural machine translation"})
 
-        >>> endpoint = LocalEndpoint(ServeSettings(index="index", port=8080), None, None, print)
+        >>> endpoint = LocalEndpoint(ServeSettings(index="index", port=8080), None, None, print, LocalMetrics())
         >>> endpoint.url
         'http://127.0.0.1:8080'
     """
 
     def __init__(
-        self, settings: ServeSettings, source: ReleaseSource, first: LockedRelease, notify: Notify
+        self,
+        settings: ServeSettings,
+        source: ReleaseSource,
+        first: LockedRelease,
+        notify: Notify,
+        metrics: LocalMetrics,
     ) -> None:
         self.url = url_of(settings)
         self.metrics_url: str | None = None
-        self._metrics, self._metrics_port = LocalMetrics(), settings.metrics_port
-        keep_in(self._metrics)
+        self._metrics, self._metrics_port = metrics, settings.metrics_port
         self._loop = asyncio.new_event_loop()
         self._stages = LocalStages(settings, self._loop)
         self._watcher = Watcher(source, first, self._stages, notify)
@@ -155,7 +160,9 @@ def start_here(settings: ServeSettings, *, notify: Notify = LOG.warning) -> Loca
     exporting.start("cocite")
     source, first = lock_first(settings, notify)
     make_folder(settings.logs)
-    endpoint = LocalEndpoint(settings, source, first, notify)
+    metrics = LocalMetrics()
+    keep_in(metrics)
+    endpoint = LocalEndpoint(settings, source, first, notify, metrics)
     try:
         endpoint.begin()
     except BaseException:

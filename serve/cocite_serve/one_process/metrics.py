@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from cocite_serve.metric_types import name_in_prometheus
+
+Made = TypeVar("Made")
+Prometheus = TypeVar("Prometheus", Counter, Gauge, Histogram)
 
 FORGOTTEN_S = 20.0
 """Seconds after which a gauge that was not set again is no longer told, as by Ray's agent."""
@@ -34,31 +37,38 @@ class LocalMetrics:
 
     def counter(self, name: str, description: str, tag_keys: Sequence[str]) -> LocalCounter:
         """The counter of a name."""
-        if name not in self._by_name:
-            known = name_in_prometheus(name, counts=True)
-            self._by_name[name] = LocalCounter(Counter(known, description, tag_keys, registry=self.registry))
-        made: LocalCounter = self._by_name[name]
-        return made
+        known = name_in_prometheus(name, counts=True)
+        return self._once(
+            name, lambda: LocalCounter(Counter(known, description, tag_keys, registry=self.registry))
+        )
 
     def gauge(self, name: str, description: str, tag_keys: Sequence[str]) -> LocalGauge:
         """The gauge of a name."""
-        if name not in self._by_name:
-            known = name_in_prometheus(name, counts=False)
-            self._by_name[name] = made = LocalGauge(Gauge(known, description, tag_keys, registry=None))
+        known = name_in_prometheus(name, counts=False)
+
+        def make() -> LocalGauge:
+            made = LocalGauge(Gauge(known, description, tag_keys, registry=None), tag_keys)
             self.registry.register(made)
-        gauge: LocalGauge = self._by_name[name]
-        return gauge
+            return made
+
+        return self._once(name, make)
 
     def histogram(
         self, name: str, description: str, tag_keys: Sequence[str], boundaries: Sequence[float]
     ) -> LocalHistogram:
         """The histogram of a name."""
-        if name not in self._by_name:
-            known = name_in_prometheus(name, counts=False)
-            self._by_name[name] = LocalHistogram(
+        known = name_in_prometheus(name, counts=False)
+        return self._once(
+            name,
+            lambda: LocalHistogram(
                 Histogram(known, description, tag_keys, buckets=boundaries, registry=self.registry)
-            )
-        made: LocalHistogram = self._by_name[name]
+            ),
+        )
+
+    def _once(self, name: str, make: Callable[[], Made]) -> Made:
+        if name not in self._by_name:
+            self._by_name[name] = make()
+        made: Made = self._by_name[name]
         return made
 
     def serve(self, port: int) -> str:
@@ -90,7 +100,7 @@ class LocalCounter:
 
     def inc(self, value: float = 1.0, tags: dict[str, str] | None = None) -> None:
         """Add to it."""
-        (self._counter.labels(**tags) if tags else self._counter).inc(value)
+        _labelled(self._counter, tags).inc(value)
 
 
 class LocalHistogram:
@@ -105,7 +115,7 @@ class LocalHistogram:
 
     def observe(self, value: float, tags: dict[str, str] | None = None) -> None:
         """Take a value."""
-        (self._histogram.labels(**tags) if tags else self._histogram).observe(value)
+        _labelled(self._histogram, tags).observe(value)
 
 
 class LocalGauge(Collector):
@@ -115,15 +125,14 @@ class LocalGauge(Collector):
         >>> LocalMetrics().gauge("cocite_example", "Example.", ("version",)).set(1, tags={"version": "000001"})
     """
 
-    def __init__(self, gauge: Gauge) -> None:
-        self._gauge = gauge
+    def __init__(self, gauge: Gauge, tag_keys: Sequence[str]) -> None:
+        self._gauge, self._tag_keys = gauge, tag_keys
         self._set_at: dict[tuple[str, ...], float] = {}
 
     def set(self, value: float, tags: dict[str, str] | None = None) -> None:
         """Set it."""
-        tags = tags or {}
-        (self._gauge.labels(**tags) if tags else self._gauge).set(value)
-        self._set_at[tuple(tags[name] for name in self._gauge._labelnames)] = time.monotonic()
+        _labelled(self._gauge, tags).set(value)
+        self._set_at[tuple((tags or {})[name] for name in self._tag_keys)] = time.monotonic()
 
     def collect(self) -> Iterable[Metric]:
         """What Prometheus reads."""
@@ -133,3 +142,8 @@ class LocalGauge(Collector):
                 self._gauge.remove(*labels)
                 del self._set_at[labels]
         return self._gauge.collect() if self._set_at else ()
+
+
+def _labelled(metric: Prometheus, tags: dict[str, str] | None) -> Prometheus:
+    """The metric of some labels; without any, the metric itself."""
+    return metric.labels(**tags) if tags else metric
