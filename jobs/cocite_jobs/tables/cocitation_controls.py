@@ -22,7 +22,7 @@ from cocite.manifests import read_manifest
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.cocitation import known_history
 from cocite_jobs.tables.cocitation_systems import DEFAULT_ENCODER, CocitationSystems, ModelFolder
-from cocite_jobs.tables.cocitation_variants import link_artifact, train_missing
+from cocite_jobs.tables.cocitation_variants import link_part, train_missing
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.types import LaunchOptions
@@ -151,7 +151,7 @@ def train_controls(
                 if controls[row].recipe == control.recipe
             ]
             for needed in KINDS[recipe.kind].inputs:
-                link_artifact(needed.artifact, alike, folder)
+                link_part(needed.artifact, alike, folder)
             if first is not None and not (folder / first.kind).is_dir():
                 train_missing(first, corpus, folder, options, bars, f"{name}, seed {seed}: pretraining")
             train_missing(recipe, corpus, folder, options, bars, f"{name}, seed {seed}")
@@ -180,7 +180,7 @@ def _trunk(
     for name in recipe.texts.components:
         if not (model / name).is_dir():
             train_missing(load_recipe(name), corpus, model, options, bars, name)
-        link_artifact(name, [model], folder)
+        link_part(name, [model], folder)
 
 
 def control_tables(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from cocite.corpus.store import Corpus
+from cocite.hard_links import link_artifact
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite.systems.mp_bert4cr.sentence_texts import KIND as TEXTS
 from cocite.systems.mp_bert4cr.token_vectors import KIND as WORDS
@@ -85,7 +83,7 @@ def train_variants(
         if first and not (model / first.kind).is_dir():
             train_missing(first, corpus, model, options, bars, first.kind)
         for part in parts:
-            link_artifact(part, [model, *folders.values()], folder)
+            link_part(part, [model, *folders.values()], folder)
         train_missing(settings, corpus, folder, options, bars, name)
     return [ModelFolder(folders[name], name) for name in names]
 
@@ -107,8 +105,8 @@ def train_missing(
         train_or_resume(recipe, corpus, to, ProgressFunctions(advance=advance), options)
 
 
-def link_artifact(part: str, holders: Sequence[Path], to: Path) -> None:
-    """Put an artifact into a second folder by hard links, which cost no space: an artifact's files never change.
+def link_part(part: str, holders: Sequence[Path], to: Path) -> None:
+    """Put an artifact into a second folder without copying its files.
 
     Args:
         part: name of the artifact.
@@ -116,12 +114,6 @@ def link_artifact(part: str, holders: Sequence[Path], to: Path) -> None:
         to: the second folder; nothing is done where it holds the artifact already.
     """
     source = next((holder / part for holder in holders if (holder / part).is_dir()), None)
-    if source is None or (to / part).is_dir():
-        return
-    to.mkdir(parents=True, exist_ok=True)
-    temporary = to / f".{part}.{uuid.uuid4().hex[:8]}.tmp"
-    try:
-        shutil.copytree(source, temporary, copy_function=os.link)
-        temporary.rename(to / part)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    if source is not None and not (to / part).is_dir():
+        to.mkdir(parents=True, exist_ok=True)
+        link_artifact(source, to)

@@ -12,7 +12,7 @@ from helpers.cocitation_report import cocitation_report, systems_of
 
 from cocite.corpus.store import Corpus
 from cocite_jobs.tables import cocitation_variants
-from cocite_jobs.tables.cocitation_variants import VARIANTS, link_artifact
+from cocite_jobs.tables.cocitation_variants import VARIANTS, link_part
 from cocite_jobs.training.recipes import load_recipe
 
 TINY = ["texts.vocabulary=400", "texts.sentence_tokens=24", "model.sentence_tokens=24", "model.hidden=24"]
@@ -92,9 +92,9 @@ def test_an_artifact_is_linked_once_from_the_first_folder_that_has_it(tmp_path: 
     for holder in holders[1:]:
         (holder / "texts").mkdir(parents=True)
         (holder / "texts" / "data").write_text(holder.name)
-    link_artifact("texts", holders, tmp_path / "to")
+    link_part("texts", holders, tmp_path / "to")
     assert (tmp_path / "to" / "texts" / "data").samefile(holders[1] / "texts" / "data")
-    link_artifact("texts", holders[2:], tmp_path / "to")
+    link_part("texts", holders[2:], tmp_path / "to")
     assert (tmp_path / "to" / "texts" / "data").read_text() == "first", "what is there stays"
-    link_artifact("vectors", holders, tmp_path / "to")
+    link_part("vectors", holders, tmp_path / "to")
     assert [path.name for path in (tmp_path / "to").iterdir()] == ["texts"]

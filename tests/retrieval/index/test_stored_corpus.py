@@ -16,13 +16,13 @@ from cocite.corpus.history import History
 from cocite.corpus.records import Record, SentenceRecord
 from cocite.corpus.store import BODY_FILES, Corpus
 from cocite.errors import InputError, IntegrityError
+from cocite.hard_links import link_folder
 from cocite.manifests import MANIFEST
 from cocite.retrieval.index import snapshot
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.index.sizes import part_sizes
 from cocite.retrieval.index.snapshot import IndexSnapshot, verify_index
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
-from cocite.retrieval.index.version_writer import link_folder
 from cocite.retrieval.vector_retriever import VectorRetriever
 
 NONE = r"corpus: holds no body sentences: .* \(build the index with that model, or use the imported store\)"

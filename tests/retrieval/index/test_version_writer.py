@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from cocite.retrieval.index.documents import INSIDE
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
 from cocite.retrieval.index.snapshot import IndexSnapshot, list_versions
-from cocite.retrieval.index.version_writer import link_folder
 from cocite.retrieval.index.versions import VersionedFolder
 
 
@@ -88,19 +86,3 @@ def assert_files_of(snapshot: IndexSnapshot, plan: BuildPlan) -> None:
     assert len(files) > 40
     for file in files:
         assert (snapshot.path / file).read_bytes() == (expected / file).read_bytes(), file
-
-
-def test_where_links_are_impossible_files_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "source" / "part").mkdir(parents=True)
-    (tmp_path / "source" / "part" / "file").write_text("text")
-
-    def refuse(*_: object) -> None:
-        raise OSError("another file system")
-
-    link_folder(tmp_path / "source", tmp_path / "linked")
-    monkeypatch.setattr(os, "link", refuse)
-    link_folder(tmp_path / "source", tmp_path / "copied")
-    source, linked, copied = (tmp_path / name / "part" / "file" for name in ("source", "linked", "copied"))
-    assert linked.samefile(source)
-    assert not copied.samefile(source)
-    assert copied.read_text() == "text"

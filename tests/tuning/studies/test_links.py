@@ -1,58 +1,48 @@
-"""Artifacts that are linked into another folder."""
+"""Components of one model folder that are put into another."""
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cocite.artifacts import publish, verify
-from cocite_tuning.studies.links import link_artifact
+from cocite_jobs.storage.location import Location
+from cocite_tuning.studies.links import put_components
 
 
 @pytest.fixture
-def artifact(tmp_path: Path) -> Path:
-    with publish(tmp_path / "shared" / "nnselect", kind="nnselect", meta={}) as folder:
-        (folder / "weights").write_text("1 2 3")
-    return tmp_path / "shared" / "nnselect"
+def source(tmp_path: Path) -> Location:
+    for name in ("nnselect", "nnrank"):
+        with publish(tmp_path / "source" / name, kind=name, meta={}) as folder:
+            (folder / "weights").write_text(f"of {name}")
+    (tmp_path / "source" / "notes").mkdir()
+    return Location.of(tmp_path / "source")
 
 
-@pytest.fixture
-def trial(tmp_path: Path) -> Path:
-    (tmp_path / "trial").mkdir()
-    return tmp_path / "trial"
+@pytest.fixture(params=["local", "remote"])
+def folder(request: pytest.FixtureRequest, remote: str, tmp_path: Path) -> Location:
+    return Location.of(tmp_path / "trial" if request.param == "local" else f"{remote}/trial")
 
 
-def test_files_are_links_and_the_copy_verifies(artifact: Path, trial: Path) -> None:
-    link_artifact(artifact, trial)
-    assert (trial / "nnselect" / "weights").stat().st_ino == (artifact / "weights").stat().st_ino
-    assert verify(trial / "nnselect").digest == verify(artifact).digest
-    assert [path.name for path in trial.iterdir()] == ["nnselect"]
-
-
-@pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP])
-def test_where_links_cannot_be_files_are_copied(
-    artifact: Path, trial: Path, monkeypatch: pytest.MonkeyPatch, number: int
+def test_the_components_that_are_wanted_come_whole(
+    source: Location, folder: Location, tmp_path: Path
 ) -> None:
-    def refuse(*_: Any) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "link", refuse)
-    link_artifact(artifact, trial)
-    assert (trial / "nnselect" / "weights").stat().st_ino != (artifact / "weights").stat().st_ino
-    assert verify(trial / "nnselect").digest == verify(artifact).digest
+    put_components(folder, source, lambda name: name == "nnselect")
+    assert folder.names() == ["nnselect"]
+    (folder / "nnselect").get(tmp_path / "back")
+    assert verify(tmp_path / "back").digest == verify(tmp_path / "source" / "nnselect").digest
 
 
-def test_an_error_of_writing_leaves_nothing_behind(
-    artifact: Path, trial: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fill(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_what_is_there_stays_and_what_is_no_artifact_is_not_put(source: Location, folder: Location) -> None:
+    put_components(folder, source, lambda name: name == "nnrank")
+    (folder / "nnrank").write("weights", "of an earlier trial")
+    put_components(folder, source, lambda _: True)
+    assert folder.names() == ["nnrank", "nnselect"]
+    assert (folder / "nnrank").read("weights") == b"of an earlier trial"
 
-    monkeypatch.setattr(os, "link", fill)
-    with pytest.raises(OSError, match="No space left"):
-        link_artifact(artifact, trial)
-    assert not list(trial.iterdir())
+
+def test_components_of_one_machine_are_links(source: Location, tmp_path: Path) -> None:
+    put_components(Location.of(tmp_path / "trial"), source, lambda _: True)
+    put, kept = (tmp_path / name / "nnselect" / "weights" for name in ("trial", "source"))
+    assert put.samefile(kept)

@@ -16,6 +16,7 @@ import numpy as np
 
 from cocite.artifacts import seal
 from cocite.corpus.history import History
+from cocite.hard_links import add_links
 from cocite.retrieval.index.known_contexts import FOLDER as KNOWN
 from cocite.retrieval.index.known_contexts import KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
@@ -47,7 +48,7 @@ from cocite.retrieval.index.shard_words import (
     total_words,
     weigh_words,
 )
-from cocite.retrieval.index.version_writer import NAMES, add_links
+from cocite.retrieval.index.version_writer import NAMES
 
 Made = dict[str, Any]
 """What making a part gave: small, of JSON's types."""

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.artifacts import seal
+from cocite.hard_links import link_file
 from cocite.manifests import MANIFEST
 from cocite.retrieval.engines.anchor_texts import AnchorChange, AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
@@ -21,7 +22,7 @@ from cocite.retrieval.engines.bm25_files import save_indexes
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import INSIDE
 from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, SHARD_KIND
-from cocite.retrieval.index.version_writer import link_file, linked_entries
+from cocite.retrieval.index.version_writer import linked_entries
 from cocite.retrieval.shards.shard import IndexShard
 
 WITHOUT_LISTS = ("whole", "near")

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from cocite.artifacts import load_array
 from cocite.atomic_files import write_atomic
+from cocite.hard_links import add_links
 from cocite.manifests import read_json
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25_files import (
@@ -41,7 +42,6 @@ from cocite.retrieval.index.paper_indexes import divided_counts
 from cocite.retrieval.index.shard_counts import SharedVocabulary
 from cocite.retrieval.index.shard_inputs import ANCHORS, FIELDS, ShardInputs
 from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, save_words
-from cocite.retrieval.index.version_writer import add_links
 from cocite.text.gaps import around_gap
 from cocite.text.tokens import WordTokenizer
 

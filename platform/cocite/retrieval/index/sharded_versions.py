@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cocite.corpus.records import Record
+from cocite.hard_links import link_folder
 from cocite.protocols import Encoder
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.anchor_texts import AnchorChange, cited_at
@@ -47,7 +48,7 @@ from cocite.retrieval.index.successors import (
     grown_collection,
     inherited_meta,
 )
-from cocite.retrieval.index.version_writer import NAMES, describe, link_folder, new_version
+from cocite.retrieval.index.version_writer import NAMES, describe, new_version
 from cocite.retrieval.index.versions import KEEP, VersionedFolder
 from cocite.text.gaps import around_gap
 

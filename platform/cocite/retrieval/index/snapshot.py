@@ -29,6 +29,7 @@ from cocite.corpus.history import known_history
 from cocite.corpus.records import Record
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.hard_links import link_folder
 from cocite.manifests import Manifest, read_manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
@@ -49,7 +50,6 @@ from cocite.retrieval.index.version_writer import (
     KIND,
     PAPERS,
     check_index_folder,
-    link_folder,
     new_version,
     write_parts,
 )

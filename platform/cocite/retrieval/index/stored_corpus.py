@@ -11,9 +11,9 @@ from pathlib import Path
 
 from cocite.atomic_files import write_atomic
 from cocite.corpus.store import BODY_FILES, WHOLE, Corpus
+from cocite.hard_links import link_file, link_folder
 from cocite.manifests import MANIFEST, manifest_text
 from cocite.protocols import BodyReader, Encoder
-from cocite.retrieval.index.version_writer import link_file, link_folder
 
 
 def read_bodies(encoders: Iterable[Encoder]) -> bool:

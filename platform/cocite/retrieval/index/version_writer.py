@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,6 +13,7 @@ import numpy as np
 from cocite.artifacts import publish
 from cocite.destinations import check_folder_destination
 from cocite.errors import CociteError, InputError
+from cocite.hard_links import link_folder
 from cocite.manifests import MANIFEST, read_manifest
 from cocite.retrieval.engines.bm25_files import save_group
 from cocite.retrieval.engines.vectors import VectorIndex
@@ -144,24 +143,6 @@ def _write_vectors(plan: BuildPlan, name: str, folder: Path, stored: Path | None
     vectors = plan.make_vectors(name, advance)
     vectors.save(destination)
     return vectors.kind
-
-
-def link_folder(source: Path, destination: Path) -> None:
-    """The same folder at another path: hard links where the file system can, copies where it cannot."""
-    shutil.copytree(source, destination, copy_function=link_file)
-
-
-def add_links(source: Path, destination: Path) -> None:
-    """As :func:`link_folder`, into a folder that may hold other files."""
-    shutil.copytree(source, destination, copy_function=link_file, dirs_exist_ok=True)
-
-
-def link_file(source: str | Path, destination: str | Path) -> None:
-    """The same file at another path: a hard link where the file system can, a copy where it cannot."""
-    try:
-        os.link(source, destination)
-    except OSError:
-        shutil.copy2(source, destination)
 
 
 def check_index_folder(root: Path) -> None:
