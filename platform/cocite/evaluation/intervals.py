@@ -1,7 +1,4 @@
-"""Intervals of means over queries, by a bootstrap over the papers that the queries come from.
-
-Two contexts of one paper are too alike to count as two independent queries, so papers are drawn, not queries.
-"""
+"""Intervals of means over queries, by a bootstrap over the papers that the queries come from."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWS = 1000
-"""Samples of papers that an interval is made of."""
+from cocite.bootstrap import resampled_means
 
 
 class Interval(NamedTuple):
@@ -40,12 +36,5 @@ def mean_over_papers(values: NDArray[np.float64], papers: NDArray[np.integer]) -
     """
     if not len(values):
         return Interval(np.nan, np.nan, np.nan)
-    distinct, place = np.unique(papers, return_inverse=True)
-    sums = np.stack([np.bincount(place, weights=values), np.bincount(place)], axis=1)
-    # Fixed: the same values give the same interval.
-    rng = np.random.default_rng(0)
-    # How often each paper is drawn suffices: one product instead of a thousand samples of queries.
-    weights = rng.multinomial(len(distinct), np.full(len(distinct), 1 / len(distinct)), size=DRAWS)
-    drawn = weights @ sums
-    low, high = np.percentile(drawn[:, 0] / drawn[:, 1], [2.5, 97.5])
+    low, high = np.percentile(resampled_means(values[:, None], papers), [2.5, 97.5])
     return Interval(float(values.mean()), float(low), float(high))

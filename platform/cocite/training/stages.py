@@ -14,12 +14,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.bootstrap import resampled_means
 from cocite.protocols import NO_ROW
 from cocite.ranking_metrics import f1, precision_at, recall_at, reciprocal_rank
 
 METRICS = ("F1@20", "MRR", "R@10")
-DRAWS = 1000
-"""Bootstrap samples of an interval."""
 
 Keep = Literal["unless_below", "always"]
 """What becomes of a trained stage: left out of the pipeline if it is below the stage before it on dev, or never."""
@@ -141,16 +140,7 @@ def compare_stages(
     """
     # A query without a manuscript is drawn by itself: -1 and below are no rows.
     own = np.where(manuscripts == NO_ROW, -1 - np.arange(len(manuscripts)), manuscripts)
-    distinct, place = np.unique(own, return_inverse=True)
-    columns = np.concatenate([np.ones((len(new), 1)), new, old], axis=1)
-    sums = np.zeros((len(distinct), columns.shape[1]))
-    np.add.at(sums, place, columns)
-    # Fixed: the same values give the same record.
-    rng = np.random.default_rng(0)
-    weights = rng.multinomial(len(distinct), np.full(len(distinct), 1 / len(distinct)), size=DRAWS)
-    # How often each manuscript is drawn suffices: one product instead of a thousand samples of queries.
-    drawn = weights @ sums
-    means = drawn[:, 1:] / drawn[:, :1]
+    means = resampled_means(np.concatenate([new, old], axis=1), own)
     ours, theirs = _metrics(means[:, :4]), _metrics(means[:, 4:])
     change = ours - theirs
     return StageComparison(
@@ -158,7 +148,7 @@ def compare_stages(
         before,
         kind,
         len(new),
-        len(distinct),
+        len(np.unique(own)),
         dict(
             zip(
                 METRICS, zip(metric_means(new).values(), metric_means(old).values(), strict=True), strict=True

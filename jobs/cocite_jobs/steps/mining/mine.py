@@ -11,6 +11,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,9 @@ def mine_in_parts(
     def mine(plan: MiningPlan) -> Iterator[tuple[MiningBlock, NDArray[np.int32]]]:
         finished = FinishedParts(scratch / "finished", _key(work))
         parts = [Part(f"{number:06d}", len(block), number) for number, block in enumerate(plan.blocks)]
-        with connected(workers):  # one Ray for both
+        made = finished.read()
+        # One Ray for both steps, and none where an earlier call made all parts.
+        with nullcontext() if all(part.name in made for part in parts) else connected(workers):
             histories = work.histories.parts(plan)
             stage("candidates: histories", len(histories))
             for result in run_parts(work.histories, histories, finished, workers, advance=advance):

@@ -143,15 +143,7 @@ class CocitationSampler:
         citing = np.asarray(self.contexts.citing[contexts], np.int64)
         if self.source != "history":
             owner, rows = groups.gather(contexts)
-            self._choose(
-                chosen,
-                owner,
-                rows,
-                self.cocitations.of_pairs(wanted[owner], rows),
-                wanted,
-                citing,
-                draws.of(POSITIVES),
-            )
+            self._choose(chosen, owner, rows, wanted, citing, draws.of(POSITIVES))
         if self.source != "context":
             several = groups.indptr[contexts + 1] - groups.indptr[contexts] > 1
             eligible = np.flatnonzero(several | self.single)
@@ -161,23 +153,14 @@ class CocitationSampler:
             lacking = eligible[(chosen[eligible, -1] == NO_ROW) & (degrees[eligible] > 0)]
             owner, rows = pairs.gather(wanted[lacking])
             owner = lacking[owner]
-            self._choose(
-                chosen,
-                owner,
-                rows,
-                self.cocitations.of_pairs(wanted[owner], rows),
-                wanted,
-                citing,
-                draws.of(POSITIVES),
-            )
+            self._choose(chosen, owner, rows, wanted, citing, draws.of(POSITIVES))
         return chosen
 
-    @staticmethod
     def _choose(
+        self,
         chosen: NDArray[np.int32],
         owner: NDArray[np.int64],
         rows: NDArray[np.int32],
-        mass: NDArray[np.float64],
         targets: NDArray[np.int64],
         citing: NDArray[np.int64],
         draws: Draws,
@@ -188,6 +171,7 @@ class CocitationSampler:
         times are chosen. That is drawing without replacement (Efraimidis and Spirakis 2006). A candidate's time is a
         function of the example and the paper alone.
         """
+        mass = self.cocitations.of_pairs(targets[owner], rows)
         free = (mass > 0) & (rows != targets[owner]) & (rows != citing[owner])
         free &= ~(chosen[owner] == rows[:, None]).any(1)
         owner, rows, mass = owner[free], rows[free], mass[free]
