@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -162,14 +162,15 @@ def _rows(
     rows = corpus.find([paper.id for paper in papers])
     rows[~is_id] = NO_ROW
     acl = [match["id"] if (match := _ACL_DOI.match(paper.doi)) else "" for paper in papers]
-    for other in (
+    tries: tuple[Callable[[list[int]], np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = (
         lambda at: corpus.find([acl[i] for i in at]),
         lambda at: rows_of([papers[i] for i in at], corpus),
         lambda at: rows_of(
             [PaperRecord("", "", doi=f"10.18653/v1/{papers[i].id}" if is_id[i] else "") for i in at], corpus
         ),
         lambda at: _preprints([papers[i] for i in at], corpus),
-    ):
+    )
+    for other in tries:
         at = np.flatnonzero(rows == NO_ROW)
         if len(at):
             rows[at] = other(at.tolist())

@@ -104,7 +104,7 @@ class PairScorer:
     def _fastest(self) -> Precision:
         """The precision for all machines where one is named, else the fastest of this one."""
         if named := named_dtype():
-            return next(name for name, dtype in DTYPES.items() if dtype == named)
+            return "bf16" if named == torch.bfloat16 else "fp32"
         return self.speed.best if self.speed else "bf16"
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
