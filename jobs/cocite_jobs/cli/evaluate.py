@@ -25,6 +25,7 @@ from cocite.cli.options import (
 )
 from cocite.errors import InputError
 from cocite_jobs.cli.cocitation import cocitation
+from cocite_jobs.cli.confidence import confidence
 from cocite_jobs.cli.controls import controls
 from cocite_jobs.cli.options import (
     IndexOption,
@@ -39,6 +40,7 @@ from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.command("cocitation")(cocitation)
 app.command("controls")(controls)
+app.command("confidence")(confidence)
 
 TaskOption = Annotated[
     str, typer.Option(help="Queries: citation contexts (local) or titles and abstracts (global).")

@@ -24,7 +24,7 @@ from cocite_jobs.cli.options import ALIAS, RegisterOption
 
 app = typer.Typer(help="Train a model from a recipe.", add_completion=False)
 
-COUNTING = ("fusion", "final")
+COUNTING = ("fusion", "final", "confidence")
 """Kinds that weigh counts of the history before dev: without links they can be trained, and those counts are zero. The
 other kinds that read links cannot (:meth:`cocite.training.periods.Periods.of`)."""
 

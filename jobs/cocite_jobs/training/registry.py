@@ -150,6 +150,10 @@ KINDS: dict[str, RecipeKind] = {
         "cocite.systems.learned_fusion.recipe:FinalRecipe",
         trainer="cocite_jobs.training.fusion:train_final",
     ),
+    "confidence": RecipeKind(
+        "cocite.systems.confidence.recipe:ConfidenceRecipe",
+        trainer="cocite_jobs.training.confidence:train_confidence",
+    ),
     "hatten": RecipeKind(
         "cocite.systems.hatten.recipe:HattenRecipe",
         task="cocite.systems.hatten.task:build",

@@ -181,7 +181,7 @@ def _write(done: Completion, path: Path, *, in_place: bool, report: Report | Non
 
 def _print(report: Report) -> None:
     """Print a report for people to read."""
-    from cocite.drafts.report import byline, cited_line, companion_reason, printable, reasons
+    from cocite.drafts.report import byline, chance, cited_line, companion_reason, printable, reasons
 
     def line(text: str, style: str | None = None) -> None:
         out.print(printable(text), style=style)
@@ -190,7 +190,7 @@ def _print(report: Report) -> None:
         line(f"Gap {gap.number}, {gap.gap.place}", "bold")
         line(f"  {gap.gap.sentence}", "italic")
         for number, paper in enumerate(gap.papers, 1):
-            line(f"  {number}. {paper.title} ({byline(paper)}){report.mark(paper)}")
+            line(f"  {number}. {paper.title} ({byline(paper)}){report.mark(paper)}{chance(paper)}")
             for reason in reasons(paper.evidence):
                 line(f"     {reason}", "dim")
         if gap.note:

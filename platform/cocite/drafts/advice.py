@@ -9,6 +9,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.together import cited_together
+from cocite.pipeline.confidence import list_note
 from cocite.pipeline.options import Options, Recommendation
 from cocite.pipeline.recommender import Recommender
 
@@ -25,7 +26,7 @@ class GapAdvice:
     Attributes:
         number: of the gap, from 1.
         papers: empty where nothing can be recommended.
-        note: a sentence that says why nothing was; "" otherwise.
+        note: a sentence that says why nothing was, or that none of them is probable; "" otherwise.
 
     Example:
         >>> from cocite.drafts.reading import read_text
@@ -146,7 +147,8 @@ class Adviser:
                 yield GapAdvice(number, gap, (), "there are no words around the gap to search with")
             else:
                 papers = tuple(answers[number])
-                yield GapAdvice(number, gap, papers, "" if papers else "no paper of the index fits")
+                note = list_note(papers) if papers else "no paper of the index fits"
+                yield GapAdvice(number, gap, papers, note)
 
     def companions(self, k: int) -> list[Companion]:
         """What papers that cite what the draft cites also cite, and it lacks."""

@@ -10,6 +10,7 @@ from typing import Any
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK, PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
 from cocite.drafts.draft import Draft
+from cocite.pipeline.confidence import percentage
 from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Recommendation
 
@@ -88,7 +89,9 @@ class Report:
         for gap in self.gaps:
             lines += [f"## Gap {gap.number} ({gap.gap.place})", "", f"> {_md(gap.gap.sentence)}", ""]
             for number, paper in enumerate(gap.papers, 1):
-                lines.append(f"{number}. **{_md(paper.title)}** {_md(byline(paper))}{self.mark(paper)}")
+                lines.append(
+                    f"{number}. **{_md(paper.title)}** {_md(byline(paper))}{self.mark(paper)}{chance(paper)}"
+                )
                 lines += [f"   - {_md(reason)}" for reason in reasons(paper.evidence)]
             lines += [gap.note] if gap.note else []
             lines.append("")
@@ -116,6 +119,7 @@ class Report:
         return template.render(
             report=self,
             byline=byline,
+            chance=chance,
             reasons=reasons,
             cited_line=cited_line,
             companion_reason=companion_reason,
@@ -142,6 +146,7 @@ def gap_values(advice: GapAdvice, library: Set[str] = frozenset()) -> dict[str, 
                 **_paper_values(paper),
                 "in_library": paper.id in library,
                 "score": paper.score,
+                "confidence": paper.confidence,
                 "evidence": {
                     "shared_words": [word for word, _ in paper.evidence.shared_words],
                     "cited_by": [citing.id for citing in paper.evidence.cited_by],
@@ -175,6 +180,17 @@ def byline(paper: PaperRecord | Recommendation) -> str:
     """
     names = paper.authors[0] + " et al." if len(paper.authors) > 2 else " and ".join(paper.authors)
     return " ".join(part for part in (names, paper.venue, str(paper.year or "")) if part)
+
+
+def chance(paper: Recommendation) -> str:
+    """What stands behind a paper whose probability is known; "" behind others.
+
+    Example:
+        >>> paper = Recommendation(7, "a", "Trees", (), 1999, "", "", "", 3.5, {}, Evidence(), confidence=0.42)
+        >>> chance(paper)
+        ', ~42 %'
+    """
+    return f", {percentage(paper.confidence)}" if paper.confidence is not None else ""
 
 
 def reasons(evidence: Evidence) -> list[str]:

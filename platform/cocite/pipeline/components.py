@@ -8,6 +8,7 @@
 | ``fusion`` | LambdaMART over all signals |
 | ``cross-encoder`` | reads query and candidate together |
 | ``final`` | LambdaMART over all signals, the fusion's score and the cross-encoder's |
+| ``confidence`` | makes probabilities of the last stage's score |
 
 Each is an artifact of its own. The pipeline works without those that are missing, as
 :class:`~cocite.pipeline.second_stage.SecondStage` describes, and without those that were below the stage before them on
@@ -31,6 +32,7 @@ from cocite.pipeline.options import QUERY_KINDS
 from cocite.pipeline.weights import Blend
 from cocite.protocols import Encoder, Reranker
 from cocite.retrieval.index.search_index import SearchIndex
+from cocite.systems.confidence.calibration import Confidence
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.verification import open_verified
 
@@ -48,7 +50,7 @@ BM25 = "bm25"
 
 def component_names() -> tuple[str, ...]:
     """Names of all components, in the order in which they work: each may read the scores of those before it."""
-    return (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final")
+    return (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final", "confidence")
 
 
 def list_components(model: Path) -> list[str]:
@@ -235,8 +237,22 @@ def load_fusions(model: Path, index: SearchIndex, name: str) -> dict[str, Learne
     return fusions
 
 
+def load_confidence(model: Path, index: SearchIndex) -> Confidence | None:
+    """What makes probabilities of scores; None if the folder does not hold it.
+
+    Raises:
+        InputError: folder or index hold other components than it was fitted to.
+    """
+    if not (model / "confidence").is_dir():
+        return None
+    confidence = Confidence.read(model / "confidence")
+    trained = read_manifest(model / "confidence").meta.get("members", {})
+    _check_same(model, "confidence", upstream_fingerprints(model, index, "confidence"), trained)
+    return confidence
+
+
 def upstream_fingerprints(model: Path, index: SearchIndex, name: str) -> dict[str, str]:
-    """Fingerprints of all that the signals of a learned fusion ``name`` depend on.
+    """Fingerprints of all that the signals of a learned fusion ``name``, or the scores of confidence, depend on.
 
     These are the active components before it that the index has vectors for, and under :data:`BM25` the k1 and b of the
     index. The manifest of a fusion keeps them, so that it is refused beside others.
@@ -255,7 +271,7 @@ def _check_same(model: Path, name: str, now: dict[str, str], then: dict[str, str
     """Refuse a fusion beside other components than it was trained with: its trees fit the scores of those alone."""
     if now.get(BM25) != then.get(BM25):
         raise InputError(
-            f"this learned fusion was trained over an index whose BM25 has {then.get(BM25, 'the usual k1 and b')}, "
+            f"this {_title(name)} was trained over an index whose BM25 has {then.get(BM25, 'the usual k1 and b')}, "
             f"and this one has {now.get(BM25, 'the usual ones')}",
             where=str(model / name),
             hint=f"train {name} again with index=INDEX, or build the index as it was",
@@ -278,7 +294,11 @@ def _lacking(model: Path, component: str) -> str:
 
 
 def _unfit(model: Path, name: str, why: str) -> InputError:
-    return InputError(f"this learned fusion {why}", where=str(model / name), hint=f"train {name} again")
+    return InputError(f"this {_title(name)} {why}", where=str(model / name), hint=f"train {name} again")
+
+
+def _title(name: str) -> str:
+    return "calibration" if name == "confidence" else "learned fusion"
 
 
 def import_object(name: str) -> Any:

@@ -86,6 +86,7 @@ class Explainer:
                             if not np.isnan(scores[i, j])
                         },
                         reason,
+                        _confidence(stages, i, j),
                     )
                     for row, j, paper, reason in zip(best, order, papers, reasons, strict=True)
                 ]
@@ -133,3 +134,10 @@ class Explainer:
         columns = [self.index.corpus.papers.take(name, ordered) for name in ("id", "title", "year")]
         records = zip(ordered, *columns, strict=True)
         return {row: CitingPaper(id_, title, year or None) for row, id_, title, year in records}
+
+
+def _confidence(stages: Stages, query: int, column: int) -> float | None:
+    """The probability of a candidate; None where none is known."""
+    if stages.confidence is None or np.isnan(value := stages.confidence[query, column]):
+        return None
+    return float(value)

@@ -104,7 +104,8 @@ def paper_metadata(paper: Recommendation, rank: int) -> dict[str, Any]:
         rank: its place in the answer, from 1.
 
     Returns:
-        ``id``, ``title``, ``authors``, ``year`` (None: unknown), ``venue``, ``doi``, ``score``, ``rank``, ``sentences``
+        ``id``, ``title``, ``authors``, ``year`` (None: unknown), ``venue``, ``doi``, ``score``, ``confidence`` (None: not
+        calibrated), ``rank``, ``sentences``
         (how earlier papers cite it: ``text``, and ``id``, ``title`` and ``year`` of the citing paper), ``cited_by``
         (ids) and ``shared_words``.
     """
@@ -117,6 +118,7 @@ def paper_metadata(paper: Recommendation, rank: int) -> dict[str, Any]:
         "venue": paper.venue,
         "doi": paper.doi,
         "score": float(paper.score),
+        "confidence": paper.confidence,
         "rank": rank,
         "sentences": [
             {"text": quote.sentence, "id": quote.id, "title": quote.title, "year": quote.year}

@@ -169,6 +169,9 @@ class Stages:
     Attributes:
         scores: stage -> (Q, depth), NaN where the stage did not score the candidate.
         last: (Q, depth) the score that orders them.
+        orders: kind of query -> the stage whose score that is.
+        confidence: (Q, depth) the probability that the query cites the candidate, NaN where it is not known; None:
+            of no candidate.
 
     Example:
         >>> fusion = np.array([[0.2, 0.8]], np.float32)
@@ -178,6 +181,8 @@ class Stages:
 
     scores: dict[str, NDArray[np.float32]]
     last: NDArray[np.float32]
+    orders: dict[str, str] = field(default_factory=dict)
+    confidence: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +192,7 @@ class Recommendation:
     Example:
         >>> from dataclasses import fields
         >>> [field.name for field in fields(Recommendation)][-3:]
-        ['score', 'stages', 'evidence']
+        ['stages', 'evidence', 'confidence']
     """
 
     row: int
@@ -202,3 +207,5 @@ class Recommendation:
     stages: dict[str, float]
     """Stage -> score, of the stages that scored the paper."""
     evidence: Evidence
+    confidence: float | None = None
+    """Probability that the query should cite it; None: not calibrated, see :mod:`cocite.pipeline.confidence`."""

@@ -19,6 +19,7 @@ first, and a longer list begins with the shorter one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Reordering:
                 ]
             )
             scores["mmr"] = _finite(values)
-        return Stages(scores, values.astype(np.float32))
+        return replace(stages, scores=scores, last=values.astype(np.float32))
 
     def _diverse(
         self, rows: NDArray[np.integer], relevance: Values, last: NDArray[np.float32], options: Options

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cocite.pipeline import components
+from cocite.pipeline.confidence import confidences
 from cocite.pipeline.explanations import Explainer
 from cocite.pipeline.options import QUERY_KINDS, Candidates, Options, Recommendation, Stages, by_kind
 from cocite.pipeline.reordering import Reordering
 from cocite.pipeline.top_candidates import TopCandidates, combine_standardised, rank_features
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.retrieval.index.search_index import SearchIndex
+from cocite.systems.confidence.calibration import Confidence
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 
 Matrix = NDArray[np.float32]
@@ -40,6 +43,7 @@ class SecondStage:
             it was made for.
         cross_orders: kinds of query for which the cross-encoder may change the order where no final fusion does.
         finals: the final fusion for ``local`` and ``global`` queries.
+        confidence: makes probabilities of the last scores.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -69,15 +73,21 @@ class SecondStage:
         cross_encoder: Reranker | None = None,
         cross_orders: Collection[str] = QUERY_KINDS,
         finals: Mapping[str, LearnedFusion] | None = None,
+        confidence: Confidence | None = None,
     ) -> None:
         self.index, self.nnrank, self.cross_encoder = index, nnrank, cross_encoder
+        self.confidence = confidence
         self.nnrank_orders, self.cross_orders = nnrank_orders, cross_orders
         self.fusions, self.finals = fusions or {}, finals or {}
         self.explainer, self.reordering = Explainer(index), Reordering(index)
 
     @classmethod
-    def load(cls, model: Path | None, index: SearchIndex, *, cross_encoder: bool = True) -> SecondStage:
+    def load(
+        cls, model: Path | None, index: SearchIndex, *, cross_encoder: bool = True, confidence: bool = True
+    ) -> SecondStage:
         """The stage of a model folder over an index; ``cross_encoder=False``: without cross-encoder and final fusion.
+
+        ``confidence=False`` leaves out the probabilities.
 
         A component that was below the stage before it on dev is left out: see :func:`components.excluded_kinds`.
         """
@@ -96,6 +106,7 @@ class SecondStage:
             else None,
             cross_orders=crosses,
             finals=finals,
+            confidence=components.load_confidence(model, index) if confidence else None,
         )
 
     def depth(self, kind: str) -> int:
@@ -116,7 +127,8 @@ class SecondStage:
             scores = self._score_kind(kind, part, candidates.of(positions), options)
             for name, values in scores.items():
                 result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[positions] = values
-            result.last[positions] = next(reversed(scores.values()))
+            result.orders[kind] = next(reversed(scores))
+            result.last[positions] = scores[result.orders[kind]]
         return result
 
     def _score_kind(
@@ -231,6 +243,15 @@ class SecondStage:
             "final": top.merge(final, scores[[*scores][-1]]),
         }
 
+    def with_confidence(
+        self, queries: Sequence[Query], candidates: Candidates, stages: Stages, options: Options
+    ) -> Stages:
+        """The stages with the probabilities of the last scores, where these are calibrated."""
+        if self.confidence is None:
+            return stages
+        values = confidences(self.confidence, queries, candidates, stages, options)
+        return stages if values is None else replace(stages, confidence=values)
+
     # -- ordering --------------------------------------------------------------------------------------------
 
     def order(
@@ -245,7 +266,7 @@ class SecondStage:
     ) -> list[list[Recommendation]]:
         """The recommendations of each query, best first, with scores per stage and evidence."""
         options = options or Options()
-        stages = self.reordering.apply(
-            candidates.top.rows, self.scores(queries, candidates, options), options
-        )
+        stages = self.scores(queries, candidates, options)
+        stages = self.with_confidence(queries, candidates, stages, options)
+        stages = self.reordering.apply(candidates.top.rows, stages, options)
         return self.explainer.recommendations(queries, candidates, stages, options)

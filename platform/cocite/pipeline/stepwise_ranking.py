@@ -76,7 +76,9 @@ class StepwiseRanking:
             )
             weight = self._options.cross_weight
             scores = self._stage.final_scores(self._kind, top, scores, signals, weight)
-        stages = Stages(scores, next(reversed(scores.values())))
+        name = next(reversed(scores))
+        stages = Stages(scores, scores[name], {self._kind: name})
+        stages = self._stage.with_confidence([self._query], self._candidates, stages, self._options)
         stages = self._stage.reordering.apply(self._candidates.top.rows, stages, self._options)
         [papers] = self._stage.explainer.recommendations(
             [self._query], self._candidates, stages, self._options

@@ -187,6 +187,7 @@ def _ranked_paper(rank: int, paper: Recommendation, in_citations: int, abstracts
         **_fields(paper, in_citations),
         rank=rank,
         score=float(paper.score),
+        confidence=paper.confidence,
         evidence=EvidenceOut.model_validate(paper.evidence, from_attributes=True),
         abstract=paper.abstract if abstracts else None,
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cocite.pipeline.confidence import list_note
 from cocite.pipeline.options import Recommendation
 from cocite.protocols import Query
 from cocite_serve.http.manuscript import Manuscript
@@ -128,6 +129,7 @@ def to_response(
                 doi=paper.doi,
                 in_citations=count,
                 score=float(paper.score),
+                confidence=paper.confidence,
                 stages={name: float(value) for name, value in paper.stages.items() if math.isfinite(value)},
                 evidence=EvidenceOut.model_validate(paper.evidence, from_attributes=True),
             )
@@ -135,6 +137,7 @@ def to_response(
                 zip(answer.recommendations, counts, strict=True), offset + 1
             )
         ],
+        note="" if offset else list_note(answer.recommendations),
         unknown=unknown,
         shards=_shards(answer),
         reranked=Reranked(read=answer.read, of=answer.to_read) if answer.to_read else None,

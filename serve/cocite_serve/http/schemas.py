@@ -217,6 +217,11 @@ class RecommendedPaper(PaperOut):
 
     rank: int = Field(description="1 is the best.")
     score: float = Field(description="The last stage's score; comparable within one answer only.")
+    confidence: float | None = Field(
+        default=None,
+        description="Probability, from 0 to 1, that the text should cite it; null where the model holds no calibration "
+        "for requests like this one.",
+    )
     stages: dict[str, float] = Field(description="Score of each stage or signal that saw the paper.")
     evidence: EvidenceOut | None = None
 
@@ -281,6 +286,9 @@ class RecommendResponse(BaseModel):
     gaps: int = Field(default=0, description="How many `[CIT]` the text holds.")
     context: str = Field(default="", description="The text around the gap that was searched with.")
     papers: list[RecommendedPaper]
+    note: str = Field(
+        default="", description="A sentence where no paper of the first page is probable; empty otherwise."
+    )
     unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
     shards: Shards | None = Field(
         default=None,
