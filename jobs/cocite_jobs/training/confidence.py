@@ -38,7 +38,7 @@ from cocite_jobs.training.types import TrainedArtifact
 
 SCORE, KNOWN = "calibrated score", "is a candidate"
 """Names under which a stage's score and the padding's mask are collected beside the signals."""
-METHOD = "isotonic, all features"
+METHOD = "isotonic, score and share"
 """What is written; the others are measured beside it."""
 
 

@@ -1,7 +1,7 @@
 """Which recommendations get a probability, and what a list of improbable ones is noted with.
 
 A probability is given where the request's last score is one that was calibrated, and None everywhere else: with signals
-or weights of the request's own, among papers that the request names, with a number of candidates far from the
+or weights of the request's own, among papers or years that the request names, with a number of candidates far from the
 calibrated one, where a shard of the index did not answer, where the cross-encoder read fewer candidates than it did
 then, and for papers that it did not read.
 """
@@ -19,7 +19,7 @@ from cocite.systems.confidence.calibration import Calibration, Confidence
 
 LEAST = 0.1
 """Where the most probable paper of a list is below it, the list is noted with "nothing here fits"."""
-DEPTHS = (1 / 3, 4.0)
+DEPTHS = (1 / 3, 2.0)
 """Least and most candidates of a request as parts of the calibrated number."""
 
 
@@ -44,7 +44,7 @@ def confidences(
 
     Example:
         >>> from cocite.protocols import Ranking
-        >>> flat = {"weights": (1, 0, 0, 0), "points": (0, 1), "probabilities": (0.1, 0.6), "ranks": 2, "depth": 300}
+        >>> flat = {"weights": (1, 0), "points": (0, 1), "probabilities": (0.1, 0.6), "ranks": 2, "depth": 300}
         >>> confidence = Confidence.parse({"calibrations": {"global": {"fusion": flat}}})
         >>> scores = np.array([[0.2, 5.0, 0.1]], np.float32)
         >>> candidates = Candidates(Ranking(np.array([[7, 8, 9]], np.int32), scores), {"fusion": scores})
@@ -52,7 +52,8 @@ def confidences(
         >>> confidences(confidence, [Query("q", title="Parsing")], candidates, stages, Options()).round(2).tolist()
         [[0.2, 0.6, nan]]
     """
-    if options.retrievers or options.weights or options.only is not None or candidates.missing_shards:
+    chosen = options.only is not None or options.year_from is not None or options.year_to is not None
+    if chosen or options.retrievers or options.weights or candidates.missing_shards:
         return None
     rows = candidates.top.rows
     result = np.full(rows.shape, np.nan)

@@ -104,10 +104,9 @@ def paper_metadata(paper: Recommendation, rank: int) -> dict[str, Any]:
         rank: its place in the answer, from 1.
 
     Returns:
-        ``id``, ``title``, ``authors``, ``year`` (None: unknown), ``venue``, ``doi``, ``score``, ``confidence`` (None: not
-        calibrated), ``rank``, ``sentences``
-        (how earlier papers cite it: ``text``, and ``id``, ``title`` and ``year`` of the citing paper), ``cited_by``
-        (ids) and ``shared_words``.
+        ``id``, ``title``, ``authors``, ``year`` (None: unknown), ``venue``, ``doi``, ``score``, ``confidence`` (None:
+        not calibrated), ``rank``, ``sentences`` (how earlier papers cite it: ``text``, and ``id``, ``title`` and
+        ``year`` of the citing paper), ``cited_by`` (ids) and ``shared_words``.
     """
     evidence = paper.evidence
     return {

@@ -37,7 +37,8 @@ class RankedPaper(Paper):
     rank: int = Field(description="1 is the best.")
     score: float = Field(description="Comparable within one list only.")
     confidence: float | None = Field(
-        default=None, description="Probability, from 0 to 1, that it should be cited; null where it is not known."
+        default=None,
+        description="Probability, from 0 to 1, that it should be cited; null where it is not known.",
     )
     evidence: EvidenceOut
     abstract: str | None = Field(default=None, description="Null unless it was asked for.")

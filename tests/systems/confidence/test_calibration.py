@@ -13,10 +13,17 @@ from hypothesis import strategies as st
 
 from cocite.artifacts import seal
 from cocite.errors import ConfigError, IntegrityError
-from cocite.systems.confidence.calibration import FILE, KIND, Calibration, Confidence, list_features, list_ranks
+from cocite.systems.confidence.calibration import (
+    FILE,
+    KIND,
+    Calibration,
+    Confidence,
+    list_features,
+    list_ranks,
+)
 
 RISING: dict[str, Any] = {
-    "weights": (1.0, -0.5, 0.2, -0.1),
+    "weights": (1.0, 0.2),
     "points": (-2.0, 0.0, 3.0),
     "probabilities": (0.02, 0.2, 0.9),
     "ranks": 4,
@@ -49,7 +56,7 @@ def test_padding_changes_nothing(scores: list[float], padding: int) -> None:
 def test_the_share_is_the_logarithm_of_the_softmax() -> None:
     scores = np.array([[1.0, 3.0, 2.0]])
     expected = np.log(np.exp(scores) / np.exp(scores).sum())
-    np.testing.assert_allclose(list_features(scores)[..., 2], expected)
+    np.testing.assert_allclose(list_features(scores)[..., 1], expected)
 
 
 def test_a_list_without_candidates_has_no_probability() -> None:
@@ -63,7 +70,7 @@ def test_a_list_without_candidates_has_no_probability() -> None:
         ({"probabilities": (0.3, 0.2, 0.9)}, "do not rise"),
         ({"probabilities": (0.3, 0.9)}, "3 points have 2 probabilities"),
         ({"probabilities": (0.3, 0.9, 1.2)}, "less than or equal to 1"),
-        ({"weights": (1.0,)}, "at least 4"),
+        ({"weights": (1.0,)}, "at least 2"),
         ({"ranks": 0}, "ranks"),
         ({"depth": 0}, "depth"),
         ({"rerank": -1}, "rerank"),

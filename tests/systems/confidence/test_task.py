@@ -63,14 +63,16 @@ def test_queries_that_cite_nothing_are_refused() -> None:
 def test_every_method_is_measured_on_queries_that_it_was_not_fitted_to() -> None:
     data, _ = drawn(400, 3)
     compared = compare_methods(data, ranks=15, folds=4, seed=0)
-    rank, ours = compared["rank alone"], compared["isotonic, all features"]
+    rank, ours = compared["rank alone"], compared["isotonic, score and share"]
     assert ours["Brier"] < rank["Brier"]
-    assert len(compared) == 5
+    assert len(compared) == 6
     assert all(np.isfinite(value) for values in compared.values() for value in values.values())
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=30), st.integers(2, 9), st.integers(0, 99))
-def test_parts_share_no_manuscript_and_hold_every_query_once(papers: list[int], folds: int, seed: int) -> None:
+def test_parts_share_no_manuscript_and_hold_every_query_once(
+    papers: list[int], folds: int, seed: int
+) -> None:
     of = np.array(papers)
     if len(set(papers)) < 2:
         with pytest.raises(InputError, match="fewer than two manuscripts"):

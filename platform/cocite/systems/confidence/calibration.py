@@ -1,8 +1,8 @@
 """The component ``confidence`` at work: the score of the last stage becomes a probability, by kind of query and stage.
 
-A candidate's score, its distance from the query's best, its share of the query's candidates (the logarithm of the
-softmax) and its rank are added up to one number, which a rising function maps to a probability. All numbers are read
-from JSON.
+A candidate's score and its share of the query's candidates (the logarithm of the softmax of their scores) are added up
+to one number, which a rising function maps to a probability. The score of a LambdaMART orders the candidates of one
+query; the share makes it comparable between queries. All numbers are read from JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cocite.verification import open_verified
 
 KIND = "confidence"
 FILE = "calibrations.json"
-FEATURES = ("score", "gap", "share", "rank")
+FEATURES = ("score", "share")
 """What is known of a candidate, in the order of :func:`list_features`."""
 MOST_POINTS = 1000
 """Points of a rising function."""
@@ -34,15 +34,15 @@ Matrix = NDArray[np.float64]
 
 
 def list_features(scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """(Q, k, 4) what is known of each candidate of a list, as :data:`FEATURES` names it.
+    """(Q, k, 2) what is known of each candidate of a list, as :data:`FEATURES` names it.
 
     Args:
         scores: (Q, k), in any order; ``-inf`` marks padding, whose features mean nothing.
 
     Example:
         >>> features = list_features(np.array([[1.0, 3.0, -np.inf]]))
-        >>> features[0, :2].round(2).tolist()  # the second is the best
-        [[1.0, 2.0, -2.13, 0.69], [3.0, 0.0, -0.13, 0.0]]
+        >>> features[0, :2].round(2).tolist()
+        [[1.0, -2.13], [3.0, -0.13]]
     """
     values = np.asarray(scores, np.float64)
     known = np.isfinite(values)
@@ -50,10 +50,7 @@ def list_features(scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     best = np.where(np.isfinite(best), best, 0)
     filled = np.where(known, values, best)
     total = np.log(np.maximum(np.where(known, np.exp(filled - best), 0).sum(axis=1, keepdims=True), 1))
-    return np.stack(
-        [filled, best - filled, filled - best - total, np.log1p(list_ranks(values).astype(np.float64))],
-        axis=-1,
-    )
+    return np.stack([filled, filled - best - total], axis=-1)
 
 
 def list_ranks(scores: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
@@ -74,7 +71,7 @@ class Calibration(Settings):
 
     Example:
         >>> calibration = Calibration(
-        ...     weights=(1.0, 0.0, 0.0, 0.0), points=(-1.0, 1.0), probabilities=(0.1, 0.7), ranks=2, depth=300,
+        ...     weights=(1.0, 0.0), points=(-1.0, 1.0), probabilities=(0.1, 0.7), ranks=2, depth=300,
         ... )
         >>> calibration.probabilities_of(np.array([[0.0, 5.0, -3.0]])).round(2).tolist()
         [[0.4, 0.7, nan]]
@@ -123,7 +120,7 @@ class Confidence(Settings):
 
     Example:
         >>> import tempfile
-        >>> flat = Calibration(weights=(0, 0, 0, 0), points=(0,), probabilities=(0.2,), ranks=20, depth=300)
+        >>> flat = Calibration(weights=(0, 0), points=(0,), probabilities=(0.2,), ranks=20, depth=300)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Confidence(calibrations={"local": {"fusion": flat}}).save(Path(folder) / "confidence", {})
         ...     confidence = Confidence.read(Path(folder) / "confidence")

@@ -14,14 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.errors import InputError
-from cocite.systems.confidence.calibration import FEATURES, Calibration, list_features, list_ranks
+from cocite.systems.confidence.calibration import (
+    FEATURES,
+    MOST_POINTS,
+    Calibration,
+    list_features,
+    list_ranks,
+)
 from cocite.systems.confidence.measures import brier_score, calibration_error
 
-GROUPS = 100
-"""Most groups of equally many candidates whose shares isotonic regression smooths: few hits make no step of their
-own."""
-LEAST_GROUP = 20
-"""Fewest candidates of a group."""
+LEAST_GROUP = 25
+"""Fewest candidates whose share of cited ones isotonic regression reads: few hits make no step of their own."""
 SHOWN = 20
 """Best candidates of a query that probabilities are measured on: as many as a request asks for by default."""
 
@@ -84,7 +87,6 @@ def fit(
         >>> bool(low < 0.1 < 0.5 < high)
         True
     """
-    from sklearn.isotonic import IsotonicRegression
     from sklearn.linear_model import LogisticRegression
 
     pairs = data.pairs(ranks)
@@ -102,17 +104,18 @@ def fit(
     weights = np.zeros(len(FEATURES))
     weights[chosen] = model.coef_[0] / np.where(spread > 0, spread, 1)
     sums = known @ weights
-    points, shares, sizes = _groups(sums, hits)
     if platt:
+        points = np.quantile(sums, np.linspace(0, 1, MOST_POINTS // 2))
+        points = np.unique(points)
         values = 1 / (1 + np.exp(-(points + model.intercept_[0])))
     else:
-        values = IsotonicRegression(y_min=0, y_max=1).fit_transform(points, shares, sample_weight=sizes)
+        points, values = _isotonic(sums, hits)
     ranked = list_ranks(data.scores)
     by_rank = [float(data.relevant[pairs & (ranked == rank)].mean()) for rank in range(_width(pairs))]
     return Calibration(
         weights=tuple(weights.tolist()),
         points=tuple(points.tolist()),
-        probabilities=tuple(np.maximum.accumulate(np.clip(values, 0, 1)).tolist()),
+        probabilities=tuple(values.tolist()),
         ranks=ranks,
         depth=depth,
         rerank=rerank,
@@ -125,25 +128,43 @@ def _width(pairs: NDArray[np.bool_]) -> int:
     return int(pairs.sum(axis=1).max(initial=0))
 
 
-def _groups(
+def _isotonic(
     sums: NDArray[np.float64], hits: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Groups of about equally many candidates by rising sum: mean sum, share of hits with one half added, and size.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points of a rising function and their probabilities: the two ends of each of its steps.
 
-    The added half of a hit among one more keeps the probability of the first and last group from 0 and 1.
+    A step's probability is its share of hits with half a hit and half a miss added, so that none is 0 or 1.
     """
-    count = int(np.clip(len(sums) // LEAST_GROUP, 1, GROUPS))
-    order = np.argsort(sums, kind="stable")
-    numbers = np.empty(len(sums), np.int64)
-    numbers[order] = np.arange(len(sums)) * count // len(sums)
-    # Equal sums share a group, so that means rise strictly.
+    from sklearn.isotonic import IsotonicRegression
+
+    size = LEAST_GROUP
+    while True:
+        points, counts, sizes = _groups(sums, hits, size)
+        smooth = IsotonicRegression().fit_transform(points, counts / sizes, sample_weight=sizes)
+        _, steps = np.unique(smooth, return_inverse=True)
+        first = np.flatnonzero(np.diff(steps, prepend=-1))
+        last = np.append(first[1:], len(steps)) - 1
+        ends = np.unique(np.concatenate([first, last]))
+        if len(ends) <= MOST_POINTS:
+            break
+        size *= 2
+    shares = (np.bincount(steps, counts) + 0.5) / (np.bincount(steps, sizes) + 1)
+    return points[ends], np.maximum.accumulate(shares)[steps[ends]]
+
+
+def _groups(
+    sums: NDArray[np.float64], hits: NDArray[np.bool_], size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Groups of about ``size`` candidates by rising sum: mean sum, number of hits, and size; equal sums share one."""
     _, same = np.unique(sums, return_inverse=True)
-    first = np.full(same.max() + 1, count)
-    np.minimum.at(first, same, numbers)
-    _, numbers = np.unique(first[same], return_inverse=True)
+    before = np.append(0, np.cumsum(np.bincount(same))[:-1])
+    _, of_distinct = np.unique(before // size, return_inverse=True)
+    # The last group takes in what is too little for one of its own.
+    if of_distinct[-1] and len(sums) - before[of_distinct == of_distinct[-1]][0] < size:
+        of_distinct[of_distinct == of_distinct[-1]] -= 1
+    numbers = of_distinct[same]
     sizes = np.bincount(numbers).astype(np.float64)
-    points = np.bincount(numbers, sums) / sizes
-    return points, (np.bincount(numbers, hits) + 0.5) / (sizes + 1), sizes
+    return np.bincount(numbers, sums) / sizes, np.bincount(numbers, hits), sizes
 
 
 def _fit_by_rank(data: ScoredQueries, *, ranks: int, depth: int) -> Callable[[ScoredQueries], Any]:
@@ -177,7 +198,7 @@ def base_rates(calibration: Calibration, data: ScoredQueries) -> NDArray[np.floa
     Example:
         >>> scored = ScoredQueries(np.array([[2.0, 3.0]]), np.array([[True, False]]), np.array([7]))
         >>> flat = Calibration(
-        ...     weights=(0, 0, 0, 0), points=(0,), probabilities=(0.2,), ranks=2, depth=2, by_rank=(0.4, 0.1)
+        ...     weights=(0, 0), points=(0,), probabilities=(0.2,), ranks=2, depth=2, by_rank=(0.4, 0.1)
         ... )
         >>> base_rates(flat, scored).tolist()
         [[0.1, 0.4]]
@@ -202,8 +223,11 @@ def compare_methods(data: ScoredQueries, *, ranks: int, folds: int, seed: int) -
         "isotonic, score": lambda part: partial(
             _predict, fit(part, ranks=ranks, depth=1, features=("score",))
         ),
+        "isotonic, share": lambda part: partial(
+            _predict, fit(part, ranks=ranks, depth=1, features=("share",))
+        ),
         "isotonic, score within ranks": lambda part: _fit_by_rank(part, ranks=ranks, depth=1),
-        "isotonic, all features": lambda part: partial(_predict, fit(part, ranks=ranks, depth=1)),
+        "isotonic, score and share": lambda part: partial(_predict, fit(part, ranks=ranks, depth=1)),
     }
     result = {}
     for name, method in methods.items():
