@@ -109,6 +109,29 @@ ROWS = [
         "evaluate run {run_trec} --qrels {qrels_trec} --markdown {corpus}/t.md",
         "manifest.json",
     ),
+    # -- confidence
+    *_on_corpus("confidence", "--model {model}"),
+    wrong("a missing model", "evaluate confidence --no-track --corpus {corpus} --model {missing}", "missing"),
+    wrong(
+        "a model without calibration",
+        "evaluate confidence --no-track --corpus {corpus} --model {model} --sample 5",
+        "holds no calibration",
+        "train confidence",
+    ),
+    wrong(
+        "an unknown task for probabilities",
+        "evaluate confidence --no-track --corpus {corpus} --model {model} --task globl",
+        "'globl'",
+    ),
+    wrong("no candidates", "evaluate confidence --corpus {corpus} --model {model} --depth 0", "'--depth'"),
+    wrong(
+        "a negative number", "evaluate confidence --corpus {corpus} --model {model} --rerank -1", "'--rerank'"
+    ),
+    wrong(
+        "a folder for the diagram",
+        "evaluate confidence --no-track --corpus {corpus} --model {model} --diagram {a_folder}",
+        "a_folder",
+    ),
     # -- pipeline
     *_on_corpus("pipeline"),
     wrong(

@@ -107,7 +107,7 @@ def train_command(name: str, recipe: Mapping[str, Any] | Settings, corpus: str, 
 
 
 def retrain_commands(model: Path | None, names: Iterable[str], corpus: str, index: Path | None) -> list[str]:
-    """The commands that retrain the learned fusions of a model folder, whose input signals have changed.
+    """The commands that retrain a model folder's fusions and its confidence, whose input signals have changed.
 
     Args:
         model: the folder; None: there is none.
@@ -116,7 +116,7 @@ def retrain_commands(model: Path | None, names: Iterable[str], corpus: str, inde
         index: an index folder whose vectors, k1 and b are used; None: as in the recipe.
     """
     result = []
-    for name in ("fusion", "final"):
+    for name in ("fusion", "final", "confidence"):
         if model is not None and name in names and (model / name / MANIFEST).is_file():
             recipe = dict(read_manifest(model / name).meta.get("recipe", {}))
             more = {"index": str(index)} if index is not None else {}

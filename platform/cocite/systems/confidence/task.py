@@ -54,7 +54,8 @@ class ScoredQueries:
 
     def pairs(self, ranks: int) -> NDArray[np.bool_]:
         """(Q, k) whether a candidate is among the ``ranks`` best of its query."""
-        return np.isfinite(self.scores) & (list_ranks(self.scores) < ranks)
+        among: NDArray[np.bool_] = np.isfinite(self.scores) & (list_ranks(self.scores) < ranks)
+        return among
 
 
 def fit(
@@ -164,7 +165,7 @@ def _groups(
         of_distinct[of_distinct == of_distinct[-1]] -= 1
     numbers = of_distinct[same]
     sizes = np.bincount(numbers).astype(np.float64)
-    return np.bincount(numbers, sums) / sizes, np.bincount(numbers, hits), sizes
+    return np.bincount(numbers, sums) / sizes, np.bincount(numbers, hits.astype(np.float64)), sizes
 
 
 def _fit_by_rank(data: ScoredQueries, *, ranks: int, depth: int) -> Callable[[ScoredQueries], Any]:

@@ -1,0 +1,105 @@
+"""``cocite train confidence`` and what uses it, with a first stage and a fusion of a small corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.command_line import call
+from helpers.synthetic import SyntheticCorpora
+
+from cocite.corpus.store import Corpus
+from cocite.errors import InputError
+from cocite.evaluation import tasks
+from cocite.manifests import read_manifest
+from cocite.pipeline.options import Options
+from cocite.pipeline.recommender import Recommender
+from cocite.retrieval.index.index import Index
+from cocite.systems.confidence.calibration import Confidence
+from cocite.systems.confidence.recipe import ConfidenceRecipe
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite_jobs.training.train import train
+
+TREES = {"trees": {"trees": 5, "leaves": 7, "threads": 1}, "keep": "always", "queries": 60}
+SMALL = {"queries": 60, "depth": 40, "ranks": 20, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=3, split=(3, 1), context_rate=3.0)
+
+
+@pytest.fixture(scope="module")
+def index(corpus: Corpus) -> Index:
+    return Index.build(corpus, tasks.history_before(corpus, "test"))
+
+
+def test_the_first_stage_alone_is_calibrated_for_both_kinds(
+    corpus: Corpus, index: Index, tmp_path: Path
+) -> None:
+    trained = train(ConfidenceRecipe.parse(SMALL), corpus, tmp_path / "model")
+    confidence = Confidence.read(tmp_path / "model" / "confidence")
+    assert {kind: list(stages) for kind, stages in confidence.calibrations.items()} == {
+        "local": ["first-stage"],
+        "global": ["first-stage"],
+    }
+    assert 0 <= trained.metrics["local first-stage ECE"] <= 1
+    query = tasks.local(corpus, "test", sample=1).queries[0]
+    papers = Recommender.over(tmp_path / "model", index).recommend(query, Options(depth=40, top_k=25))
+    assert [paper.confidence is None for paper in papers] == [False] * 20 + [True] * 5
+
+
+@pytest.mark.parametrize("reserve", [0.0, 0.5])
+def test_a_fusion_is_scored_on_manuscripts_that_its_trees_did_not_see(
+    corpus: Corpus, index: Index, tmp_path: Path, reserve: float
+) -> None:
+    model = tmp_path / "model"
+    fusion = {"local_depth": 40, "tasks": ["local"], "reserve": reserve, **TREES}
+    train(FusionRecipe.parse(fusion), corpus, model)
+    train(ConfidenceRecipe.parse({**SMALL, "tasks": ["local"]}), corpus, model)
+    meta = read_manifest(model / "confidence").meta
+    assert set(meta["members"]) == {"fusion"}
+    assert set(meta["methods"]) == {"local fusion"}
+    query = tasks.local(corpus, "test", sample=1).queries[0]
+    papers = Recommender.over(model, index).recommend(query, Options(depth=40))
+    values = [paper.confidence for paper in papers]
+    assert all(value is not None and 0 < value < 1 for value in values)
+    assert values == sorted(values, reverse=True)
+    train(FusionRecipe.parse({**fusion, "seed": 1}), corpus, model)
+    with pytest.raises(
+        InputError, match=r"calibration was trained with another fusion.*\n?.*confidence again"
+    ):
+        Recommender.over(model, index)
+
+
+def test_a_fit_is_the_same_when_it_is_made_again(corpus: Corpus, tmp_path: Path) -> None:
+    recipe = ConfidenceRecipe.parse({**SMALL, "tasks": ["global"]})
+    for name in ("a", "b"):
+        train(recipe, corpus, tmp_path / name)
+    one, other = (
+        Confidence.read(tmp_path / name / "confidence").of("global", "first-stage") for name in ("a", "b")
+    )
+    assert one is not None
+    assert other is not None
+    np.testing.assert_allclose(one.probabilities, other.probabilities)
+
+
+def test_the_command_measures_a_model_and_draws_its_diagram(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(ConfidenceRecipe.parse({**SMALL, "tasks": ["global"]}), corpus, tmp_path / "model")
+    line = ("evaluate", "confidence", "--corpus", corpus.path, "--model", tmp_path / "model", "--no-track")
+    svg = tmp_path / "out" / "diagram.svg"
+    more = ("--task", "global", "--sample", 20, "--depth", 40, "--diagram", svg, "--json")
+    code, out, err = call(capsys, *line, *more)
+    assert code == 0, err
+    report = json.loads(out)
+    assert report["last_stage"] == "first-stage"
+    assert [row["ranks"] for row in report["tables"]["calibration"]] == ["1 to 20", "1", "2 to 5", "6 to 20"]
+    assert sum(row["papers"] for row in report["tables"]["reliability"]) == 20 * 20
+    assert svg.read_text().startswith("<svg")
+    code, _, err = call(capsys, *line, "--task", "local", "--sample", 5, "--depth", 40)
+    assert code == 2
+    assert "holds no calibration for local queries whose last stage is first-stage" in err
