@@ -215,18 +215,17 @@ def _notes(data: ScoredQueries, values: NDArray[np.float64]) -> Table:
     """For each threshold: which lists would be noted with "nothing here fits", and what they hold."""
     shown = data.pairs(SHOWN)
     best = np.where(shown, values, 0).max(axis=1)
-    good = (data.relevant & data.pairs(GOOD)).any(axis=1)
-    any_ = (data.relevant & shown).any(axis=1)
+    good: NDArray[np.bool_] = np.any(data.relevant & data.pairs(GOOD), axis=1)
+    any_: NDArray[np.bool_] = np.any(data.relevant & shown, axis=1)
     rows: list[list[Any]] = []
     for threshold in THRESHOLDS:
-        noted = best < threshold
-        held = noted if noted.any() else np.zeros(len(best), bool)
+        noted: NDArray[np.bool_] = np.asarray(best < threshold)
         rows.append(
             [
                 f"{threshold:g}",
                 float(noted.mean()),
-                float(good[held].mean()) if held.any() else 0.0,
-                float(any_[held].mean()) if held.any() else 0.0,
+                float(good[noted].mean()) if noted.any() else 0.0,
+                float(any_[noted].mean()) if noted.any() else 0.0,
                 float((noted & good).sum() / max(good.sum(), 1)),
                 float(good[~noted].mean()) if (~noted).any() else 0.0,
             ]

@@ -165,7 +165,8 @@ def _groups(
         of_distinct[of_distinct == of_distinct[-1]] -= 1
     numbers = of_distinct[same]
     sizes = np.bincount(numbers).astype(np.float64)
-    return np.bincount(numbers, sums) / sizes, np.bincount(numbers, hits.astype(np.float64)), sizes
+    counts = np.bincount(numbers, hits).astype(np.float64)
+    return np.bincount(numbers, sums) / sizes, counts, sizes
 
 
 def _fit_by_rank(data: ScoredQueries, *, ranks: int, depth: int) -> Callable[[ScoredQueries], Any]:
