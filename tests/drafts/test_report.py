@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
@@ -67,6 +68,16 @@ def test_what_the_author_has_is_marked_in_every_form() -> None:
             assert text.count("(in my library)") == len(owned)
             assert ("Ann Lee ACL 1999 (in my library)" in text) == ("p" in owned)
             assert ("1998 (in my library): 4 papers" in text) == ("r" in owned)
+
+
+def test_the_probability_stands_behind_a_paper_in_every_form_where_it_is_known() -> None:
+    draft = read_text("Trees [CIT].", "text")
+    known = Report(draft, [GapAdvice(1, draft.gaps[0], (replace(PAPER, confidence=0.42),))], [], [])
+    assert "ACL 1999, ~42 %\n" in known.markdown()
+    assert "ACL 1999, ~42 %" in known.html()
+    assert known.values()["gaps"][0]["papers"][0]["confidence"] == 0.42
+    assert "%" not in report().markdown()
+    assert report().values()["gaps"][0]["papers"][0]["confidence"] is None
 
 
 def test_html_escapes_what_drafts_and_papers_hold() -> None:

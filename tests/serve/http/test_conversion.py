@@ -8,7 +8,7 @@ from helpers.api_backend import InProcess, client
 from cocite.pipeline.options import Options
 from cocite_serve.http.conversion import Answer, to_paper, to_query, to_response
 from cocite_serve.http.manuscript import Manuscript
-from cocite_serve.http.schemas import RecommendRequest
+from cocite_serve.http.schemas import RecommendRequest, RecommendResponse
 
 
 def test_the_evidence_is_the_librarys(backend: InProcess) -> None:
@@ -76,6 +76,22 @@ def test_a_response_says_which_shards_are_missing_by_numbers_from_one(backend: I
     assert shards(Answer([], 2.0, 3.0)) is None
     assert shards(Answer([], 2.0, 3.0, 8)) == {"answered": 8, "of": 8, "missing": []}
     assert shards(Answer([], 2.0, 3.0, 8, (0, 6))) == {"answered": 6, "of": 8, "missing": [1, 7]}
+
+
+def test_a_response_has_probabilities_and_notes_a_list_of_improbable_papers(backend: InProcess) -> None:
+    query = backend.recommender.query(title="Neural machine translation")
+    [best, second] = backend.recommender.recommend(query, Options(top_k=2))
+    versions = {"model_version": "5f0c", "index_version": "000001"}
+
+    def response(first: float | None, offset: int = 0) -> RecommendResponse:
+        papers = [replace(best, confidence=first), replace(second, confidence=0.02)]
+        answer = Answer(papers, 1.0, 1.0)
+        return to_response(Manuscript("T"), answer, backend.papers, [], versions, offset)
+
+    assert [paper.confidence for paper in response(0.5).papers] == [0.5, 0.02]
+    assert response(0.5).note == ""
+    assert response(0.05).note == response(None).note == "nothing here fits: no paper reaches 10 %"
+    assert response(0.05, offset=20).note == "", "a later page says nothing of the first"
 
 
 def test_one_paper(backend: InProcess) -> None:
