@@ -86,7 +86,7 @@ def test_a_response_has_probabilities_and_notes_a_list_of_improbable_papers(back
     def response(first: float | None, offset: int = 0) -> RecommendResponse:
         papers = [replace(best, confidence=first), replace(second, confidence=0.02)]
         answer = Answer(papers, 1.0, 1.0)
-        return to_response(Manuscript("T"), answer, backend.papers, [], versions, offset)
+        return to_response(Manuscript("T", ""), answer, backend.papers, [], versions, offset)
 
     assert [paper.confidence for paper in response(0.5).papers] == [0.5, 0.02]
     assert response(0.5).note == ""
