@@ -268,7 +268,7 @@ def folds_of(
 
     Example:
         >>> [(part.tolist(), rest.tolist()) for part, rest in folds_of(np.array([4, 4, 9]), 5, seed=0)]
-        [([2], [0, 1]), ([0, 1], [2])]
+        [([0, 1], [2]), ([2], [0, 1])]
     """
     manuscripts = np.random.default_rng(seed).permutation(np.unique(papers))
     if len(manuscripts) < 2:
