@@ -70,7 +70,7 @@ def test_a_list_without_candidates_has_no_probability() -> None:
         ({"probabilities": (0.3, 0.2, 0.9)}, "do not rise"),
         ({"probabilities": (0.3, 0.9)}, "3 points have 2 probabilities"),
         ({"probabilities": (0.3, 0.9, 1.2)}, "less than or equal to 1"),
-        ({"weights": (1.0,)}, "at least 2"),
+        ({"weights": (1.0,)}, "weights"),
         ({"ranks": 0}, "ranks"),
         ({"depth": 0}, "depth"),
         ({"rerank": -1}, "rerank"),

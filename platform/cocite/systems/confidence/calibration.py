@@ -8,9 +8,8 @@ query; the share makes it comparable between queries. All numbers are read from 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from pydantic import Field, model_validator
 
 from cocite.artifacts import publish
 from cocite.atomic_files import write_atomic
+from cocite.bounds import Name
 from cocite.config import Settings
 from cocite.manifests import read_json
 from cocite.verification import open_verified
@@ -28,8 +28,7 @@ FEATURES = ("score", "share")
 """What is known of a candidate, in the order of :func:`list_features`."""
 MOST_POINTS = 1000
 """Points of a rising function."""
-QueryKind = Literal["local", "global"]
-StageName = Literal["first-stage", "nnrank", "fusion", "final"]
+Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 Matrix = NDArray[np.float64]
 
 
@@ -77,10 +76,7 @@ class Calibration(Settings):
         [[0.4, 0.7, nan]]
     """
 
-    weights: Annotated[
-        tuple[Annotated[float, Field(ge=-1e6, le=1e6)], ...],
-        Field(min_length=len(FEATURES), max_length=len(FEATURES)),
-    ]
+    weights: tuple[Weight, Weight]
     """Of each feature."""
     points: Annotated[
         tuple[Annotated[float, Field(ge=-1e9, le=1e9)], ...], Field(min_length=1, max_length=MOST_POINTS)
@@ -128,12 +124,15 @@ class Confidence(Settings):
         ((0.2,), None)
     """
 
-    calibrations: Annotated[dict[QueryKind, dict[StageName, Calibration]], Field(min_length=1)]
+    calibrations: Annotated[
+        dict[Name, Annotated[dict[Name, Calibration], Field(min_length=1, max_length=10)]],
+        Field(min_length=1, max_length=10),
+    ]
+    """Kind of query -> last stage -> what makes probabilities of its score."""
 
     def of(self, kind: str, stage: str) -> Calibration | None:
         """The calibration for queries of a kind whose candidates a stage orders last; None where there is none."""
-        stages: Mapping[Any, Mapping[Any, Calibration]] = self.calibrations
-        return stages.get(kind, {}).get(stage)
+        return self.calibrations.get(kind, {}).get(stage)
 
     @classmethod
     def read(cls, folder: Path) -> Self:

@@ -114,7 +114,7 @@ def fit(
     ranked = list_ranks(data.scores)
     by_rank = [float(data.relevant[pairs & (ranked == rank)].mean()) for rank in range(_width(pairs))]
     return Calibration(
-        weights=tuple(weights.tolist()),
+        weights=(float(weights[0]), float(weights[1])),
         points=tuple(points.tolist()),
         probabilities=tuple(values.tolist()),
         ranks=ranks,
