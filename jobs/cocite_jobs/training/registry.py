@@ -150,6 +150,10 @@ KINDS: dict[str, RecipeKind] = {
         "cocite.systems.learned_fusion.recipe:FinalRecipe",
         trainer="cocite_jobs.training.fusion:train_final",
     ),
+    "citing-sentences": RecipeKind(
+        "cocite.systems.citing_sentences.recipe:CitingSentencesRecipe",
+        trainer="cocite_jobs.training.citing_sentences:train_citing_sentences",
+    ),
     "hatten": RecipeKind(
         "cocite.systems.hatten.recipe:HattenRecipe",
         task="cocite.systems.hatten.task:build",

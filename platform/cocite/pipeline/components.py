@@ -8,6 +8,7 @@
 | ``fusion`` | LambdaMART over all signals |
 | ``cross-encoder`` | reads query and candidate together |
 | ``final`` | LambdaMART over all signals, the fusion's score and the cross-encoder's |
+| ``citing-sentences`` | says which sentences of a draft need a citation; ranks nothing |
 
 Each is an artifact of its own. The pipeline works without those that are missing, as
 :class:`~cocite.pipeline.second_stage.SecondStage` describes, and without those that were below the stage before them on
@@ -48,7 +49,7 @@ BM25 = "bm25"
 
 def component_names() -> tuple[str, ...]:
     """Names of all components, in the order in which they work: each may read the scores of those before it."""
-    return (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final")
+    return (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final", "citing-sentences")
 
 
 def list_components(model: Path) -> list[str]:

@@ -36,7 +36,7 @@ METRICS_FILE = ".outcome.json"
 BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "nnrank": ("nnselect",),
     "fusion": (*ENCODERS, "nnrank"),
-    "final": component_names()[:-1],
+    "final": component_names()[: component_names().index("final")],
 }
 """Component of a model folder -> the components that its weights depend on: retrain one of those, and it is useless."""
 
