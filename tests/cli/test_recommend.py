@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
 from typer.testing import CliRunner
 
@@ -14,6 +15,8 @@ from cocite.cli.recommend import app
 from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 
 DRAFT = r"""\documentclass{article}
 \title{Neural machine translation}
@@ -144,3 +147,24 @@ def test_how_much_of_a_library_is_in_the_corpus_is_said(
     assert "1 entries of --have could not be read" in err
     with pytest.raises(InputError, match="--new: goes with --have"):
         call(draft, "--index", index, "--new")
+
+
+def test_suggestions(index: Path, tmp_path: Path) -> None:
+    train(
+        load_recipe("citing-sentences", ["width=4096", "features=[words]"]),
+        citing_corpus(tmp_path / "corpus"),
+        tmp_path / "model",
+    )
+    paper = tmp_path / "paper.md"
+    paper.write_text("\n\n".join(f"{CITING.format(topic)}." for topic in ("translation", "parsing")))
+    line = (paper, "--index", index, "--model", tmp_path / "model", "--suggest", "--top-k", 2)
+    values = json.loads(call(*line, "--json"))
+    assert [(one["suggestion"], one["line"]) for one in values["suggestions"]] == [(1, 1), (2, 3)]
+    assert all(len(one["papers"]) == 2 for one in values["suggestions"])
+    assert len(json.loads(call(*line, "--suggestions", 1, "--json"))["suggestions"]) == 1
+    assert "Suggestion 2, paper.md:3, probability" in call(*line, "--format", "markdown")
+    assert "Suggestion 2, paper.md:3, probability" in call(*line)
+    with pytest.raises(InputError, match="--suggestions: goes with --suggest"):
+        call(paper, "--index", index, "--suggestions", 2)
+    with pytest.raises(NotFoundError, match="--suggest: there is no model that knows"):
+        call(paper, "--index", index, "--suggest")

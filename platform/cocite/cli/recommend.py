@@ -15,7 +15,7 @@ from cocite.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Set
 
-    from cocite.drafts.advice import Adviser, Companion
+    from cocite.drafts.advice import Adviser, Companion, GapAdvice
     from cocite.drafts.completion import Completion
     from cocite.drafts.draft import Draft
     from cocite.drafts.library import Library
@@ -60,6 +60,17 @@ def recommend(
             min=1, max=9999, help="Year of the draft: later papers are not recommended [default: its own]."
         ),
     ] = None,
+    suggest: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="Also the sentences that cite nothing and seem to need a citation, and papers for each; the model "
+            "folder needs a citing-sentences.",
+        ),
+    ] = False,
+    suggestions: Annotated[
+        int | None, typer.Option(min=1, max=100, help="With --suggest: sentences at most [default: 5].")
+    ] = None,
     write: Annotated[
         bool,
         typer.Option(
@@ -88,6 +99,8 @@ def recommend(
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, read_draft
     from cocite.drafts.report import Report
+    from cocite.drafts.suggestions import load_classifier, papers_of
+    from cocite.drafts.suggestions import suggestions as suggested_sentences
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
 
@@ -95,9 +108,12 @@ def recommend(
         raise InputError("goes with --write", where="--in-place")
     if new and not have:
         raise InputError("goes with --have", where="--new")
+    if suggestions is not None and not suggest:
+        raise InputError("goes with --suggest", where="--suggestions")
+    classifier = load_classifier(model) if suggest else None
     path = find_draft(draft)
     read = read_draft(path)
-    if not read.gaps and not read.citations:
+    if not read.gaps and not read.citations and not suggest:
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
         )
@@ -113,11 +129,17 @@ def recommend(
     if have:
         _note_library(library)
     adviser = Adviser(recommender, read, bibliography, year=year)
+    options = Options(top_k=top_k, exclude=library.rows if new else ())
     with spinner("ranking papers"):
-        gaps = list(adviser.gaps(Options(top_k=top_k, exclude=library.rows if new else ())))
+        gaps = list(adviser.gaps(options))
+        suggested = None
+        if classifier is not None:
+            suggested = list(
+                papers_of(adviser, suggested_sentences(read, classifier, suggestions or 5), options)
+            )
     owned = frozenset(recommender.index.corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
-    report = Report(read, gaps, adviser.cited(), companions, owned)
+    report = Report(read, gaps, adviser.cited(), companions, owned, suggested)
     if write:
         done = complete(read, gaps, bibliography, recommender.index.corpus)
         _write(done, path, in_place=in_place, report=report if as_json else None)
@@ -181,13 +203,13 @@ def _write(done: Completion, path: Path, *, in_place: bool, report: Report | Non
 
 def _print(report: Report) -> None:
     """Print a report for people to read."""
-    from cocite.drafts.report import byline, cited_line, companion_reason, printable, reasons
+    from cocite.drafts.report import NONE_SUGGESTED, byline, cited_line, companion_reason, printable, reasons
 
     def line(text: str, style: str | None = None) -> None:
         out.print(printable(text), style=style)
 
-    for gap in report.gaps:
-        line(f"Gap {gap.number}, {gap.gap.place}", "bold")
+    def answer(heading: str, gap: GapAdvice) -> None:
+        line(heading, "bold")
         line(f"  {gap.gap.sentence}", "italic")
         for number, paper in enumerate(gap.papers, 1):
             line(f"  {number}. {paper.title} ({byline(paper)}){report.mark(paper)}")
@@ -196,6 +218,11 @@ def _print(report: Report) -> None:
         if gap.note:
             line(f"  {gap.note}")
         line("")
+
+    for gap in report.gaps:
+        answer(f"Gap {gap.number}, {gap.gap.place}", gap)
+    for one in report.suggestions or ():
+        answer(one.heading, one.advice)
     if report.cited:
         line("Cited already", "bold")
         for cited in report.cited:
@@ -203,9 +230,12 @@ def _print(report: Report) -> None:
         line("")
     if report.companions:
         line("Usually cited together with these", "bold")
-        for one in report.companions:
+        for companion in report.companions:
             line(
-                f"  {one.paper.title} ({byline(one.paper)}){report.mark(one.paper)}: {companion_reason(one)}"
+                f"  {companion.paper.title} ({byline(companion.paper)}){report.mark(companion.paper)}: "
+                f"{companion_reason(companion)}"
             )
+    if report.suggestions is not None and not report.suggestions:
+        print_note(NONE_SUGGESTED)
     if not report.gaps:
         print_note("the draft has no gaps: mark one with [CIT]")

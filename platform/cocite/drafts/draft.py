@@ -100,6 +100,10 @@ class Section:
 class Sentence:
     """A sentence, with gaps as ``[CIT]`` and citations as ``[OTHERCIT]``, and the position of its section.
 
+    Attributes:
+        line: near which its paragraph stands, as in :class:`Place`.
+        is_abstract: whether it is of the abstract.
+
     Example:
         >>> from cocite.drafts.reading import read_text
         >>> read_text("We parse. It helps [?].", "text").sentences[1].text
@@ -108,6 +112,8 @@ class Sentence:
 
     text: str
     section: int
+    line: int = 1
+    is_abstract: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,6 +394,18 @@ RECOMMEND = [
         "a change of nothing", "recommend {thesis_txt} --index {index} --in-place", "--in-place", "--write"
     ),
     wrong("no papers", "recommend {thesis_txt} --index {index} --top-k 0", "'--top-k'"),
+    wrong(
+        "suggestions without a model", "recommend {gap_txt} --index {index} --suggest", "--suggest", "train"
+    ),
+    wrong(
+        "suggestions by a model that makes none",
+        "recommend {gap_txt} --index {index} --model {model} --suggest",
+        "citing-sentences",
+    ),
+    wrong("a number of nothing", "recommend {gap_txt} --index {index} --suggestions 2", "--suggestions"),
+    wrong(
+        "no suggestion", "recommend {gap_txt} --index {index} --suggest --suggestions 0", "'--suggestions'"
+    ),
     wrong("what is new of nothing", "recommend {gap_txt} --index {index} --new", "--new", "--have"),
     wrong("no library", "recommend {gap_txt} --index {index} --have {missing}", "missing: no such file"),
     wrong("a folder for a library", "recommend {gap_txt} --index {index} --have {a_folder}", "a_folder"),

@@ -21,9 +21,9 @@ class CitingSentencesRecipe(Settings):
     """
 
     kind: Literal["citing-sentences"] = "citing-sentences"
-    features: Features = ("words", "section", "position", "surroundings", "neighbours")
+    features: Features = ("words", "section", "position", "neighbours")
     """What is read of a sentence, and around it."""
-    train: Total = 6000
+    train: Total = 4000
     """Most papers of the train split that are learned from, drawn with the seed."""
     held_out: Total = 700
     """Most papers of dev, on which the threshold is chosen, and of test, on which the classifier is measured."""
