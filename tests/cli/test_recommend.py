@@ -156,7 +156,7 @@ def test_suggestions(index: Path, tmp_path: Path) -> None:
         tmp_path / "model",
     )
     paper = tmp_path / "paper.md"
-    paper.write_text("\n\n".join(f"{CITING.format(topic)}." for topic in ("translation", "parsing")))
+    paper.write_text("\n\n".join(f"{CITING.format(topic)}." for topic in ("translation", "dialogue")))
     line = (paper, "--index", index, "--model", tmp_path / "model", "--suggest", "--top-k", 2)
     values = json.loads(call(*line, "--json"))
     assert [(one["suggestion"], one["line"]) for one in values["suggestions"]] == [(1, 1), (2, 3)]

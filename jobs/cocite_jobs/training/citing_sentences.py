@@ -59,10 +59,10 @@ def train_citing_sentences(
         )
     progress.stage("weights", 0)
     classifier = train_classifier(made["train"], cites["train"], recipe)
-    found = classifier.of_vectors(made["dev"])
-    threshold = best_threshold(found, cites["dev"])
+    on_dev = classifier.of_vectors(made["dev"])
+    threshold = best_threshold(on_dev, cites["dev"])
     classifier = replace(classifier, settings=classifier.settings.model_copy(update={"threshold": threshold}))
-    metrics = measure(found, cites["dev"], threshold)
+    metrics = measure(on_dev, cites["dev"], threshold)
     details: dict[str, object] = {
         f"{split} sentences": f"{len(of):,}, {of.mean():.1%} cite" for split, of in cites.items()
     }

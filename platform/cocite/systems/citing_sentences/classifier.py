@@ -88,7 +88,10 @@ class CitingSentenceClassifier:
         from safetensors.numpy import save_file
 
         with publish(folder, kind=KIND, meta=meta, replace=folder.exists()) as temporary:
-            arrays = {"weights": self.weights, "intercept": np.array([self.intercept], np.float64)}
+            arrays: dict[str, NDArray[Any]] = {
+                "weights": self.weights,
+                "intercept": np.array([self.intercept], np.float64),
+            }
             save_file(arrays, temporary / _WEIGHTS)
             text = self.settings.model_dump_json(indent=1) + "\n"
             (temporary / _SETTINGS).write_text(text, encoding="utf-8")

@@ -173,6 +173,7 @@ def _position(paper: Sequence[TextSentence], at: int) -> Iterator[str]:
     first = at
     while first and paper[first - 1].section == paper[at].section and at - first < 6:
         first -= 1
-    yield f"p={10 * at // len(paper)}"
+    # Doubling steps from the beginning, not a share of the length: a draft may be a part of a paper.
+    yield f"p={at.bit_length()}"
     yield f"i={at - first}"
     yield f"n={min(20, len(paper[at].text.split()) // 4)}"
