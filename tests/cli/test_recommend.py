@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from cocite.cli.recommend import app
 from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citing_sentences.classifier import CitingSentenceClassifier
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.train import train
 
@@ -150,11 +152,11 @@ def test_how_much_of_a_library_is_in_the_corpus_is_said(
 
 
 def test_suggestions(index: Path, tmp_path: Path) -> None:
-    train(
-        load_recipe("citing-sentences", ["width=4096", "features=[words]"]),
-        citing_corpus(tmp_path / "corpus"),
-        tmp_path / "model",
-    )
+    recipe = load_recipe("citing-sentences", ["width=4096", "features=[words]"])
+    trained = train(recipe, citing_corpus(tmp_path / "corpus"), tmp_path / "model")
+    made = CitingSentenceClassifier.load(trained.folder)
+    # On dev any threshold between the two kinds of sentences is the best; this one is far from both.
+    replace(made, settings=made.settings.model_copy(update={"threshold": 0.5})).save(trained.folder, {})
     paper = tmp_path / "paper.md"
     paper.write_text("\n\n".join(f"{CITING.format(topic)}." for topic in ("translation", "dialogue")))
     line = (paper, "--index", index, "--model", tmp_path / "model", "--suggest", "--top-k", 2)
