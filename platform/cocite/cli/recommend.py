@@ -13,8 +13,10 @@ from cocite.cli.options import JsonOption, NoVerifyOption
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
+    from cocite.corpus.store import Corpus
+    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
-    from cocite.drafts.draft import Draft
+    from cocite.drafts.reading import OpenedDraft
     from cocite.drafts.report import Report
 
 app = typer.Typer(rich_markup_mode=None)
@@ -25,7 +27,9 @@ app = typer.Typer(rich_markup_mode=None)
 def recommend(
     draft: Annotated[
         Path,
-        typer.Argument(metavar="DRAFT", help="A draft: .tex (or its folder), .md, .txt or .docx."),
+        typer.Argument(
+            metavar="DRAFT", help="A draft: .tex (or its folder, or a .zip of it), .md, .txt, .docx or .pdf."
+        ),
     ],
     index: Annotated[Path, typer.Option(**INPUT, help="Index folder: the papers to recommend.")],
     model: Annotated[
@@ -38,6 +42,9 @@ def recommend(
             help="The draft's .bib file, any number [default: those that the draft names, in its folder]."
         ),
     ] = None,
+    main: Annotated[
+        str, typer.Option(metavar="NAME", help="Main file in a .zip that holds several LaTeX documents.")
+    ] = "",
     top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
     together: Annotated[
         int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
@@ -71,9 +78,8 @@ def recommend(
     unless --write --in-place is given.
     """
     from cocite.drafts.advice import Adviser
-    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import check_destination, complete
-    from cocite.drafts.reading import find_draft, read_draft
+    from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.report import Report
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
@@ -81,7 +87,8 @@ def recommend(
     if in_place and not write:
         raise InputError("goes with --write", where="--in-place")
     path = find_draft(draft)
-    read = read_draft(path)
+    opened = open_draft(path, main)
+    read = opened.draft
     if not read.gaps and not read.citations:
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
@@ -89,11 +96,10 @@ def recommend(
     if write:
         check_destination(path, read, in_place=in_place)
     print_warnings(*read.warnings)
-    files = bib if bib is not None else _named_bibliographies(path, read)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    bibliography = Bibliography.read(files, recommender.index.corpus)
+    bibliography = _bibliography(opened, bib, recommender.index.corpus)
     adviser = Adviser(recommender, read, bibliography, year=year)
     with spinner("ranking papers"):
         gaps = list(adviser.gaps(Options(top_k=top_k)))
@@ -109,17 +115,17 @@ def recommend(
         out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
 
 
-def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
-    """The .bib files that a draft names and that are in its folder; a warning for each that is not."""
-    folder = path.resolve().parent
-    files = []
-    for name in draft.bibliographies[:20]:
-        file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
-        if file.is_relative_to(folder) and file.is_file():
-            files.append(file)
-        else:
-            print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
-    return files
+def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
+    """The entries of the files given, or else of those that the draft names; a warning for each that is not there."""
+    from cocite.corpus.importers.bibtex import bibtex_papers
+    from cocite.drafts.bibliography import Bibliography
+
+    if files is not None:
+        return Bibliography.read(files, corpus)
+    found, missing = opened.bibliographies()
+    for name in missing:
+        print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
+    return Bibliography.of((paper for _, data in found for paper in bibtex_papers(data)), corpus)
 
 
 def _write(done: Completion, path: Path, *, in_place: bool, report: Report | None) -> None:

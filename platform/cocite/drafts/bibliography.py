@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,9 @@ import pyarrow.compute as pc
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
-
-MAX_BIB_BYTES = 32 << 20
-"""Bytes of a .bib file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +45,19 @@ class Bibliography:
         Raises:
             InputError: a file is no .bib file, or is too large.
         """
-        entries: dict[str, PaperRecord] = {}
         for path in files:
             if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
                 raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=str(path))
-            for record in BibTeX(path):
-                if isinstance(record, PaperRecord):
-                    entries.setdefault(record.id, record)
+        return cls.of(
+            (record for path in files for record in BibTeX(path) if isinstance(record, PaperRecord)), corpus
+        )
+
+    @classmethod
+    def of(cls, papers: Iterable[PaperRecord], corpus: Corpus) -> Bibliography:
+        """Look entries up, whose ids are their keys; of entries with one key the first counts."""
+        entries: dict[str, PaperRecord] = {}
+        for paper in papers:
+            entries.setdefault(paper.id, paper)
         rows = rows_of(list(entries.values()), corpus)
         found = {key: row for key, row in zip(entries, rows.tolist(), strict=True) if row != NO_ROW}
         return cls(entries, found)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["latex", "markdown", "text", "docx"]
+Kind = Literal["latex", "markdown", "text", "docx", "pdf"]
 """The form of a draft."""
 GapForm = Literal["keys", "whole", "after"]
 """How a citation is put into a gap: ``keys``: among the keys of the citation that stands there; ``whole``: in place
@@ -19,7 +19,7 @@ class Place:
 
     Attributes:
         file: name of the file, relative to the draft's folder; "" for a text without a file.
-        line: from 1; of a .docx file the paragraph.
+        line: from 1; of a .docx file the paragraph, of a .pdf file the page.
         start, end: characters of the file's text, from 0.
 
     Example:
@@ -123,7 +123,7 @@ class Draft:
         bibliographies: names of the ``.bib`` files that it names, as written.
         bibliography_ends: file -> where the name of another bibliography is added: (position, what is written
             before the name, what is written behind it).
-        sources: file -> its text; empty for .docx.
+        sources: file -> its text; empty for .docx and .pdf.
         warnings: a sentence for each part that was left out.
 
     Example:

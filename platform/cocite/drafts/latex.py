@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from pathlib import Path
 from typing import Any
 
 from pylatexenc.latexwalker import (
@@ -22,6 +21,7 @@ from cocite.drafts.latex_nodes import Frame
 from cocite.drafts.latex_prose import Prose
 from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import Budget
+from cocite.drafts.source_files import DraftFiles
 from cocite.errors import InputError
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -57,7 +57,7 @@ class _Walker(LatexWalker):  # type: ignore[misc]
         return super().get_token(*args, **values)
 
 
-def read_latex(text: str, name: str, *, main: Path | None, budget: Budget) -> Draft:
+def read_latex(text: str, name: str, *, files: DraftFiles | None, budget: Budget) -> Draft:
     """Read a draft in LaTeX.
 
     Macros that the draft defines are expanded, ``\\input`` and ``\\include`` are followed within its folder, and
@@ -66,14 +66,14 @@ def read_latex(text: str, name: str, *, main: Path | None, budget: Budget) -> Dr
     Args:
         text: of the main file.
         name: of the main file, for places and messages.
-        main: its path; None: a pasted text, which reads no other file.
+        files: that it may read; None: a pasted text, which reads no other file.
         budget: what the reading may take.
 
     Raises:
         InputError: the draft has no text, or takes more than the limits allow.
     """
     logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # its messages would hold text of the draft
-    project = LatexProject(main, budget)
+    project = LatexProject(files, budget)
     source = project.add(LatexSource(name, text))
     try:
         return _read(source, project, budget)
