@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.drafts.draft import Draft
 from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
@@ -61,6 +62,11 @@ class Bibliography:
         rows = rows_of(list(entries.values()), corpus)
         found = {key: row for key, row in zip(entries, rows.tolist(), strict=True) if row != NO_ROW}
         return cls(entries, found)
+
+    def cited_rows(self, draft: Draft) -> dict[str, int]:
+        """The rows of the papers that a draft cites, by its keys, in the order of its text."""
+        keys = dict.fromkeys(citation.key for citation in draft.citations)
+        return {key: self.rows[key] for key in keys if key in self.rows}
 
     def key_of(self, row: int) -> str | None:
         """The first key of a paper's entries."""

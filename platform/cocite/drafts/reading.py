@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cocite.drafts.draft import Draft, Kind
-from cocite.drafts.limits import MAX_ARCHIVE_BYTES, MAX_BIB_BYTES, MAX_BINARY_BYTES, Budget
+from cocite.drafts.limits import MAX_ARCHIVE_BYTES, MAX_BIB_BYTES, MAX_BINARY_BYTES, MAX_SECONDS, Budget
 from cocite.drafts.source_files import DraftFiles, FolderFiles, MemoryFiles, inner_path, read_utf8, text_of
 from cocite.errors import InputError, NotFoundError
 
@@ -108,12 +108,13 @@ def open_draft(path: Path, main: str = "") -> OpenedDraft:
     return OpenedDraft(_read(text_of(path.read_bytes(), path.name), kind, path.name, budget, files), files)
 
 
-def open_files(files: Mapping[str, bytes], main: str = "") -> OpenedDraft:
+def open_files(files: Mapping[str, bytes], main: str = "", *, seconds: float = MAX_SECONDS) -> OpenedDraft:
     """Read a draft from files that are in memory; nothing of it is written to disk.
 
     Args:
         files: by their paths, with ``/``; a single .zip stands for the files in it.
         main: path of the main file; "": the only one that is a LaTeX document, or the only one at all.
+        seconds: that the reading may take.
 
     Raises:
         InputError: as of :func:`open_draft`.
@@ -138,7 +139,7 @@ def open_files(files: Mapping[str, bytes], main: str = "") -> OpenedDraft:
         raise InputError(f"there is no file {main[:100]!r}", where=archive or None, hint=_named(paths))
     kind = _kind_of(main, main)
     folder, name = posixpath.split(main)
-    budget = Budget(name)
+    budget = Budget(name, seconds)
     if kind in BINARY:
         return OpenedDraft(_read_binary(paths[main], kind, name, budget))
     within = MemoryFiles(paths).within(folder)
@@ -207,6 +208,17 @@ def _kind_of(name: str, where: str) -> Kind:
     return kind
 
 
+def require_known(names: Collection[str]) -> None:
+    """Refuse files none of which can be a draft, by their names alone.
+
+    Raises:
+        InputError: the end of no name is known.
+    """
+    suffixes = {PurePosixPath(name).suffix.lower() for name in names}
+    if not suffixes & {*SUFFIXES, ARCHIVE}:
+        _kind_of(next(iter(names)), next(iter(names))[:100])
+
+
 def _check_size(path: Path, most: int) -> None:
     if path.stat().st_size > most:
         raise InputError(f"has more than {most >> 20} MiB", where=path.name, hint="leave out its pictures")
@@ -232,6 +244,8 @@ def _main_file(folder: Path) -> Path:
 def _main_of(files: Mapping[str, bytes], archive: str) -> str:
     """The path of the file that is a LaTeX document, or of the only draft."""
     drafts = [path for path in files if PurePosixPath(path).suffix.lower() in SUFFIXES]
+    if len(files) == 1 and not archive:
+        return next(iter(files))
     if len(drafts) == 1:
         return drafts[0]
     mains = [path for path in drafts if SUFFIXES[PurePosixPath(path).suffix.lower()] == "latex"]

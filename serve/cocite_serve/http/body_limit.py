@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite_serve.http.problem_body import problem
+
+DRAFT_PATH = "/v1/draft"
+"""The path whose bodies have a limit of their own."""
 
 
 class BodyLimit:
@@ -19,6 +23,7 @@ class BodyLimit:
         app: the application behind it.
         limit: bytes.
         seconds: within which the whole body has to come.
+        larger: path -> the limit of paths that have another one.
 
     Example:
         >>> from fastapi import FastAPI
@@ -29,16 +34,18 @@ class BodyLimit:
         "The request's body is larger than the 1,000 bytes allowed."
     """
 
-    def __init__(self, app: ASGIApp, limit: int, seconds: float = math.inf) -> None:
+    def __init__(
+        self, app: ASGIApp, limit: int, seconds: float = math.inf, larger: Mapping[str, int] | None = None
+    ) -> None:
         self.app = app
-        self.limit, self.seconds = limit, seconds
+        self.limit, self.seconds, self.larger = limit, seconds, larger or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on with its body read."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = await read_body(scope, receive, self.limit, self.seconds)
+        body = await read_body(scope, receive, self.larger.get(scope["path"], self.limit), self.seconds)
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif body is not None:

@@ -101,6 +101,7 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
     }
     for schema, properties in (
         ("RecommendRequest", of_query | of_recommend),
+        ("DraftRequest", of_recommend | {name: of_query[name] for name in ("authors", "venue")}),
         ("RerankRequest", of_query | of_texts),
         ("EmbedRequest", of_texts),
         ("EmbedText", of_text),

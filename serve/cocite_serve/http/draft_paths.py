@@ -1,0 +1,41 @@
+"""The path ``/v1/draft``.
+
+A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
+"""
+
+from fastapi import APIRouter, FastAPI, Request
+
+from cocite_serve.http.batch import LineResponse
+from cocite_serve.http.body_limit import DRAFT_PATH
+from cocite_serve.http.draft_lines import DraftLines
+from cocite_serve.http.draft_reading import DraftReader
+from cocite_serve.http.draft_schemas import DraftLine, DraftRequest
+from cocite_serve.http.openapi import refusals
+from cocite_serve.http.request_context import current
+from cocite_serve.http.service import Service
+
+
+def draft_router(app: FastAPI, service: Service) -> APIRouter:
+    """The path over a service; the application's handlers of errors refuse a draft's gaps too."""
+    router = APIRouter(tags=["recommend"])
+    limits = service.settings.limits
+    reader = DraftReader(service)
+
+    @router.post(
+        DRAFT_PATH,
+        summary="Recommend papers for each gap of a draft",
+        description="Reads a draft, or a LaTeX project, and answers a JSON value a line: first `draft`, what was read "
+        f"and what it cites; then a `gap` for each of up to {limits.draft_gaps} gaps, as soon as it is done; at last "
+        "`end`, what is usually cited together with what the draft cites. What it cites is not recommended. Nothing of "
+        f"the draft is kept. The body may have {limits.draft_bytes:,} bytes.",
+        responses=refusals(422, 504),
+        response_class=LineResponse,
+        response_model=DraftLine,
+    )
+    async def draft(asked: DraftRequest, request: Request) -> LineResponse:
+        context = current()
+        backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
+        found = await reader.read(asked, backend.papers)
+        return LineResponse(DraftLines(app, request, service, asked, found).all(backend))
+
+    return router
