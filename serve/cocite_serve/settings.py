@@ -87,7 +87,7 @@ class Limits(Settings):
     drafts_at_once: Requests = 1
     """Drafts that a gateway reads at a time, each in a process of its own; the others wait."""
     drafts_waiting: Requests = 16
-    """Drafts that a gateway reads or keeps waiting; one more is answered 429."""
+    """Drafts that a gateway takes in, reads or keeps waiting; one more is answered 429 before its body is read."""
     batch: Requests = 64
     """Requests in one batch."""
     batch_at_once: Requests = 4

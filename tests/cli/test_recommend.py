@@ -116,7 +116,7 @@ def test_a_project_in_an_archive(draft: Path, index: Path, tmp_path: Path) -> No
         call(path, "--index", index, "--write")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("old/main.tex", DRAFT)
-    with pytest.raises(InputError, match="found: old/main.tex, paper/main.tex .*--main or main"):
+    with pytest.raises(InputError, match=r"2 files hold .*--main.*found: old/main\.tex, paper/main\.tex"):
         call(path, "--index", index)
     assert json.loads(call(path, "--index", index, "--main", "paper/main.tex", "--json"))["gaps"]
 

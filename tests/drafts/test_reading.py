@@ -90,7 +90,7 @@ def test_the_main_file_of_a_project() -> None:
     part = b"\\documentclass[../main]{subfiles} We [CIT]."
     assert len(open_files({**files, "paper/part.tex": part}).draft.gaps) == 2
     with pytest.raises(
-        InputError, match=r"one file has to hold .*found: a\.tex, paper/main\.tex \(name the main"
+        InputError, match=r"2 files hold .*documentclass.* by --main.*found: a\.tex, paper/main\.tex\)"
     ):
         open_files({**files, "a.tex": MAIN})
     assert open_files({**files, "a.tex": MAIN}, "notes.md").draft.title == "Notes"
@@ -104,7 +104,8 @@ def test_the_main_file_of_a_project() -> None:
         ({"/a.tex": MAIN}, "", "is no path within a folder"),
         ({"a\0.tex": MAIN}, "", "is no path within a folder"),
         ({"a" * 400: MAIN}, "", "is no path within a folder"),
-        ({"a.tex": b"x", "b.tex": b"y"}, "", "found: none"),
+        ({"a.tex": b"x", "b.tex": b"y"}, "", r"no files hold .*found: a\.tex, b\.tex\)"),
+        ({"refs.bib": b"@misc{a, title = {T}}", "a.odt": b"x"}, "", r"no file is a draft \(known: \.tex"),
         ({"refs.bib": b"@misc{a, title = {T}}"}, "refs.bib", "is of no known kind: '.bib'"),
         ({"a.txt": b"We\0"}, "", "holds null bytes"),
         ({"a.txt": b"word " * 1_000_000}, "", "more than 2 MiB"),

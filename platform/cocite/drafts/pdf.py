@@ -10,12 +10,12 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, WrongPasswordError
 
-from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
+from cocite.drafts.blocks import Block, BlockBuilder, Mark, assemble, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_PAGE_BYTES, MAX_PAGES, Budget
 from cocite.drafts.plain_text import TITLE_CHARS, is_abstract_heading, is_heading, title_and_start
@@ -48,7 +48,7 @@ def read_pdf(data: bytes, name: str, *, budget: Budget) -> Draft:
         pages, title = _pages(data, name, budget)
     except (FileNotDecryptedError, WrongPasswordError, DependencyError) as error:
         raise InputError("is encrypted", where=name, hint="save it without a password") from error
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except Exception as error:
         # The library fails in many ways where a file is damaged.
@@ -125,7 +125,7 @@ def _without_margins(pages: Sequence[Sequence[str]]) -> Iterator[tuple[int, str]
             yield number, line
 
 
-def _blocks(lines: Sequence[tuple[int, str]], title: str, name: str) -> Any:
+def _blocks(lines: Sequence[tuple[int, str]], title: str, name: str) -> list[Block]:
     """The paragraphs and headings that lines make."""
     builder = BlockBuilder(name)
     below_abstract = False
@@ -136,7 +136,7 @@ def _blocks(lines: Sequence[tuple[int, str]], title: str, name: str) -> Any:
     usual = lengths[int(0.8 * len(lengths))] if lengths else 0
     paragraph, page = "", 1
 
-    def end(kind: Any = "paragraph") -> None:
+    def end(kind: Literal["paragraph", "heading"] = "paragraph") -> None:
         nonlocal paragraph, below_abstract
         if paragraph:
             _add(builder, paragraph, name, page)

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Draft
+from cocite.drafts.limits import Budget
 from cocite.errors import InputError
 
 START_S = 20.0
@@ -53,13 +54,16 @@ class ReadDraft:
     missing: tuple[str, ...]
 
 
-def read_apart(files: Mapping[str, bytes], main: str = "", bib: bytes = b"", *, seconds: float) -> ReadDraft:
+def read_apart(
+    files: Mapping[str, bytes], main: str = "", bib: bytes = b"", *, seconds: float, memory: int = MEMORY
+) -> ReadDraft:
     """Read a draft from files in memory, in another process.
 
     Args:
         files, main: as of :func:`~cocite.drafts.reading.open_files`.
         bib: of a bibliography, beside those that the draft names.
         seconds: that the reading may take.
+        memory: bytes that it may take.
 
     Raises:
         InputError: as of :func:`~cocite.drafts.reading.open_files`, or the reading takes too long or too much memory.
@@ -73,6 +77,7 @@ def read_apart(files: Mapping[str, bytes], main: str = "", bib: bytes = b"", *, 
         "main": main,
         "bib": base64.b64encode(bib).decode(),
         "seconds": seconds,
+        "memory": memory,
     }
     # The other process has to find this package where this process has found it, as in a worker of Ray.
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -101,7 +106,9 @@ def read_apart(files: Mapping[str, bytes], main: str = "", bib: bytes = b"", *, 
     if "error" in answer:
         error = answer["error"]
         raise InputError(error["message"], where=error["where"], hint=error["hint"])
-    entries = tuple(PaperRecord(*entry[:2], year=entry[2], doi=entry[3]) for entry in answer["entries"])
+    entries = tuple(
+        PaperRecord(key, title, year=year, doi=doi) for key, title, year, doi in answer["entries"]
+    )
     return ReadDraft(_DRAFT.validate_python(answer["draft"]), entries, tuple(answer["missing"]))
 
 
@@ -109,21 +116,23 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`read_apart` gets back: the draft, or why it cannot be read.
 
     Example:
-        >>> job = {"files": {"draft.odt": ""}, "main": "draft.odt", "bib": "", "seconds": 5}
+        >>> job = {"files": {"draft.odt": ""}, "main": "", "bib": "", "seconds": 5, "memory": MEMORY}
         >>> read_job(job)["error"]["message"]
         "is of no known kind: '.odt'"
     """
     from cocite.corpus.importers.bibtex import bibtex_papers
     from cocite.drafts.reading import open_files
 
-    files = {name: base64.b64decode(data) for name, data in job["files"].items()}
+    budget = Budget("", job["seconds"])
     try:
+        files = {name: base64.b64decode(data) for name, data in job["files"].items()}
         opened = open_files(files, job["main"], seconds=job["seconds"])
         found, missing = opened.bibliographies()
         texts = [base64.b64decode(job["bib"]), *(data for _, data in found)]
         entries: dict[str, PaperRecord] = {}
         for text in texts:
             for paper in bibtex_papers(text):
+                budget.check_time()
                 entries.setdefault(paper.id, paper)
                 if len(entries) > MAX_ENTRIES:
                     raise InputError(
@@ -133,7 +142,7 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
     except InputError as error:
         return {"error": {"message": error.message, "where": error.where, "hint": error.hint}}
     except MemoryError:
-        sentence = f"reading the draft takes more than {MEMORY >> 20} MiB of memory"
+        sentence = f"reading the draft takes more than {job['memory'] >> 20} MiB of memory"
         return {"error": {"message": sentence, "where": None, "hint": "shorten it"}}
     return {
         "draft": _DRAFT.dump_python(replace(opened.draft, sources={}), mode="json"),
@@ -142,15 +151,16 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _limit(seconds: float) -> None:
+def _limit(seconds: float, memory: int) -> None:
     """Let this process take no more than its share, also where nobody waits for it any more."""
     most = math.ceil(seconds) + math.ceil(START_S)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the system would write the draft to disk with it
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
 
 
 if __name__ == "__main__":
     own_job = json.load(sys.stdin.buffer)
-    _limit(own_job["seconds"])
+    _limit(own_job["seconds"], own_job["memory"])
     sys.stdout.write(json.dumps(read_job(own_job)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -136,7 +136,9 @@ def open_files(files: Mapping[str, bytes], main: str = "", *, seconds: float = M
         paths[path] = data
     main = main or _main_of(paths, archive)
     if main not in paths:
-        raise InputError(f"there is no file {main[:100]!r}", where=archive or None, hint=_named(paths))
+        raise InputError(
+            f"there is no file {main[:100]!r}", where=archive or None, hint=_named(_drafts(paths))
+        )
     kind = _kind_of(main, main)
     folder, name = posixpath.split(main)
     budget = Budget(name, seconds)
@@ -243,20 +245,31 @@ def _main_file(folder: Path) -> Path:
 
 def _main_of(files: Mapping[str, bytes], archive: str) -> str:
     """The path of the file that is a LaTeX document, or of the only draft."""
-    drafts = [path for path in files if PurePosixPath(path).suffix.lower() in SUFFIXES]
     if len(files) == 1 and not archive:
         return next(iter(files))
+    drafts = _drafts(files)
     if len(drafts) == 1:
         return drafts[0]
+    if not drafts:
+        raise InputError(
+            "holds no draft in LaTeX, Markdown or text" if archive else "no file is a draft",
+            where=archive or None,
+            hint="a .docx or .pdf is given as it is" if archive else f"known: {', '.join(SUFFIXES)}",
+        )
     mains = [path for path in drafts if SUFFIXES[PurePosixPath(path).suffix.lower()] == "latex"]
-    mains = sorted(path for path in mains if is_document(files[path][: 1 << 20]))
+    mains = [path for path in mains if is_document(files[path][: 1 << 20])]
     if len(mains) == 1:
         return mains[0]
     raise InputError(
-        f"one file has to hold \\documentclass; found: {_listed(mains)}",
+        f"{len(mains) or 'no'} files hold \\documentclass, where one has to",
         where=archive or None,
-        hint=_named(drafts),
+        hint=_named(mains or drafts),
     )
+
+
+def _drafts(paths: Iterable[str]) -> list[str]:
+    """Those that may be a draft, by their names."""
+    return sorted(path for path in paths if PurePosixPath(path).suffix.lower() in SUFFIXES)
 
 
 def is_document(data: bytes) -> bool:
@@ -270,11 +283,8 @@ def is_document(data: bytes) -> bool:
     return found is not None and found[1] not in (b"subfiles", b"standalone")
 
 
-def _named(paths: Collection[str]) -> str:
+def _named(paths: Sequence[str]) -> str:
     """What to do where the main file is not clear."""
-    return f"name the main file, --main or main: {_listed(sorted(paths))}"
-
-
-def _listed(paths: Sequence[str]) -> str:
     shown = ", ".join(path[:100] for path in paths[:10]) or "none"
-    return f"{shown} and {len(paths) - 10} more" if len(paths) > 10 else shown
+    more = f" and {len(paths) - 10} more" if len(paths) > 10 else ""
+    return f"name the main file by --main, or in a request by main; found: {shown}{more}"

@@ -66,7 +66,10 @@ class FolderFiles:
         path = Path(self.folder, name).resolve()
         if not path.is_relative_to(self.folder):
             raise OutsideError
-        return str(path.relative_to(self.folder)) if path.is_file() else None
+        try:
+            return str(path.relative_to(self.folder)) if path.is_file() else None
+        except OSError:  # the system has no names so long
+            return None
 
     def size(self, name: str) -> int:
         """The bytes of a file."""

@@ -45,6 +45,8 @@ def read_docx(data: bytes, name: str, *, budget: Budget) -> Draft:
             for element in document.element.body.iter(qn("w:p"))
             if next(element.iterancestors(_FALLBACK), None) is None
         ]
+    except MemoryError:
+        raise
     except Exception as error:
         # The library fails in many ways where parts are missing or are no XML.
         raise InputError("is no .docx that can be read", where=name, hint="save it anew in Word") from error

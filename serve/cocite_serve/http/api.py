@@ -130,7 +130,12 @@ def build_app(
     app.add_middleware(HeadAsGet)
     # What is added last is outermost: a refused body's response has the security headers too.
     app.add_middleware(
-        BodyLimit, limit=limits.body_bytes, seconds=limits.body_s, larger={DRAFT_PATH: limits.draft_bytes}
+        BodyLimit,
+        limit=limits.body_bytes,
+        seconds=limits.body_s,
+        larger={DRAFT_PATH: limits.draft_bytes},
+        at_once=limits.drafts_waiting,
+        retry_after_s=settings.retry_after_s,
     )
     app.add_middleware(RequireKey, ring=ring)
     app.add_middleware(SecurityHeaders)

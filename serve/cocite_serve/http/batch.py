@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from itertools import islice
 from typing import Any
@@ -98,7 +98,7 @@ class AnswerLines(ABC):
     async def line(self, index: int, value: Any) -> bytes:
         """The line of one part."""
 
-    async def lines(self, values: Sequence[Any]) -> AsyncIterator[bytes]:
+    async def lines(self, values: Sequence[Any]) -> AsyncGenerator[bytes, None]:
         """A line for each part, in the order in which they are done; the rest ends where nobody reads on."""
         todo = iter(list(enumerate(values)))
         pending = {asyncio.ensure_future(self.line(*item)) for item in islice(todo, self._at_once)}

@@ -5,20 +5,25 @@ A module that FastAPI reads must not postpone its annotations: no ``from __futur
 
 from fastapi import APIRouter, FastAPI, Request
 
-from cocite_serve.http.batch import LineResponse
+from cocite.drafts.limits import MAX_FILES
+from cocite_serve.http.batch import JSON, LineResponse
 from cocite_serve.http.body_limit import DRAFT_PATH
+from cocite_serve.http.draft_body import parse_draft
 from cocite_serve.http.draft_lines import DraftLines
 from cocite_serve.http.draft_reading import DraftReader
-from cocite_serve.http.draft_schemas import DraftLine, DraftRequest
+from cocite_serve.http.draft_schemas import DraftLine
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.request_context import current
 from cocite_serve.http.service import Service
+
+REQUEST = {"$ref": "#/components/schemas/DraftRequest"}
 
 
 def draft_router(app: FastAPI, service: Service) -> APIRouter:
     """The path over a service; the application's handlers of errors refuse a draft's gaps too."""
     router = APIRouter(tags=["recommend"])
     limits = service.settings.limits
+    most = max(MAX_FILES, limits.exclude, limits.weights)
     reader = DraftReader(service)
 
     @router.post(
@@ -31,8 +36,13 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         responses=refusals(422, 504),
         response_class=LineResponse,
         response_model=DraftLine,
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": REQUEST}}}},
     )
-    async def draft(asked: DraftRequest, request: Request) -> LineResponse:
+    async def draft(request: Request) -> LineResponse:
+        # Not by FastAPI, which would keep body and fields in memory until the last line is sent.
+        body = b"".join([part async for part in request.stream()])
+        asked = parse_draft(body, request.headers.get("content-type", ""), most)
+        del body
         context = current()
         backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
         found = await reader.read(asked, backend.papers)

@@ -96,9 +96,11 @@ class DraftReader:
             job.add_done_callback(lambda _: self._end())
             try:
                 async with asyncio.timeout(most):
-                    return await asyncio.wrap_future(job)
+                    found = await asyncio.wrap_future(job)
             except TimeoutError as error:
                 raise TooSlowError(most, "a shorter draft is faster") from error
+        check_options(request, limits, found.year)  # of the draft's own year, where the request has none
+        return found
 
     def _end(self) -> None:
         with self._lock:

@@ -17,6 +17,7 @@ from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.failures import describe
 from cocite_serve.http.draft_schemas import DraftRequest
 from cocite_serve.http.option_fields import RecommendOptions
+from cocite_serve.http.problem_body import overloaded as too_many
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.query_fields import QueryText
 from cocite_serve.http.request_context import context_of
@@ -214,8 +215,7 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     @app.exception_handler(OverloadedError)
     async def overloaded(request: Request, error: OverloadedError) -> Response:
         after = settings.retry_after_s if error.retry_s is None else max(1, math.ceil(error.retry_s))
-        text = f"Too many requests are waiting; try again in {after} second{'' if after == 1 else 's'}."
-        return problem(request.scope, 429, text, headers={"Retry-After": str(after)})
+        return too_many(request.scope, after)
 
     @app.exception_handler(NotReadyError)
     async def not_ready(request: Request, error: NotReadyError) -> Response:

@@ -181,7 +181,8 @@ def test_what_is_refused_before_a_draft_is_read(
         (
             {"a.tex": MAIN, "b.tex": MAIN},
             {},
-            "files: one file has to hold \\documentclass; found: a.tex, b.tex (name",
+            "files: 2 files hold \\documentclass, where one has to (name the main file by --main, or in a request by "
+            "main; found: a.tex, b.tex).",
         ),
         (
             {"a.txt": "We parse."},
@@ -200,10 +201,16 @@ def test_what_is_no_draft(backend: InProcess, files: Any, options: Any, error: s
     assert answer.json()["field"] == "files"
 
 
-def test_more_drafts_than_may_wait_are_refused(backend: InProcess) -> None:
-    api = served(backend, limits={"drafts_waiting": 1, "draft_s": 0.001})
-    answer = api.post("/v1/draft", json=NOT_READ)
+def test_a_draft_that_was_refused_makes_room_for_the_next(backend: InProcess) -> None:
+    api = served(backend, limits={"drafts_waiting": 1, "draft_s": 0.000_01})
+    for _ in range(2):
+        answer = api.post("/v1/draft", json={"files": sent({"a.tex": MAIN})})
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("files: a.tex: reading the draft takes more than 1e-05 s")
+
+
+def test_the_draft_s_own_year_counts_where_the_request_has_none(backend: InProcess) -> None:
+    text = MAIN.replace("\\begin{document}", "\\date{2017}\\begin{document}")
+    answer = served(backend).post("/v1/draft", json={"files": sent({"a.tex": text}), "year_from": 2020})
     assert answer.status_code == 422
-    assert "files: " in answer.json()["error"]
-    again = api.post("/v1/draft", json=NOT_READ)
-    assert again.status_code == 422, "the first one has ended"
+    assert answer.json()["error"].startswith("year_from: 2020 is later than the manuscript's year, 2017")

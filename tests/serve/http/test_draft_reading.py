@@ -54,27 +54,42 @@ def test_drafts_wait_for_one_another_and_too_many_are_refused(
 
     # In place of the other process alone: what is tested here is who waits for it.
     monkeypatch.setattr(draft_reading, "read_apart", slow)
-    limits = {"drafts_at_once": 1, "drafts_waiting": 2}
-    settings = ServeSettings.model_validate({"index": "unused", "limits": limits, "request_timeout_s": 0.5})
-    reader = DraftReader(Service(lambda: backend, settings, metrics=None))  # type: ignore[arg-type]
 
-    async def ask() -> None:
-        first = asyncio.ensure_future(reader.read(REQUEST, backend.papers))
-        second = asyncio.ensure_future(reader.read(REQUEST, backend.papers))
+    def reader(seconds: float) -> DraftReader:
+        limits = {"drafts_at_once": 1, "drafts_waiting": 2}
+        values = {"index": "unused", "limits": limits, "request_timeout_s": seconds}
+        settings = ServeSettings.model_validate(values)
+        return DraftReader(Service(lambda: backend, settings, metrics=None))  # type: ignore[arg-type]
+
+    async def too_many() -> None:
+        patient = reader(300.0)
+        waiting = [asyncio.ensure_future(patient.read(REQUEST, backend.papers)) for _ in range(2)]
         await asyncio.to_thread(begun.acquire, timeout=60)
         with pytest.raises(OverloadedError, match="2 drafts are read or wait"):
-            await reader.read(REQUEST, backend.papers)
-        for waiting in (first, second):
-            with pytest.raises(TooSlowError, match=r"longer than 0\.5 s; a shorter draft is faster"):
-                await waiting
-        # The second one never began; the first one is under way until its thread has ended.
-        assert reader.under_way == 1
+            await patient.read(REQUEST, backend.papers)
         free.set()
-        while reader.under_way:
+        for one in waiting:
+            with pytest.raises(InputError, match="read"):
+                await one
+
+    async def too_slow() -> None:
+        impatient = reader(0.2)
+        waiting = [asyncio.ensure_future(impatient.read(REQUEST, backend.papers)) for _ in range(2)]
+        for one in waiting:
+            with pytest.raises(TooSlowError, match=r"longer than 0\.2 s; a shorter draft is faster"):
+                await one
+        # The second one never began; the first one is under way until its thread has ended.
+        assert impatient.under_way == 1
+        await asyncio.to_thread(begun.acquire, timeout=60)
+        free.set()
+        while impatient.under_way:
             await asyncio.sleep(0.01)
         assert not begun.acquire(blocking=False)
 
-    asyncio.run(ask())
+    asyncio.run(too_many())
+    free.clear()
+    assert begun.acquire(timeout=60)
+    asyncio.run(too_slow())
 
 
 def test_no_process_is_started_for_what_is_no_draft_by_its_name(backend: InProcess) -> None:
