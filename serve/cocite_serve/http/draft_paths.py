@@ -6,7 +6,7 @@ A module that FastAPI reads must not postpone its annotations: no ``from __futur
 from fastapi import APIRouter, FastAPI, Request
 
 from cocite.drafts.limits import MAX_FILES
-from cocite_serve.http.batch import JSON, LineResponse
+from cocite_serve.http.batch import JSON, NDJSON, LineResponse
 from cocite_serve.http.body_limit import DRAFT_PATH
 from cocite_serve.http.draft_body import parse_draft
 from cocite_serve.http.draft_lines import DraftLines
@@ -16,7 +16,14 @@ from cocite_serve.http.openapi import refusals
 from cocite_serve.http.request_context import current
 from cocite_serve.http.service import Service
 
-REQUEST = {"$ref": "#/components/schemas/DraftRequest"}
+SCHEMAS = "#/components/schemas/"
+REQUEST = {"$ref": f"{SCHEMAS}DraftRequest"}
+KINDS = {"draft": f"{SCHEMAS}DraftHead", "gap": f"{SCHEMAS}GapLine", "end": f"{SCHEMAS}DraftEnd"}
+LINE = {
+    "oneOf": [{"$ref": kind} for kind in KINDS.values()],
+    "discriminator": {"propertyName": "kind", "mapping": KINDS},
+}
+"""The schema of one line of the answer."""
 
 
 def draft_router(app: FastAPI, service: Service) -> APIRouter:
@@ -33,7 +40,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         f"and what it cites; then a `gap` for each of up to {limits.draft_gaps} gaps, as soon as it is done; at last "
         "`end`, what is usually cited together with what the draft cites. What it cites is not recommended. Nothing of "
         f"the draft is kept. The body may have {limits.draft_bytes:,} bytes.",
-        responses=refusals(422, 504),
+        responses={200: {"content": {NDJSON: {"schema": LINE}}}, **refusals(422, 504)},
         response_class=LineResponse,
         response_model=DraftLine,
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": REQUEST}}}},

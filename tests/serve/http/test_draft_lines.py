@@ -18,15 +18,15 @@ from cocite_serve.http.problems import add_handlers
 from cocite_serve.http.service import Service
 from cocite_serve.settings import ServeSettings
 
-TEXT = "We parse trees [CIT]. Words have vectors [CIT].\n\n[CIT]"
+TEXT = r"We parse trees [CIT]. Words have vectors [CIT].\footnote{\cite{?}}"
 
 
 def lines(backend: InProcess) -> DraftLines:
-    app, draft = FastAPI(), read_text(TEXT, "text")
+    app, draft = FastAPI(), read_text(TEXT, "latex")
     settings = ServeSettings(index="unused", limits=LIMITS)  # type: ignore[arg-type]
     add_handlers(app, settings)
     found = FoundDraft(draft, None, [], [], {}, frozenset(), ("refs",))
-    asked = DraftRequest.model_validate({"files": [{"name": "a.txt", "text": TEXT}], "top_k": 2})
+    asked = DraftRequest.model_validate({"files": [{"name": "a.tex", "text": TEXT}], "top_k": 2})
     request = Request({"type": "http", "path": "/", "headers": []})
     return DraftLines(app, request, Service(lambda: backend, settings, GatewayMetrics()), asked, found)
 
