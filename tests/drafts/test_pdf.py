@@ -89,6 +89,8 @@ def test_pages_without_text() -> None:
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"paper\.pdf: has 401 pages, more than 400"):
         read(pdf_file([[]] * 401))
+    monkeypatch.setattr("cocite.drafts.limits.MAX_STEPS", 1)
+    assert read(pdf_file(PAPER)).gaps, "what is drawn is no piece of LaTeX"
     with pytest.raises(InputError, match="reading the draft takes more than 5 s"):
         read(pdf_file(PAPER), seconds=5, begin=time.monotonic() - 6)
     with pytest.raises(InputError, match="more than 2 MiB"):

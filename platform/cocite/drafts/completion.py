@@ -178,7 +178,7 @@ def _check_kind(draft: Draft, name: str) -> None:
         raise InputError(
             f"a .{draft.kind} draft cannot be written",
             where=draft.file,
-            hint="read the report, or send its source"
+            hint="read the report, or use its source"
             if draft.kind == "pdf"
             else "read the report, or save it as Markdown",
         )

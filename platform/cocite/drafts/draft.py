@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Literal
 
 Kind = Literal["latex", "markdown", "text", "docx", "pdf"]
@@ -11,6 +12,8 @@ Kind = Literal["latex", "markdown", "text", "docx", "pdf"]
 GapForm = Literal["keys", "whole", "after"]
 """How a citation is put into a gap: ``keys``: among the keys of the citation that stands there; ``whole``: in place
 of the gap; ``after``: behind it, because it prints other text too."""
+_UNITS = {".docx": "paragraph", ".pdf": "page"}
+"""What is counted in files that have no lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,8 @@ class Place:
         start, end: characters of the file's text, from 0.
 
     Example:
-        >>> str(Place("intro.tex", 12, 300, 308))
-        'intro.tex:12'
+        >>> str(Place("intro.tex", 12, 300, 308)), str(Place("paper.pdf", 2, 0, 5))
+        ('intro.tex:12', 'paper.pdf, page 2')
     """
 
     file: str
@@ -33,6 +36,9 @@ class Place:
     end: int
 
     def __str__(self) -> str:
+        unit = _UNITS.get(PurePath(self.file).suffix.lower())
+        if unit is not None:
+            return f"{self.file}, {unit} {self.line}"
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 

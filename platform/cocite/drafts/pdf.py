@@ -52,10 +52,10 @@ def read_pdf(data: bytes, name: str, *, budget: Budget) -> Draft:
         raise
     except Exception as error:
         # The library fails in many ways where a file is damaged.
-        raise InputError(_UNREADABLE, where=name, hint="make it anew, or send its source") from error
+        raise InputError(_UNREADABLE, where=name, hint="make it anew, or use its source") from error
     if not any(pages):
         raise InputError(
-            "has no text, as a scan has none", where=name, hint="recognise its text first, or send its source"
+            "has no text, as a scan has none", where=name, hint="recognise its text first, or use its source"
         )
     lines = list(_without_margins(pages))
     if not title:
@@ -72,6 +72,15 @@ def _pages(data: bytes, name: str, budget: Budget) -> tuple[list[list[str]], str
         )
     pages: list[list[str]] = []
     title = ""
+    steps = 0
+
+    def step(*_: Any) -> None:
+        # Not counted as pieces of LaTeX are: a single plot may draw more lines than a draft has words.
+        nonlocal steps
+        steps += 1
+        if not steps % 1024:
+            budget.check_time()
+
     for page in reader.pages:
         budget.check_time()
         contents = page.get_contents()
@@ -79,12 +88,9 @@ def _pages(data: bytes, name: str, budget: Budget) -> tuple[list[list[str]], str
             raise InputError(
                 f"page {len(pages) + 1} has more than {MAX_PAGE_BYTES >> 20} MiB of drawing",
                 where=name,
-                hint="leave out its pictures, or send its source",
+                hint="leave out its pictures, or use its source",
             )
         sizes: list[tuple[float, str]] = []
-
-        def step(*_: Any) -> None:
-            budget.step()
 
         def sized(
             text: str, _: Any, matrix: Sequence[float], __: Any, size: float, sizes: Any = sizes
