@@ -81,6 +81,15 @@ def test_what_is_no_pdf(data: bytes) -> None:
         read(data)
 
 
+def test_what_takes_too_much_memory_is_no_damaged_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object) -> None:
+        raise MemoryError("no room for a page")
+
+    monkeypatch.setattr(pdf, "PdfReader", exhausted)
+    with pytest.raises(MemoryError, match="no room for a page"):
+        read(pdf_file(PAPER))
+
+
 def test_pages_without_text() -> None:
     with pytest.raises(InputError, match="has no text, as a scan has none"):
         read(pdf_file([[], []]))

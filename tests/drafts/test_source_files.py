@@ -42,6 +42,7 @@ def test_a_folder_and_memory_find_the_same(tmp_path: Path) -> None:
         assert (files.size("parts/a.tex"), files.data("parts/a.tex")) == (9, b"We parse.")
         assert files.find("parts/b.tex") is None
         assert files.find("parts") is None
+        assert files.find("a" * 2_000) is None
         for name in ("../secret.tex", "/etc/passwd"):
             with pytest.raises(OutsideError, match="outside the draft's folder"):
                 files.find(name)
