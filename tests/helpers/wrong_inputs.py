@@ -219,6 +219,8 @@ def _files(folder: Path) -> list[Path]:
     (folder / "thesis.txt").write_text("years of work\n")
     for kind in ("zip", "pdf", "docx"):
         (folder / f"garbage.{kind}").write_bytes(bytes(range(256)))
+    (folder / "gap.txt").write_text("Trees are parsed [CIT].\n")
+    (folder / "garbage.bib").write_bytes(np.random.default_rng(4).bytes(4096))
     (folder / "garbage.bin").write_bytes(np.random.default_rng(0).bytes(4096))
     (folder / "latin1.txt").write_bytes("caf\xe9\n".encode("latin-1"))
     (folder / "garbage.jsonl").write_bytes(np.random.default_rng(1).bytes(4096))
