@@ -9,6 +9,7 @@ format             source
 ``openalex``       OpenAlex works, as JSON lines or pages of the API
 ``citeomatic``     Citeomatic's JSON lines
 ``aminer``         AMiner's DBLP citation network, versions 10 to 14
+``arxiv``          arXiv's metadata snapshot
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cocite.corpus.importers.aminer import AMiner
+from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.importers.citeomatic import Citeomatic
 from cocite.corpus.importers.csl import CSL
@@ -49,6 +51,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "openalex": OpenAlex,
     "citeomatic": Citeomatic,
     "aminer": AMiner,
+    "arxiv": ArXiv,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cocite.corpus.importers.aminer import AMiner
+from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.citeomatic import Citeomatic
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.files import bare_name, data_files
@@ -24,6 +25,7 @@ _BIBTEX = re.compile(r"(?m)^[ \t]*@[A-Za-z]+\s*[{(]\s*[^\s,{}()]+\s*,")
 RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
     "s2": SemanticScholar.recognises,
     "openalex": OpenAlex.recognises,
+    "arxiv": ArXiv.recognises,
     "citeomatic": Citeomatic.recognises,
     "aminer": AMiner.recognises,
     "csl-json": CSL.recognises,
