@@ -9,6 +9,7 @@ format             source
 ``openalex``       OpenAlex works, as JSON lines or pages of the API
 ``citeomatic``     Citeomatic's JSON lines
 ``aminer``         AMiner's DBLP citation network, versions 10 to 14
+``crossref``       Crossref works: JSON lines, pages of the API, the public data file
 ``arxiv``          arXiv's metadata snapshot
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
@@ -30,6 +31,7 @@ from cocite.corpus.importers.aminer import AMiner
 from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.importers.citeomatic import Citeomatic
+from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.detect import check_format, detect
 from cocite.corpus.importers.hatten import Hatten
@@ -51,6 +53,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "openalex": OpenAlex,
     "citeomatic": Citeomatic,
     "aminer": AMiner,
+    "crossref": Crossref,
     "arxiv": ArXiv,
     "hatten": Hatten,
     "bibtex": BibTeX,

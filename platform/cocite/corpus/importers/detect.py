@@ -10,6 +10,7 @@ from typing import Any
 from cocite.corpus.importers.aminer import AMiner
 from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.citeomatic import Citeomatic
+from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.files import bare_name, data_files
 from cocite.corpus.importers.hatten import is_published
@@ -25,6 +26,7 @@ _BIBTEX = re.compile(r"(?m)^[ \t]*@[A-Za-z]+\s*[{(]\s*[^\s,{}()]+\s*,")
 RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
     "s2": SemanticScholar.recognises,
     "openalex": OpenAlex.recognises,
+    "crossref": Crossref.recognises,
     "arxiv": ArXiv.recognises,
     "citeomatic": Citeomatic.recognises,
     "aminer": AMiner.recognises,
