@@ -11,6 +11,7 @@ format             source
 ``aminer``         AMiner's DBLP citation network, versions 10 to 14
 ``crossref``       Crossref works: JSON lines, pages of the API, the public data file
 ``arxiv``          arXiv's metadata snapshot
+``unarxive``       unarXive's full texts of arXiv, in the form of 2022
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
@@ -42,6 +43,7 @@ from cocite.corpus.importers.ris import RIS
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import Source
 from cocite.corpus.importers.table import Table, parse_columns
+from cocite.corpus.importers.unarxive import UnarXive
 from cocite.errors import InputError, NotFoundError, nearest
 
 __all__ = ["FORMATS", "detect", "open_source"]
@@ -55,6 +57,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "aminer": AMiner,
     "crossref": Crossref,
     "arxiv": ArXiv,
+    "unarxive": UnarXive,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,

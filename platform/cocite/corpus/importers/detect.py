@@ -19,6 +19,7 @@ from cocite.corpus.importers.openalex import OpenAlex
 from cocite.corpus.importers.ris import BEGIN
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import first_objects
+from cocite.corpus.importers.unarxive import UnarXive
 from cocite.corpus.importers.unknown_formats import describe_binary, describe_source, read_head
 from cocite.errors import InputError
 
@@ -27,6 +28,7 @@ RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
     "s2": SemanticScholar.recognises,
     "openalex": OpenAlex.recognises,
     "crossref": Crossref.recognises,
+    "unarxive": UnarXive.recognises,
     "arxiv": ArXiv.recognises,
     "citeomatic": Citeomatic.recognises,
     "aminer": AMiner.recognises,
