@@ -175,6 +175,16 @@ def references(tmp_path: Path) -> Path:
     return folder
 
 
+def anthology(tmp_path: Path) -> Path:
+    folder = tmp_path / "xml"
+    folder.mkdir(exist_ok=True)
+    for name in "AB":
+        papers = "".join(f'<paper id="{n % 4}"><title>T{n}</title></paper>' for n in range(5))
+        volume = f'<volume id="1"><meta><year>2010</year></meta>{papers}</volume>'
+        (folder / f"{name}10.xml").write_text(f'<collection id="{name}10">{volume}</collection>')
+    return folder
+
+
 def tables(tmp_path: Path) -> Path:
     folder = tmp_path / "csv"
     folder.mkdir(exist_ok=True)
@@ -250,6 +260,7 @@ def parquet(tmp_path: Path) -> Path:
         aminer,
         hatten,
         references,
+        anthology,
         tables,
         csl,
         bibtex,

@@ -12,6 +12,7 @@ format             source
 ``crossref``       Crossref works: JSON lines, pages of the API, the public data file
 ``arxiv``          arXiv's metadata snapshot
 ``unarxive``       unarXive's full texts of arXiv, in the form of 2022
+``acl-anthology``  the XML of the ACL Anthology, a file for each collection
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from cocite.corpus.importers.acl_anthology import ACLAnthology
 from cocite.corpus.importers.aminer import AMiner
 from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.bibtex import BibTeX
@@ -58,6 +60,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "crossref": Crossref,
     "arxiv": ArXiv,
     "unarxive": UnarXive,
+    "acl-anthology": ACLAnthology,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,
