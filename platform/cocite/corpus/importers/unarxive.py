@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cocite.corpus.importers.arxiv_metadata import preprint_paper
-from cocite.corpus.importers.fulltext import Mention, body_records
+from cocite.corpus.importers.fulltext import BodyText
 from cocite.corpus.importers.openalex import short_id
 from cocite.corpus.importers.source import JSONLines
 from cocite.corpus.importers.values import bare_doi, mapping, objects, text
@@ -20,7 +20,6 @@ from cocite.corpus.records import ARXIV_DOI, Malformed, Record
 MAX_BODY = 8 << 20
 """Characters of a body, its formulas written out: a short marker may stand for a long formula many times."""
 _MARKER = re.compile(r"\{\{(\w+):([^{}\s]+)\}\}")
-_SPACE = re.compile(r"\s+")
 _AROUND_NUMBER = re.compile(r"^arxiv:\s*|v\d+$", re.IGNORECASE)
 
 
@@ -61,56 +60,41 @@ class UnarXive(JSONLines):
         cited = {name: _cited(mapping(entries, name)) for name in entries}
         paper = preprint_paper(mapping(value, "metadata"), id_)
         paper.citations = tuple(filter(None, cited.values()))
-        body = _Body(value, cited)
+        body, is_cut = _body(value, cited)
         yield paper
         if unmatched := list(cited.values()).count(""):
             reason = f"{unmatched} of {len(cited)} references of {id_} are matched to no id"
             yield Malformed(reason, "bib_entries", "unmatched_citation", count=unmatched)
-        if body.is_cut:
+        if is_cut:
             reason = f"the body of {id_} has more than {MAX_BODY >> 20} Mi characters; cut"
             yield Malformed(reason, "body_text", "too_long")
-        yield from body_records(id_, "".join(body.pieces), body.paragraphs, body.mentions)
+        yield from body.records(id_)
 
 
-class _Body:
-    """The text of a body with its formulas written out, and where its paragraphs and citations stand.
+def _body(value: dict[str, Any], cited: dict[str, str]) -> tuple[BodyText, bool]:
+    """The body with its formulas written out, and whether it was cut.
 
     Args:
         value: the object of one paper.
         cited: name of a reference -> id of what it cites, empty when unknown.
     """
-
-    def __init__(self, value: dict[str, Any], cited: dict[str, str]) -> None:
-        self.pieces: list[str] = []
-        self.paragraphs: list[tuple[int, int, str]] = []
-        self.mentions: list[Mention] = []
-        self.is_cut = False
-        self._size = 0
-        others = mapping(value, "ref_entries")
-        for paragraph in objects(value, "body_text"):
-            start, raw, at = self._size, text(paragraph, "text"), 0
-            for marker in _MARKER.finditer(raw):
-                self._add(_SPACE.sub(" ", raw[at : marker.start()]))
-                at = marker.end()
-                kind, name = marker.groups()
-                if kind == "cite":
-                    begin = self._size
-                    self._add(marker[0])
-                    self.mentions.append(Mention(begin, self._size, cited.get(name, "")))
-                elif kind == "formula" and (latex := text(mapping(others, name), "latex").strip()):
-                    self._add(f"${_SPACE.sub(' ', latex)}$")
-                if self._size > MAX_BODY:
-                    self.is_cut = True
-                    return
-            self._add(_SPACE.sub(" ", raw[at:]))
-            self.paragraphs.append((start, self._size, text(paragraph, "section")))
-
-    def _add(self, piece: str) -> None:
-        if self.pieces and self.pieces[-1].endswith(" "):
-            piece = piece.lstrip(" ")  # a figure was left out between the two
-        if piece:
-            self.pieces.append(piece)
-            self._size += len(piece)
+    body = BodyText()
+    others = mapping(value, "ref_entries")
+    for paragraph in objects(value, "body_text"):
+        raw, at = text(paragraph, "text"), 0
+        for marker in _MARKER.finditer(raw):
+            body.add(raw[at : marker.start()])
+            at = marker.end()
+            kind, name = marker.groups()
+            if kind == "cite":
+                body.cite(marker[0], cited.get(name, ""))
+            elif kind == "formula" and (latex := text(mapping(others, name), "latex").strip()):
+                body.add(f"${latex}$")
+            if body.size > MAX_BODY:
+                return body, True
+        body.add(raw[at:])
+        body.end_paragraph(text(paragraph, "section"))
+    return body, False
 
 
 def _cited(entry: dict[str, Any]) -> str:
