@@ -13,6 +13,7 @@ format             source
 ``arxiv``          arXiv's metadata snapshot
 ``unarxive``       unarXive's full texts of arXiv, in the form of 2022
 ``acl-anthology``  the XML of the ACL Anthology, a file for each collection
+``grobid``         a folder of TEI that GROBID made of PDFs, a file for each paper
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
@@ -37,6 +38,7 @@ from cocite.corpus.importers.citeomatic import Citeomatic
 from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.detect import check_format, detect
+from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import Hatten
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
@@ -61,6 +63,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "arxiv": ArXiv,
     "unarxive": UnarXive,
     "acl-anthology": ACLAnthology,
+    "grobid": Grobid,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,

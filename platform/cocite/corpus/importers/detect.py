@@ -15,6 +15,7 @@ from cocite.corpus.importers.citeomatic import Citeomatic
 from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.files import bare_name, data_files
+from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import is_published
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
@@ -40,7 +41,10 @@ RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
 }
 """Format of JSON objects -> whether an object looks like one of it; the first that does has it."""
 
-MARKUP: dict[str, Callable[[Element], bool]] = {"acl-anthology": ACLAnthology.recognises}
+MARKUP: dict[str, Callable[[Element], bool]] = {
+    "acl-anthology": ACLAnthology.recognises,
+    "grobid": Grobid.recognises,
+}
 """Format of XML -> whether an outermost element is that of it."""
 
 

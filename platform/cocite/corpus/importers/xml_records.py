@@ -61,7 +61,11 @@ def xml_records(
     since = 0
     while True:
         piece = stream.read(CHUNK)
-        reader.parse(piece)
+        try:
+            reader.parse(piece)
+        except InputError:
+            position.line = reader.line
+            raise
         since = 0 if reader.found else since + len(piece)
         for line, record in reader.found:
             position.line = line
@@ -117,9 +121,14 @@ class _Reader:
         except (LookupError, ValueError) as error:
             raise self.error(f"the encoding cannot be read: {error}") from error
 
+    @property
+    def line(self) -> int:
+        """The line that the parser has come to."""
+        return self._parser.CurrentLineNumber
+
     def error(self, reason: str) -> InputError:
         """An error at the parser's place."""
-        return InputError(reason, where=f"{self._path}:{self._parser.CurrentLineNumber}")
+        return InputError(reason, where=f"{self._path}:{self.line}")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -133,7 +142,7 @@ class _Reader:
                 raise self.error(f"the outermost element is <{name[:40]}>, not <{self._expected}>")
         if self._builder is None and name in self._names:
             self._builder = TreeBuilder()
-            self._line, self._elements = self._parser.CurrentLineNumber, 0
+            self._line, self._elements = self.line, 0
         if self._builder is None:
             self._around.append(Element(name, attributes))
             return
