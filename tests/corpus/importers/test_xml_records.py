@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import tracemalloc
 from pathlib import Path
 from xml.etree import ElementTree
@@ -88,9 +89,8 @@ def test_what_cannot_be_read_ends_the_reading(tmp_path: Path, text: str | bytes,
     secret.write_text("secret")
     if isinstance(text, str):
         text = text.replace("{}", secret.as_uri())
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=re.escape(reason)):
         records(tmp_path / "x.xml", text)
-    assert reason in str(caught.value)
 
 
 def test_an_external_dtd_is_not_opened(tmp_path: Path) -> None:
