@@ -30,8 +30,9 @@ from cocite_serve.agents.arguments import (
     ManuscriptArguments,
     RecommendArguments,
 )
-from cocite_serve.http.manuscript import GAP, Manuscript, parse_manuscript
+from cocite_serve.http.manuscript import Manuscript, parse_manuscript
 from cocite_serve.http.papers import Papers
+from cocite_serve.http.pasted_text import GAP
 from cocite_serve.http.schemas import EvidenceOut
 
 DEPTH = 300
