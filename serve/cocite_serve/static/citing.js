@@ -1,0 +1,96 @@
+// Puts citations into the text: \cite{key} of LaTeX or [@key] of Markdown.
+
+import { references } from "./api.js";
+import { $, copyText, el, toast } from "./dom.js";
+import { focusGap, replace } from "./editor.js";
+import { changed, chosenFor, gapInFocus, selectedIds, state, when } from "./state.js";
+import { choice } from "./storage.js";
+
+const CITE = /^\\[a-z]*cite/i;
+
+/**
+ * A citation in place of a gap's mark. A command such as \citep[see][]{?} stays, and gets the keys.
+ * @param {string} mark @param {string[]} keys @param {"latex" | "markdown"} style
+ */
+export function citation(mark, keys, style) {
+  if (CITE.test(mark)) return `${mark.slice(0, mark.lastIndexOf("{"))}{${keys.join(",")}}`;
+  if (mark.startsWith("\\") || (style === "latex" && !mark.startsWith("[@"))) return `\\cite{${keys.join(",")}}`;
+  return `[${keys.map((key) => `@${key}`).join("; ")}]`;
+}
+
+/**
+ * The keys of papers as their references have them; papers in the text come first, so that their keys stay.
+ * @param {string[]} ids @returns {Promise<string[]>}
+ */
+async function keysOf(ids) {
+  const all = [...new Set([...state.cited.keys(), ...ids])];
+  const items = JSON.parse(await references("csl-json", all));
+  const keys = new Map(all.map((id, place) => [id, items[place].id]));
+  return ids.map((id) => keys.get(id));
+}
+
+/** Puts the papers chosen for the gap in focus into the text, and goes on to the next gap. */
+export async function insert() {
+  const gap = gapInFocus();
+  const papers = chosenFor(gap?.id ?? null).filter((one) => gap || !state.cited.has(one.id));
+  if (!papers.length) {
+    toast("Use a paper first: then its key is inserted here.");
+    return;
+  }
+  try {
+    const keys = await keysOf(papers.map((one) => one.id));
+    const [now] = state.gaps.filter((one) => one.id === gap?.id);
+    if (gap && !now) return; // it was edited away while the keys were fetched
+    papers.forEach((one, place) => state.cited.set(one.id, { title: one.title, key: keys[place] }));
+    state.chosen = state.chosen.filter((one) => !papers.includes(one));
+    const text = citation(now?.mark ?? "", keys, $("style").value);
+    if (now) replace(now.start, now.end, text);
+    else replace($("text").selectionEnd, $("text").selectionEnd, text);
+    changed("choice");
+    toast(`Inserted ${text}`);
+    if (state.gaps.length) focusGap(state.focus);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+/** Copies the text, with each gap filled for which papers were chosen. The draft on the page stays as it is. */
+export async function copyFinished() {
+  try {
+    const filled = state.gaps.filter((gap) => chosenFor(gap.id).length);
+    const ids = [...new Set(filled.flatMap((gap) => chosenFor(gap.id).map((one) => one.id)))];
+    const found = ids.length ? await keysOf(selectedIds()) : [];
+    const keys = new Map(selectedIds().map((id, place) => [id, found[place]]));
+    let text = state.text;
+    for (const gap of [...filled].reverse()) {
+      const own = chosenFor(gap.id).map((one) => keys.get(one.id));
+      text = text.slice(0, gap.start) + citation(gap.mark, own, $("style").value) + text.slice(gap.end);
+    }
+    await copyText(text);
+    const open = state.gaps.length - filled.length;
+    toast(open ? `Text copied; ${open === 1 ? "1 gap is" : `${open} gaps are`} still open` : "Finished text copied");
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+function paint() {
+  const gap = gapInFocus();
+  const papers = chosenFor(gap?.id ?? null).filter((one) => gap || !state.cited.has(one.id));
+  $("chosen").hidden = !papers.length;
+  $("chosen_list").replaceChildren(...papers.map((one) => el("button", {
+    type: "button", class: "chip", "aria-label": `Do not use ${one.title}`, title: one.title,
+    on: { click: () => { state.chosen = state.chosen.filter((other) => other !== one); changed("choice"); } },
+  }, one.title.length > 48 ? `${one.title.slice(0, 46)}…` : one.title, el("span", { "aria-hidden": "true" }, " ×"))));
+  $("chosen_where").textContent = gap ? `For gap ${state.focus + 1}` : "For the text";
+  $("put").textContent = gap ? `Insert at gap ${state.focus + 1}` : "Insert at the cursor";
+}
+
+export function setUpCiting() {
+  const style = choice("style");
+  if (style === "latex" || style === "markdown") $("style").value = style;
+  $("style").addEventListener("change", () => choice("style", $("style").value));
+  $("put").addEventListener("click", insert);
+  $("finish").addEventListener("click", copyFinished);
+  when(["draft", "focus", "choice"], paint);
+}
