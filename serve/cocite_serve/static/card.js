@@ -75,7 +75,7 @@ export function card(paper, ranges, actions) {
         el("button", { type: "button", class: "use small", on: { click: () => actions.toggle(paper) } }),
         more && opener(more),
         el("button", { type: "button", class: "quiet small", on: { click: () => actions.copy([paper.id]) },
-          "aria-label": `Copy the reference of ${paper.title}` }, "Copy reference"),
+          "aria-label": `Copy reference of ${paper.title}` }, "Copy reference"),
         el("button", { type: "button", class: "quiet small", on: { click: () => actions.exclude(paper) },
           "aria-label": `Leave out ${paper.title}` }, "Leave out")),
       more));
@@ -89,9 +89,9 @@ export function showChoice(node, paper, actions) {
   const where = actions.where();
   const button = node.querySelector(".use");
   node.classList.toggle("picked", chosen);
-  button.setAttribute("aria-pressed", String(chosen));
-  button.setAttribute("aria-label", `Use ${paper.title}${where}`);
-  button.textContent = chosen ? `✓ Used${where}` : `Use${where || " this paper"}`;
+  const says = chosen ? `Used${where}` : `Use${where || " this paper"}`;
+  button.setAttribute("aria-label", `${says}: ${paper.title}`); // begins with what is seen, for whoever speaks it
+  button.textContent = chosen ? `✓ ${says}` : says;
 }
 
 function opener(panel) {

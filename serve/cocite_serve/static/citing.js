@@ -1,8 +1,9 @@
 // Puts citations into the text: \cite{key} of LaTeX or [@key] of Markdown.
 
 import { references } from "./api.js";
-import { $, copyText, el, toast } from "./dom.js";
+import { $, copyText, titleChip, toast } from "./dom.js";
 import { focusGap, replace } from "./editor.js";
+import { taken } from "./search.js";
 import { changed, chosenFor, gapInFocus, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
 
@@ -47,6 +48,7 @@ export async function insert() {
     if (now) replace(now.start, now.end, text);
     else replace($("text").selectionEnd, $("text").selectionEnd, text);
     changed("choice");
+    taken(papers.map((one) => one.id));
     toast(`Inserted ${text}`);
     if (state.gaps.length) focusGap(state.focus);
   } catch (error) {
@@ -67,6 +69,7 @@ export async function copyFinished() {
       text = text.slice(0, gap.start) + citation(gap.mark, own, $("style").value) + text.slice(gap.end);
     }
     await copyText(text);
+    taken(ids);
     const open = state.gaps.length - filled.length;
     toast(open ? `Text copied; ${open === 1 ? "1 gap is" : `${open} gaps are`} still open` : "Finished text copied");
   } catch (error) {
@@ -78,10 +81,10 @@ function paint() {
   const gap = gapInFocus();
   const papers = chosenFor(gap?.id ?? null).filter((one) => gap || !state.cited.has(one.id));
   $("chosen").hidden = !papers.length;
-  $("chosen_list").replaceChildren(...papers.map((one) => el("button", {
-    type: "button", class: "chip", "aria-label": `Do not use ${one.title}`, title: one.title,
-    on: { click: () => { state.chosen = state.chosen.filter((other) => other !== one); changed("choice"); } },
-  }, one.title.length > 48 ? `${one.title.slice(0, 46)}…` : one.title, el("span", { "aria-hidden": "true" }, " ×"))));
+  $("chosen_list").replaceChildren(...papers.map((one) => titleChip(one.title, `Do not use ${one.title}`, () => {
+    state.chosen = state.chosen.filter((other) => other !== one);
+    changed("choice");
+  })));
   $("chosen_where").textContent = gap ? `For gap ${state.focus + 1}` : "For the text";
   $("put").textContent = gap ? `Insert at gap ${state.focus + 1}` : "Insert at the cursor";
 }

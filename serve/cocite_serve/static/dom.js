@@ -15,6 +15,12 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A button with a title that is taken away by it. @param {string} name For screen readers; has the title in it. */
+export function titleChip(title, name, run) {
+  return el("button", { type: "button", class: "chip", title, "aria-label": name, on: { click: run } },
+    el("span", { class: "cut" }, title), el("span", { "aria-hidden": "true" }, "×"));
+}
+
 // The beginning or end of a text, whole words, with a mark where something was cut off.
 export const firstWords = (text, most) => (text.length <= most ? text : `${text.slice(0, most).replace(/\s\S*$/, "")} …`);
 export const lastWords = (text, most) => (text.length <= most ? text : `… ${text.slice(-most).replace(/^\S*\s/, "")}`);

@@ -1,7 +1,7 @@
 // Shows an answer: its cards, filtered and sorted, and what is to be said about it.
 
 import { card, scales, showChoice, skeleton } from "./card.js";
-import { $, el, firstWords, lastWords } from "./dom.js";
+import { $, el, firstWords, lastWords, titleChip } from "./dom.js";
 import { fieldError } from "./fields.js";
 import { gapInFocus, state, when } from "./state.js";
 
@@ -100,9 +100,7 @@ function quote({ gaps, context }) {
 
 function leftOut(unknown) {
   const chips = [...state.excluded].map(([id, title]) =>
-    el("button", {
-      type: "button", class: "chip", title, "aria-label": `Bring back ${title}`, on: { click: () => actions.include(id) },
-    }, title.length > 42 ? `${title.slice(0, 40)}…` : title, el("span", { "aria-hidden": "true" }, " ×")));
+    titleChip(title, `Bring back ${title}`, () => actions.include(id)));
   const strangers = unknown.map((id) => el("span", { class: "unknown" }, `${id} is not in this corpus`));
   $("left_out").hidden = !(chips.length + strangers.length);
   $("left_out").replaceChildren("Left out: ", ...chips, ...strangers);
