@@ -87,7 +87,7 @@ def search(page: Any, text: str) -> None:
 
 def settled(page: Any) -> None:
     """Wait until no answer is on its way."""
-    page.locator("#results:not([aria-busy=true])").wait_for()
+    page.locator("#results:not([aria-busy=true])").wait_for(state="attached")
 
 
 def titles(page: Any) -> list[str]:

@@ -118,8 +118,7 @@ function incomplete(shards) {
  * @param {Error} error @param {() => void} retry
  */
 export function problem(error, retry) {
-  for (const ghost of $("cards").querySelectorAll(".ghost")) ghost.remove();
-  $("toolbar").hidden = !state.answer;
+  if (!state.answer) showNothing();
   if (fieldError(error.field ?? null, error.message)) return;
   $("problem").hidden = false;
   $("problem").replaceChildren(el("p", {}, error.message), error.status === 401 ? keyForm(retry)

@@ -117,6 +117,10 @@ def test_every_text_has_the_contrast_that_wcag_asks_for(page: Any, theme: str) -
     assert page.evaluate(FAINT_TEXTS) == []
     page.get_by_role("button", name="Keyboard shortcuts").click()
     assert page.evaluate(FAINT_TEXTS) == []
+    page.evaluate("document.querySelector('.lead').style.color = '#888'")
+    assert [text.partition(":")[0] for text in page.evaluate(FAINT_TEXTS)] == [
+        "P .lead Paste a title and abstract, or"
+    ]
 
 
 @pytest.mark.parametrize("width", [360, 768])
@@ -176,7 +180,8 @@ def test_light_and_dark(page: Any) -> None:
     assert background() == after, "the choice is kept"
 
 
-def test_a_refused_draft_is_announced(page: Any) -> None:
+def test_a_refused_draft_is_announced_and_the_page_stays_as_it_was(page: Any) -> None:
     search(page, ERROR)
+    expect(page.get_by_text("Every suggestion comes with its reasons")).to_be_visible()
     expect(page.get_by_role("alert").filter(has_text="At most 100,000 characters")).to_be_visible()
     expect(page.get_by_label("Your text")).to_be_focused()
