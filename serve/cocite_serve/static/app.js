@@ -1,16 +1,17 @@
-// The page: puts its parts together, and keeps the draft in this browser.
+// The page: puts its parts together.
 
 import { useKey, version } from "./api.js";
 import { copyFinished, insert, setUpCiting } from "./citing.js";
 import { $, el } from "./dom.js";
 import { focusGap, setUpEditor, write } from "./editor.js";
 import { clearFieldErrors } from "./fields.js";
+import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
 import { again, find, findAnew, stop, taken } from "./search.js";
 import { copyReferences, setUpSelection } from "./selection.js";
 import { moveCard, pressOnCard, setUpShortcuts } from "./shortcuts.js";
 import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
-import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
+import { choice } from "./storage.js";
 
 const EXAMPLES = [
   ["A gap in a sentence",
@@ -57,10 +58,19 @@ function keyForm(retry) {
   } } }, input, el("button", { type: "submit" }, "Use this key"));
 }
 
+// Inserting moves the focus into the text, where the next key would be a letter.
+async function insertByKey() {
+  const from = document.activeElement;
+  await insert();
+  $("text").blur();
+  from.focus({ preventScroll: true });
+}
+
 // On a narrow screen the answer is below the fold.
-function reveal() {
+async function findAndReveal() {
+  const told = await findAnew();
   const { top } = $("results").getBoundingClientRect();
-  if (state.answer && top > innerHeight * 0.6) $("results").scrollIntoView({ block: "start" });
+  if (told && top > innerHeight * 0.6) $("results").scrollIntoView({ block: "start" });
 }
 
 function clearEverything() {
@@ -69,8 +79,7 @@ function clearEverything() {
   state.chosen = [];
   state.cited.clear();
   state.excluded.clear();
-  $("form").reset();
-  for (const id of ["year_from", "year_to", "venue"]) $(id).value = "";
+  $("venue").value = "";
   $("sort").value = "rank";
   clearFieldErrors();
   showNothing();
@@ -88,7 +97,7 @@ function debounce(run, ms) {
 function setUpForm() {
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    findAnew().then(reveal);
+    findAndReveal();
   });
   for (const id of ["year_from", "year_to"]) {
     const wait = debounce(again, 450);
@@ -107,10 +116,10 @@ function setUpForm() {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-    try { localStorage.setItem("cocite-theme", root.dataset.theme); } catch { /* storage is off: for this visit only */ }
+    choice("theme", root.dataset.theme);
   });
   $("examples").append(...EXAMPLES.map(([name, text]) =>
-    el("button", { type: "button", class: "chip", on: { click: () => { write(text); focusGap(0); findAnew().then(reveal); } } }, name)));
+    el("button", { type: "button", class: "chip", on: { click: () => { write(text); focusGap(0); findAndReveal(); } } }, name)));
 }
 
 function describeCorpus() {
@@ -144,7 +153,7 @@ setUpShortcuts([
   { keys: ["p"], says: "Previous gap", run: () => focusGap(state.focus - 1) },
   { keys: ["Alt+ArrowDown"], says: "Next gap, also within the text", run: () => focusGap(state.focus + 1), always: true },
   { keys: ["Alt+ArrowUp"], says: "Previous gap, also within the text", run: () => focusGap(state.focus - 1), always: true },
-  { keys: ["i"], says: "Insert the papers of this gap into the text", run: insert },
+  { keys: ["i"], says: "Insert the papers of this gap into the text", run: insertByKey },
   { keys: ["c"], says: "Copy the finished text", run: copyFinished },
   { keys: ["/"], says: "Go to the text", run: () => $("text").focus() },
   { keys: ["Ctrl+Enter"], says: "Find papers", run: () => $("form").requestSubmit(), always: true },

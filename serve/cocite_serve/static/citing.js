@@ -24,25 +24,31 @@ export function citation(mark, keys, style) {
  * @param {string[]} ids @returns {Promise<string[]>}
  */
 async function keysOf(ids) {
-  const all = [...new Set([...state.cited.keys(), ...ids])];
+  const all = [...new Set([...state.cited, ...ids])];
   const items = JSON.parse(await references("csl-json", all));
   const keys = new Map(all.map((id, place) => [id, items[place].id]));
   return ids.map((id) => keys.get(id));
 }
 
+// The papers chosen for a gap; without one, those for the text that are not in it yet.
+function toInsert(gap) {
+  return gap ? chosenFor(gap.id) : chosenFor(null).filter((one) => !state.cited.has(one.id));
+}
+
 /** Puts the papers chosen for the gap in focus into the text, and goes on to the next gap. */
 export async function insert() {
   const gap = gapInFocus();
-  const papers = chosenFor(gap?.id ?? null).filter((one) => gap || !state.cited.has(one.id));
+  const papers = toInsert(gap);
   if (!papers.length) {
     toast("Use a paper first: then its key is inserted here.");
     return;
   }
   try {
     const keys = await keysOf(papers.map((one) => one.id));
-    const [now] = state.gaps.filter((one) => one.id === gap?.id);
-    if (gap && !now) return; // it was edited away while the keys were fetched
-    papers.forEach((one, place) => state.cited.set(one.id, { title: one.title, key: keys[place] }));
+    const now = state.gaps.find((one) => one.id === gap?.id);
+    // While the keys were fetched, the gap was edited away, or the papers were inserted or unselected.
+    if ((gap && !now) || !papers.every((one) => state.chosen.includes(one))) return;
+    for (const one of papers) state.cited.add(one.id);
     state.chosen = state.chosen.filter((one) => !papers.includes(one));
     const text = citation(now?.mark ?? "", keys, $("style").value);
     if (now) replace(now.start, now.end, text);
@@ -59,18 +65,21 @@ export async function insert() {
 /** Copies the text, with each gap filled for which papers were chosen. The draft on the page stays as it is. */
 export async function copyFinished() {
   try {
-    const filled = state.gaps.filter((gap) => chosenFor(gap.id).length);
-    const ids = [...new Set(filled.flatMap((gap) => chosenFor(gap.id).map((one) => one.id)))];
-    const found = ids.length ? await keysOf(selectedIds()) : [];
-    const keys = new Map(selectedIds().map((id, place) => [id, found[place]]));
-    let text = state.text;
-    for (const gap of [...filled].reverse()) {
-      const own = chosenFor(gap.id).map((one) => keys.get(one.id));
+    // As they are now: the text may be edited while the keys are fetched.
+    let { text } = state;
+    const filled = state.gaps.map((gap) => ({ ...gap, ids: chosenFor(gap.id).map((one) => one.id) }))
+      .filter((gap) => gap.ids.length);
+    const open = state.gaps.length - filled.length;
+    const ids = [...new Set(filled.flatMap((gap) => gap.ids))];
+    const all = selectedIds();
+    const found = ids.length ? await keysOf(all) : [];
+    const keys = new Map(all.map((id, place) => [id, found[place]]));
+    for (const gap of filled.reverse()) {
+      const own = gap.ids.map((id) => keys.get(id));
       text = text.slice(0, gap.start) + citation(gap.mark, own, $("style").value) + text.slice(gap.end);
     }
     await copyText(text);
     taken(ids);
-    const open = state.gaps.length - filled.length;
     toast(open ? `Text copied; ${open === 1 ? "1 gap is" : `${open} gaps are`} still open` : "Finished text copied");
   } catch (error) {
     toast(error.message);
@@ -79,7 +88,7 @@ export async function copyFinished() {
 
 function paint() {
   const gap = gapInFocus();
-  const papers = chosenFor(gap?.id ?? null).filter((one) => gap || !state.cited.has(one.id));
+  const papers = toInsert(gap);
   $("chosen").hidden = !papers.length;
   $("chosen_list").replaceChildren(...papers.map((one) => titleChip(one.title, `Do not use ${one.title}`, () => {
     state.chosen = state.chosen.filter((other) => other !== one);

@@ -1,7 +1,14 @@
 // Builds elements. Text from the corpus or the author only ever becomes a text node: markup in it stays text.
 
+/** @param {string} id @returns {any} The element of the page with this id. */
 export const $ = (id) => document.getElementById(id);
 
+/**
+ * An element. Of the attributes, `on` has its listeners and `style` its style properties, by name; those that are
+ * false, null or undefined are left out, and so are children that are null or undefined.
+ * @param {string} tag @param {Record<string, any>} attributes @param {...(Node | string | null | undefined)} children
+ * @returns {HTMLElement}
+ */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -27,6 +34,7 @@ export const lastWords = (text, most) => (text.length <= most ? text : `… ${te
 
 let toastTimer;
 
+/** Says a sentence for a moment, above everything. @param {string} text */
 export function toast(text) {
   const node = $("toast");
   node.textContent = text;
@@ -35,6 +43,7 @@ export function toast(text) {
   toastTimer = setTimeout(() => node.classList.remove("show"), 2600);
 }
 
+/** Puts a text on the clipboard. @param {string} text @throws {Error} Where the browser refuses. */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -54,13 +54,16 @@ function paint() {
     at = gap.end;
   });
   $("backdrop").replaceChildren(...pieces, `${state.text.slice(at)}\n`);
-  $("reading").textContent = reading(state.text, state.gaps.length);
+  const says = reading(state.text, state.gaps.length);
+  if ($("reading").textContent !== says) $("reading").textContent = says; // said anew by screen readers
+  const focused = [...$("gaps").children].indexOf(document.activeElement);
   $("gaps").hidden = !state.gaps.length;
   $("gaps").replaceChildren(...state.gaps.map((gap, place) => {
     const count = chosenFor(gap.id).length;
     return el("button", { type: "button", class: "chip", "aria-pressed": String(place === state.focus), on: { click: () => focusGap(place) } },
       `Gap ${place + 1}`, count ? el("span", {}, count === 1 ? ": 1 paper" : `: ${count} papers`) : null);
   }));
+  if (focused >= 0) $("gaps").children[focused]?.focus();
 }
 
 function insertMark() {

@@ -8,10 +8,10 @@ import { forget, keep, kept } from "./storage.js";
 const OPTIONS = ["top_k", "depth", "year", "year_from", "year_to", "exclude_authors", "exclude"];
 const WAIT_MS = 250;
 
-let timer;
+let timer = null; // runs while something is to be saved
 
 function save() {
-  clearTimeout(timer);
+  notSoon();
   const options = Object.fromEntries(OPTIONS.map((id) => [id, $(id).value]).filter(([, value]) => value));
   if ($("later").checked) options.later = true;
   const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !Object.keys(options).length;
@@ -31,11 +31,20 @@ function save() {
   });
 }
 
-/** Forgets the draft, and what was about to be kept of it. */
-export function forgetDraft() {
+function notSoon() {
   clearTimeout(timer);
+  timer = null;
+}
+
+/** Empties the options, and forgets the draft and what was about to be kept of it. */
+export function forgetDraft() {
+  for (const id of OPTIONS) $(id).value = "";
+  $("later").checked = false;
+  notSoon();
   forget();
 }
+
+const listOf = (value) => (Array.isArray(value) ? value : []);
 
 /**
  * Brings back what was kept.
@@ -48,25 +57,26 @@ export function restore() {
     $("later").checked = options.later === true;
     if ([...OPTIONS, "later"].some((id) => options[id] && $(id).closest("details"))) $("options").open = true;
   }
-  for (const [map, entries] of [[state.cited, cited], [state.excluded, excluded]]) {
-    if (Array.isArray(entries)) for (const entry of entries) if (Array.isArray(entry)) map.set(String(entry[0]), entry[1]);
+  for (const id of listOf(cited)) if (typeof id === "string") state.cited.add(id);
+  for (const entry of listOf(excluded)) {
+    if (Array.isArray(entry) && entry.every((part) => typeof part === "string")) state.excluded.set(entry[0], entry[1] ?? entry[0]);
   }
   write(typeof text === "string" ? text : "");
   if (Number.isInteger(focus) && focus >= 0 && focus < state.gaps.length) state.focus = focus;
-  if (Array.isArray(chosen)) {
-    state.chosen = chosen.filter((one) => typeof one?.id === "string" && typeof one.title === "string")
-      .map(({ id, title, gap }) => ({ id, title, gap: state.gaps[gap]?.id ?? null }));
-  }
+  state.chosen = listOf(chosen).filter((one) => typeof one?.id === "string" && typeof one.title === "string")
+    .map(({ id, title, gap }) => ({ id, title, gap: state.gaps[gap]?.id ?? null }));
   changed("draft");
   changed("choice");
   const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
   return reloaded && searched === true && state.text.trim() !== "";
 }
 
+/** Keeps the page from now on, a moment after each change. */
 export function setUpKeeping() {
-  const soon = () => { clearTimeout(timer); timer = setTimeout(save, WAIT_MS); };
+  const soon = () => { notSoon(); timer = setTimeout(save, WAIT_MS); };
   when(["draft", "focus", "choice", "answer"], soon);
   document.addEventListener("input", soon);
   document.addEventListener("change", soon);
-  addEventListener("pagehide", save);
+  // Only what is new: the draft that another tab cleared must not come back when this one is closed.
+  addEventListener("pagehide", () => { if (timer !== null) save(); });
 }

@@ -14,7 +14,7 @@ export function links({ id, doi }) {
   const add = (name, address) => { if (!found.some((one) => one.name === name)) found.push({ name, address }); };
   const acl = /^10\.(?:18653\/v1|3115)\/(.+)$/i.exec(bare)?.[1] ?? id;
   const arxiv = ARXIV.exec(/^10\.48550\/arxiv\.(.+)$/i.exec(bare)?.[1] ?? id)?.[1];
-  if (bare) add("DOI", `https://doi.org/${encodeURI(bare)}`);
+  if (bare) add("DOI", `https://doi.org/${encodeURI(bare).replaceAll(/[?#]/g, encodeURIComponent)}`);
   if (ACL.test(acl)) add("ACL Anthology", `https://aclanthology.org/${acl}`);
   if (arxiv) add("arXiv", `https://arxiv.org/abs/${arxiv}`);
   if (/^[0-9a-f]{40}$/.test(id)) add("Semantic Scholar", `https://www.semanticscholar.org/paper/${id}`);

@@ -8,6 +8,7 @@ import { gapInFocus, state, when } from "./state.js";
 let actions = null;
 let keyForm = null;
 let warned = null;
+let shownContext = null;
 
 const ORDERS = {
   rank: (one, other) => one.rank - other.rank,
@@ -17,7 +18,6 @@ const ORDERS = {
 
 /** Whether an answer is on its way. @param {boolean} on */
 export function busy(on) {
-  $("submit").disabled = on;
   $("submit").textContent = on ? "Searching…" : "Find papers";
   $("results").setAttribute("aria-busy", String(on));
   if (!on) { $("cards").classList.remove("stale"); return; }
@@ -28,7 +28,7 @@ export function busy(on) {
   else $("cards").classList.add("stale");
 }
 
-/** Shows the answer of the state. */
+/** Shows the answer of the state, and says it to screen readers. */
 export function show() {
   const { answer } = state;
   $("problem").hidden = true;
@@ -39,11 +39,14 @@ export function show() {
   leftOut(answer.unknown);
   incomplete(answer.shards);
   cards();
+  $("said").textContent = ["summary", "warning", "incomplete"].filter((id) => !$(id).hidden)
+    .map((id) => (id === "warning" ? answer.warning : $(id).textContent)).join(" ");
 }
 
 /** Brings the page back to its beginning. */
 export function showNothing() {
   $("cards").replaceChildren();
+  $("said").textContent = "";
   for (const id of ["toolbar", "problem", "incomplete", "warning"]) $(id).hidden = true;
   $("intro").hidden = false;
   document.body.classList.remove("searched");
@@ -55,13 +58,17 @@ function cards() {
   $("warning").hidden = !warning;
   if (warning) {
     $("warning").replaceChildren(el("p", {}, warning), hidden ? el("button", {
-      type: "button", on: { click: () => { warned = state.answer; cards(); } },
+      type: "button", on: { click: () => {
+        warned = state.answer;
+        cards();
+        $("cards").firstElementChild?.focus();
+      } },
     }, "Show the papers anyway") : null);
   }
   const venue = $("venue").value;
   const shown = hidden ? [] : papers.filter((paper) => !venue || paper.venue === venue).sort(ORDERS[$("sort").value]);
   const ranges = papers.length ? scales(papers) : {};
-  $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions)));
+  keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions))));
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(...(hidden ? ["No paper fits this text."] : [
     el("b", {}, shown.length === papers.length ? count : `${shown.length} of ${count}`),
@@ -70,6 +77,16 @@ function cards() {
     $("cards").replaceChildren(el("li", { class: "none" },
       el("b", {}, "Nothing fits."), " Widen the years, leave fewer papers out, or describe the claim in more words."));
   }
+}
+
+// New cards take the keyboard's focus over from the old ones: at the same place, or the first for another text.
+function keepingFocus(replace) {
+  const place = [...$("cards").children].indexOf(document.activeElement.closest(".card"));
+  const { context } = state.answer;
+  replace();
+  const nodes = $("cards").children;
+  if (place >= 0) nodes[context === shownContext ? Math.min(place, nodes.length - 1) : 0]?.focus({ preventScroll: true });
+  shownContext = context;
 }
 
 // The venues of the answer, those with most papers first. One that was chosen stays as long as it has papers.
@@ -116,13 +133,15 @@ function incomplete(shards) {
 /**
  * Says what went wrong: beside the field that is at fault, or above the cards. What was found before stays.
  * @param {Error} error @param {() => void} retry
+ * @returns {boolean} Whether it stands above the cards.
  */
 export function problem(error, retry) {
   if (!state.answer) showNothing();
-  if (fieldError(error.field ?? null, error.message)) return;
+  if (fieldError(error.field ?? null, error.message)) return false;
   $("problem").hidden = false;
   $("problem").replaceChildren(el("p", {}, error.message), error.status === 401 ? keyForm(retry)
     : el("button", { type: "button", on: { click: retry } }, "Try again"));
+  return true;
 }
 
 /** @param {import("./card.js").Actions} given @param {(retry: () => void) => HTMLElement} form Asks for the API key. */

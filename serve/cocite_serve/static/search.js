@@ -33,26 +33,30 @@ async function answerTo(request, signal) {
   return answers.get(name);
 }
 
-/** Asks for papers, unless the form says nothing to ask with; what was found before stays where that fails. */
+/**
+ * Asks for papers, unless the form says nothing to ask with; what was found before stays where that fails.
+ * @returns {Promise<boolean>} Whether the results have something new; an error beside a field is not there.
+ */
 export async function find() {
   stop();
   clearFieldErrors();
   if (!state.text.trim()) {
     fieldError("text", "Paste some text first.");
-    return;
+    return false;
   }
   if (!hasWords(state.text)) {
     fieldError("text", "Write a few words of the claim: there is nothing to search with beside the gap.");
-    return;
+    return false;
   }
-  if (!numbersFit()) return;
+  if (!numbersFit()) return false;
   const mine = new AbortController();
   const request = fromForm();
+  let told = true;
   running = mine;
   busy(true);
   try {
     const answer = await answerTo(request, mine.signal);
-    if (running !== mine) return;
+    if (running !== mine) return false;
     state.request = request;
     state.answer = answer;
     for (const { id } of answer.papers) {
@@ -62,24 +66,26 @@ export async function find() {
     show();
     changed("answer");
   } catch (error) {
-    if (error.name === "AbortError" || running !== mine) return;
-    problem(error, find);
+    if (error.name === "AbortError" || running !== mine) return false;
+    told = problem(error, find);
   }
   running = null;
   busy(false);
+  return told;
 }
 
-/** Asks again where something was found before. */
+/** Asks again where something was found before, or is looked for. */
 export function again() {
-  if (state.answer) find();
+  if (state.answer || running) find();
 }
 
-/** Asks as the author's own request: with nothing remembered. */
+/** Asks at the author's own request: with nothing remembered. */
 export function findAnew() {
   answers.clear();
   return find();
 }
 
+/** Gives the request up that is on its way. */
 export function stop() {
   running?.abort();
   if (running) busy(false);

@@ -50,7 +50,7 @@ function paint() {
 /** @param {(ids: string[]) => void} taken */
 export function setUpSelection(taken) {
   const form = choice("form");
-  if (form in FORMS) $("form_of_references").value = form;
+  if (Object.hasOwn(FORMS, form)) $("form_of_references").value = form;
   $("form_of_references").addEventListener("change", () => { choice("form", $("form_of_references").value); changed("choice"); });
   $("copy").addEventListener("click", () => copyReferences(selectedIds(), taken));
   $("download").addEventListener("click", () => download(selectedIds(), taken));

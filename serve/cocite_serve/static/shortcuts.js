@@ -48,6 +48,7 @@ export function setUpShortcuts(shortcuts) {
     const key = named(event);
     const found = all.find((one) => one.keys.includes(key));
     if (!found || (!found.always && (isTyping(event.target) || !$("single_keys").checked))) return;
+    if (event.altKey && event.target instanceof HTMLSelectElement) return; // opens its list
     event.preventDefault();
     found.run(event);
   });

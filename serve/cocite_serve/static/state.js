@@ -14,8 +14,8 @@ export const state = {
   request: null,
   /** @type {Chosen[]} */
   chosen: [],
-  /** Papers whose key was put into the text, in that order: id -> {title, key}. */
-  cited: new Map(),
+  /** Ids of papers whose key was put into the text, in that order. */
+  cited: new Set(),
   /** Papers left out: id -> title. */
   excluded: new Map(),
   /** Tokens of answers with papers of two releases: id of the paper -> token. */
@@ -43,5 +43,5 @@ export const chosenFor = (gap) => state.chosen.filter((one) => one.gap === gap);
 
 /** Ids of all papers to export: first those with a key in the text, so that their keys stay. */
 export function selectedIds() {
-  return [...new Set([...state.cited.keys(), ...state.chosen.map((one) => one.id)])];
+  return [...new Set([...state.cited, ...state.chosen.map((one) => one.id)])];
 }

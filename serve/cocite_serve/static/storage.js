@@ -1,7 +1,7 @@
 // Keeps the draft in this browser alone, so that a reload loses nothing. Nothing of it is sent anywhere.
 
 const DRAFT = "cocite-draft";
-const MOST = 2_000_000;
+const MOST = 2_000_000; // characters
 
 /** @returns {Record<string, unknown>} What was kept; {} when there is nothing, or storage is off. */
 export function kept() {
@@ -13,11 +13,12 @@ export function kept() {
   }
 }
 
-/** @param {Record<string, unknown>} value */
+/** Keeps a draft in place of the one before; one that is too long is kept no more. @param {Record<string, unknown>} value */
 export function keep(value) {
   const text = JSON.stringify(value);
   try {
     if (text.length <= MOST) localStorage.setItem(DRAFT, text);
+    else localStorage.removeItem(DRAFT); // an earlier text would come back in its place
   } catch { /* storage is off or full: for this visit only */ }
 }
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from helpers.page import DRAFT, FAINT_TEXTS, NAMELESS, PASSAGE, SMALL_TARGETS, search, settled, titles, use
+from helpers.page import (
+    DRAFT,
+    FAINT_TEXTS,
+    NAMELESS,
+    PASSAGE,
+    SMALL_TARGETS,
+    gap_button,
+    search,
+    settled,
+    titles,
+    use,
+)
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -36,7 +48,40 @@ def test_the_keyboard_is_enough(page: Any) -> None:
     expect(page.get_by_text("1 paper selected")).to_be_visible()
     page.keyboard.press("i")
     expect(page.get_by_text("1 paper selected, 1 in the text")).to_be_visible()
+    expect(page.locator(".card").first).to_be_focused()
     assert "\\cite{" in text.input_value()
+
+
+def test_the_focus_outlives_what_it_was_on(page: Any) -> None:
+    search(page, DRAFT)
+    gap_button(page, 2).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#summary")).to_contain_text("for gap 2 of 2")
+    settled(page)
+    expect(gap_button(page, 2)).to_be_focused()
+    before = titles(page)
+    for _ in range(3):
+        page.keyboard.press("j")
+    expect(page.locator(".card").nth(2)).to_be_focused()
+    page.get_by_role("button", name=f"Leave out {before[2]}").press("Enter")
+    expect(page.locator(".card h3").nth(2)).to_have_text(before[3])
+    expect(page.locator(".card").nth(2)).to_be_focused()
+    page.keyboard.press("p")
+    expect(page.locator("#summary")).to_contain_text("for gap 1 of 2")
+    settled(page)
+    expect(page.locator(".card").first).to_be_focused()
+
+
+def test_an_error_beside_a_field_stays_in_view_on_a_phone(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 700})
+    search(page, DRAFT)
+    expect(page.locator(".card").first).to_be_in_viewport()
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("Papers to show").fill("500")
+    page.get_by_role("button", name="Find papers").click()
+    expect(page.locator(".field-error")).to_be_visible()
+    settled(page)
+    expect(page.get_by_label("Papers to show")).to_be_in_viewport()
 
 
 def test_keys_move_between_gaps_also_within_the_text(page: Any) -> None:
@@ -93,6 +138,7 @@ def test_everything_has_a_name_and_results_are_announced(page: Any) -> None:
         ".map((node) => Number(node.tagName[1]))"
     )
     assert levels[0] == 1
+    assert all(below - above <= 1 for above, below in pairwise(levels)), "no level of headings is left out"
     expect(page.locator("h1")).to_have_count(1)
 
 
@@ -113,13 +159,13 @@ def test_every_text_has_the_contrast_that_wcag_asks_for(page: Any, theme: str) -
     page.get_by_role("button", name="Find papers").click()
     expect(page.locator(".field-error")).to_be_visible()
     settled(page)
-    page.wait_for_function("document.getAnimations().length === 0")
+    page.evaluate("Promise.all(document.getAnimations().map((animation) => animation.finished))")
     assert page.evaluate(FAINT_TEXTS) == []
     page.get_by_role("button", name="Keyboard shortcuts").click()
     assert page.evaluate(FAINT_TEXTS) == []
-    page.evaluate("document.querySelector('.lead').style.color = '#888'")
+    page.evaluate("document.querySelector('.kept').style.color = '#777'")
     assert [text.partition(":")[0] for text in page.evaluate(FAINT_TEXTS)] == [
-        "P .lead Paste a title and abstract, or"
+        "P .kept The text and your choices stay"
     ]
 
 

@@ -261,6 +261,7 @@ LINKS = [
         {"id": "CorpusId:13756489", "doi": ""},
         {"Semantic Scholar": "https://www.semanticscholar.org/p/13756489"},
     ),
+    ({"id": "x", "doi": "10.1/a#b?c"}, {"DOI": "https://doi.org/10.1/a%23b%3Fc"}),
     ({"id": "W2963403868", "doi": ""}, {"OpenAlex": "https://openalex.org/W2963403868"}),
     ({"id": "devlin2019bert", "doi": ""}, {}),
     (

@@ -94,6 +94,17 @@ def test_each_gap_has_its_own_papers(page: Any) -> None:
     assert current(page) == "2"
 
 
+def test_the_focus_may_move_before_the_first_answer_is_there(page: Any) -> None:
+    held: list[Any] = []
+    page.route("**/v1/recommend", lambda route: route.continue_() if held else held.append(route))
+    page.get_by_label("Your text").fill(DRAFT)
+    with page.expect_request("**/v1/recommend"):
+        page.get_by_role("button", name="Find papers").click()
+    gap_button(page, 2).click()
+    expect(page.locator("#summary")).to_contain_text("for gap 2 of 2")
+    expect(page.locator("#quote")).to_contain_text("BLEU")
+
+
 def test_a_click_into_a_gap_focuses_it(page: Any) -> None:
     search(page, DRAFT)
     box = page.locator("#backdrop mark").nth(1).bounding_box()

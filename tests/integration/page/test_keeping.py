@@ -17,6 +17,15 @@ def draft_is_kept(page: Any) -> bool:
     return page.evaluate("localStorage.getItem('cocite-draft') !== null")  # type: ignore[no-any-return]
 
 
+def kept_with_its_answer(page: Any) -> None:
+    """Wait until the draft is kept; the page does it a moment after the last change."""
+    for _ in range(600):
+        if page.evaluate("JSON.parse(localStorage.getItem('cocite-draft') ?? '{}').searched === true"):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("the draft is not kept")
+
+
 def test_a_reload_keeps_text_options_choices_and_the_gap_in_focus(page: Any) -> None:
     page.get_by_text("Options", exact=True).click()
     page.get_by_label("Papers to show").fill("7")
@@ -65,6 +74,18 @@ def test_clear_forgets_all_of_it(page: Any) -> None:
         page.reload()
 
 
+def test_what_one_tab_cleared_does_not_come_back_from_another(page: Any) -> None:
+    search(page, DRAFT)
+    kept_with_its_answer(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_label("Your text")).to_have_value(DRAFT)
+    other.get_by_role("button", name="Clear", exact=True).click()
+    assert not draft_is_kept(other)
+    page.goto("about:blank")
+    assert not draft_is_kept(other)
+
+
 def test_a_new_visit_asks_nothing_until_it_is_told_to(page: Any) -> None:
     """The text is there again, and is not sent by itself: only a reload over an answer brings its cards back."""
     search(page, DRAFT)
@@ -79,7 +100,15 @@ def test_a_new_visit_asks_nothing_until_it_is_told_to(page: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["{", "[]", "null", "7", '{"text": 7, "focus": -3, "chosen": [1, null], "cited": [5]}']
+    "value",
+    [
+        "{",
+        "[]",
+        "null",
+        "7",
+        '{"text": 7, "focus": -3, "chosen": [1, null], "cited": [5]}',
+        '{"options": [1], "chosen": 1, "cited": {}, "excluded": [5, [7], ["a", null]]}',
+    ],
 )
 def test_what_is_damaged_is_not_taken(page: Any, value: str) -> None:
     page.evaluate("value => localStorage.setItem('cocite-draft', value)", value)
