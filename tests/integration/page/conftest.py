@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from helpers.page import QUIET, WAIT_MS
 from cocite.corpus.starter import build_starter
 from cocite.retrieval.index.snapshot import IndexSnapshot
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
 
 @pytest.fixture(scope="package")
 def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,16 +23,14 @@ def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Any]:
+def browser(chromium: str) -> Iterator[Any]:
     """A Chromium without a window."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: the page is not tested")
     sync_api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: the page is not tested"
     )
     sync_api.expect.set_options(timeout=WAIT_MS)
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         yield browser
         browser.close()
 
