@@ -56,11 +56,11 @@ export function words(shared, all = false) {
       el("li", { style: { "--weight": Math.max(0.15, weight / most).toFixed(2) }, title: `weight ${number(weight)}` }, word)));
 }
 
-/** All of the evidence, for a card's details. */
+/** The evidence of which the card shows a part, in full, for its details. */
 export function everything({ sentences, cited_by: citing, shared_words: shared }) {
   const parts = [];
-  if (sentences.length) {
-    parts.push(el("h4", {}, sentences.length === 1 ? "The sentence that cites it" : "Sentences that cite it"),
+  if (sentences.length > 1 || sentences.some((one) => near(one.sentence) !== one.sentence)) {
+    parts.push(el("h4", {}, sentences.length === 1 ? "The whole sentence" : "All sentences that cite it"),
       ...sentences.map((one) => sentence(one, false)));
   }
   if (citing.length > NEIGHBOURS) parts.push(el("h4", {}, "All papers like yours that cite it"), neighbours(citing, true));
