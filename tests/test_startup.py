@@ -34,7 +34,16 @@ ALWAYS_LEFT = {
     "matplotlib",
     "hyperopt",
 }
-ALWAYS_LEFT |= {"fastapi", "bm25s", "numba", "faiss", "ir_measures", "pytrec_eval", "deepspeed"}
+ALWAYS_LEFT |= {
+    "fastapi",
+    "bm25s",
+    "numba",
+    "faiss",
+    "ir_measures",
+    "pytrec_eval",
+    "deepspeed",
+    "langchain_core",
+}
 
 
 def imported(*arguments: object) -> set[str]:
@@ -80,6 +89,21 @@ def test_ranking_without_a_model_imports_no_model(index: Path, tmp_path: Path) -
     )
     assert {"scipy", "numba"} <= done
     assert done & ALWAYS_LEFT == {"numba"}
+
+
+def test_importing_the_package_imports_next_to_nothing() -> None:
+    code = "import sys; before = set(sys.modules); import cocite; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    found = {name.split(".")[0] for name in done.stdout.split()}
+    assert "cocite" in found, done.stderr
+    assert found & (ALWAYS_LEFT | {"numpy", "pyarrow", "pydantic", "scipy", "pandas", "typer"}) == set()
+
+
+def test_recommending_imports_no_langchain() -> None:
+    code = "import sys; import cocite.pipeline.recommender; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "cocite.pipeline.recommender" in done.stdout.split(), done.stderr
+    assert not any(name.startswith(("langchain", "langsmith")) for name in done.stdout.split())
 
 
 def test_listing_the_versions_of_an_index_opens_none(index: Path) -> None:

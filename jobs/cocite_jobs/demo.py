@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from cocite.corpus.records import SPLITS, PaperRecord
+from cocite.corpus.starter.drafts import starter_drafts
 from cocite.corpus.store import KIND, Corpus
 from cocite.errors import CociteError, InputError
 from cocite.manifests import MANIFEST, read_manifest
@@ -36,6 +38,7 @@ class DemoFolders:
         model: model folder.
         index: index folder.
         report: runs and reports, a folder for each task.
+        drafts: drafts to try, where the corpus is the starter corpus.
 
     Example:
         >>> DemoFolders.under(Path("demo")).index
@@ -46,11 +49,19 @@ class DemoFolders:
     model: Path
     index: Path
     report: Path
+    drafts: Path
 
     @classmethod
     def under(cls, root: Path) -> DemoFolders:
         """The folders below another."""
-        return cls(root / "corpus", root / "model", root / "index", root / "evaluation")
+        return cls(root / "corpus", root / "model", root / "index", root / "evaluation", root / "drafts")
+
+
+def copy_drafts(folders: DemoFolders) -> Path:
+    """Copy the starter drafts, so that their reader may change them; returns the one to try first."""
+    folders.drafts.mkdir()
+    copies = [Path(shutil.copy(draft.path, folders.drafts)) for draft in starter_drafts()]
+    return copies[0]
 
 
 def is_store(path: Path) -> bool:

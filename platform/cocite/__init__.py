@@ -1,6 +1,80 @@
 """cocite: recommend the papers that a manuscript should cite.
 
 Importing the package costs nothing: heavy libraries are loaded by the modules that use them.
+
+>>> from cocite import recommend
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cocite.pipeline.recommendation_list import Recommendations
+
 __version__ = "0.1.0"
+
+
+def recommend(
+    index: str | Path,
+    *,
+    model: str | Path | None = None,
+    title: str = "",
+    abstract: str = "",
+    context: str = "",
+    year: int | None = None,
+    authors: Sequence[str] = (),
+    venue: str = "",
+    exclude: Sequence[str] = (),
+    top_k: int = 20,
+) -> Recommendations:
+    """Recommend papers for one manuscript or gap, in one call; a notebook shows them as a table.
+
+    Index and model are opened anew at each call. For several queries, keep a
+    :class:`cocite.pipeline.Recommender`.
+
+    Args:
+        index: index folder.
+        model: model folder; None: nothing that was learned is used.
+        title: of the manuscript.
+        abstract: of the manuscript.
+        context: text around a gap that reads ``[CIT]`` or ``TARGETCIT``.
+        year: of the manuscript: later papers are not recommended to it.
+        authors: of the manuscript, as the corpus writes them.
+        venue: where it is to appear.
+        exclude: ids of papers not to recommend.
+        top_k: papers returned, at least 1.
+
+    Returns:
+        The papers, best first, with the reasons for each.
+
+    Raises:
+        InputError: there is no text, or ``index`` or ``model`` is another kind of folder.
+        NotFoundError: a folder is missing, or the corpus does not hold one of the ids.
+
+    Example:
+        >>> import tempfile
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.snapshot import IndexSnapshot
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = IndexSnapshot.create(starter_corpus(), Path(folder, "index"))
+        ...     [best] = recommend(Path(folder, "index"), title="Attention-based machine translation", top_k=1)
+        >>> best.title
+        'Effective Approaches to Attention-based Neural Machine Translation'
+    """
+    from cocite.pipeline.options import Options
+    from cocite.pipeline.recommender import Recommender
+
+    recommender = Recommender.load(model, index)
+    query = recommender.query(
+        title=title,
+        abstract=abstract,
+        context=context,
+        year=year,
+        authors=authors,
+        venue=venue,
+        exclude=exclude,
+    )
+    return recommender.recommend(query, Options(top_k=top_k))

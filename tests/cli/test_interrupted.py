@@ -61,6 +61,7 @@ def commands(toys: Path, at: Path, run: int = 0) -> dict[str, list[object]]:
         "split": ["corpus", "split", corpus, "--random", ".1,.1", "--to", at / "store", "--replace"],
         "synth": ["corpus", "synth", "--papers", 150, "--seed", 5, "--to", at / "store", "--replace"],
         "starter": ["corpus", "starter", "--to", at / "store", "--replace"],
+        "export": ["corpus", "export", corpus, "--task", "global", "--to", at / "export", "--replace"],
         "build": ["index", "build", corpus, "--to", index, "--keep", 1],
         "add": ["index", "add", index, papers, "--keep", 1],
         "remove": ["index", "remove", index, "S00000001", "--keep", 1],
@@ -117,7 +118,7 @@ def check(at: Path, code: int, text: str) -> None:
     assert "Traceback" not in text, text
     assert "Exception ignored" not in text, text
     assert code in (0, 130), (code, text)
-    for artifact in (at / "store", at / "model" / "nnselect"):
+    for artifact in (at / "store", at / "export", at / "model" / "nnselect"):
         verify(artifact)
     for files in (at / "run", *(at / "report").iterdir()):
         assert files.read_bytes().endswith(b"\n"), f"{files} was cut"
@@ -132,7 +133,7 @@ def made(toys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the commands write to, for each test to copy."""
     folder = tmp_path_factory.mktemp("made")
     lines = commands(toys, folder / "at")
-    for name in ("synth", "build", "rank", "train", "evaluate"):
+    for name in ("synth", "export", "build", "rank", "train", "evaluate"):
         assert end(begin(lines[name], folder / "log")) == 0, (folder / "log").read_text()
     return folder / "at"
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers.command_line import call as call_main
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -97,3 +99,48 @@ def test_in_place(draft: Path, index: Path) -> None:
     assert "sennrich2016neural" in draft.read_text()
     with pytest.raises(InputError, match="--in-place: goes with --write"):
         call(draft, "--index", index, "--in-place")
+
+
+def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp_path: Path) -> None:
+    line = (draft, "--index", index, "--top-k", 3, "--together", 3)
+    before = json.loads(call(*line, "--json"))
+
+    def ids(values: dict[str, Any]) -> list[str]:
+        return [one["id"] for one in (*values["gaps"][0]["papers"], *values["usually_cited_together"])]
+
+    first, companion = ids(before)[0], ids(before)[3]
+    ones, others = tmp_path / "have.txt", tmp_path / "have.bib"
+    ones.write_text(f"# on my desk\n{first}\n10.1/elsewhere\n")
+    others.write_text(f"@misc{{x, title = {{{before['usually_cited_together'][0]['title']}}}}}")
+    have = ("--have", ones, "--have", others)
+    values = json.loads(call(*line, *have, "--json"))
+    assert ids(values) == ids(before)
+    marked = {
+        one["id"]
+        for one in (*values["gaps"][0]["papers"], *values["usually_cited_together"])
+        if one["in_library"]
+    }
+    assert marked == {first, companion}
+    for options in ((), ("--format", "markdown"), ("--format", "html")):
+        text = " ".join(call(*line, *have, *options).split())
+        assert text.count("(in my library)") == sum(ids(before).count(id_) for id_ in marked)
+    new = json.loads(call(*line, *have, "--new", "--json"))
+    assert not {first, companion} & set(ids(new))
+    assert (len(new["gaps"][0]["papers"]), len(new["usually_cited_together"])) == (3, 3)
+    rest = [one["id"] for one in before["usually_cited_together"] if one["id"] not in marked]
+    assert [one["id"] for one in new["usually_cited_together"]][: len(rest)] == rest
+    assert json.loads(call(*line, *have, "--new", "--together", 0, "--json"))["usually_cited_together"] == []
+
+
+def test_how_much_of_a_library_is_in_the_corpus_is_said(
+    draft: Path, index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "have.bib").write_text(REFS + "@misc{x, title={Of another field}}\n@misc{broken, title={")
+    code, _, err = call_main(
+        capsys, "recommend", draft, "--index", index, "--have", tmp_path / "have.bib", "--json"
+    )
+    assert code == 0
+    assert "of 2 papers that you have, 1 are in the corpus" in err
+    assert "1 entries of --have could not be read" in err
+    with pytest.raises(InputError, match="--new: goes with --have"):
+        call(draft, "--index", index, "--new")

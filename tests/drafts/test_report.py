@@ -22,7 +22,7 @@ PAPER = Recommendation(
 )
 
 
-def report(draft: Draft | None = None) -> Report:
+def report(draft: Draft | None = None, library: frozenset[str] = frozenset()) -> Report:
     draft = draft or read_text("Parsing\n\nTrees [CIT]. <script>Graphs</script> [?].", "text")
     return Report(
         draft,
@@ -32,6 +32,7 @@ def report(draft: Draft | None = None) -> Report:
         ],
         [CitedPaper("lee", PaperRecord("q", "Found"), "found"), CitedPaper("kim", None, "Lost")],
         [Companion(PaperRecord("r", "Roots", year=1998), 4)],
+        library,
     )
 
 
@@ -53,6 +54,19 @@ def test_markdown_shows_titles_as_they_are() -> None:
     assert "- [x] lee: Found" in text
     assert "- [ ] kim: Lost (not in the corpus)" in text
     assert "**Roots** 1998: 4 papers cite it with papers that you cite" in text
+
+
+def test_what_the_author_has_is_marked_in_every_form() -> None:
+    for owned in ({"p"}, {"r"}, {"p", "r"}, set[str]()):
+        made = report(library=frozenset(owned))
+        values = made.values()
+        found = {one["id"]: one["in_library"] for one in values["gaps"][0]["papers"]}
+        found |= {one["id"]: one["in_library"] for one in values["usually_cited_together"]}
+        assert found == {"p": "p" in owned, "r": "r" in owned}
+        for text in (made.markdown(), made.html()):
+            assert text.count("(in my library)") == len(owned)
+            assert ("Ann Lee ACL 1999 (in my library)" in text) == ("p" in owned)
+            assert ("1998 (in my library): 4 papers" in text) == ("r" in owned)
 
 
 def test_html_escapes_what_drafts_and_papers_hold() -> None:

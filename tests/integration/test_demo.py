@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from cocite.corpus.starter.drafts import starter_drafts
 from cocite.pipeline import Options, Recommender
 from cocite.pipeline.components import active_components, list_components
 from cocite.pipeline.golden_queries import are_missing
 from cocite_jobs import demo
+from cocite_jobs.starter_drafts import rank_expected
 
 pytestmark = pytest.mark.integration
 
@@ -32,13 +34,22 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert f"The page: http://127.0.0.1:{port}" in done.stdout
     assert list_components(tmp_path / "demo" / "model") == ["nnselect", "nnrank", "fusion"]
     assert (tmp_path / "demo" / "evaluation" / "global" / "report.json").is_file()
+    assert (tmp_path / "demo" / "evaluation" / "local" / "report.json").is_file()
     assert not are_missing(tmp_path / "demo" / "model")
+    assert (
+        "$ cocite recommend demo/drafts/translation.tex --index demo/index --model demo/model" in done.stdout
+    )
+    copies = {path.name: path.read_bytes() for path in (tmp_path / "demo" / "drafts").iterdir()}
+    assert copies == {draft.path.name: draft.path.read_bytes() for draft in starter_drafts()}
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0, "the endpoint still answers"
 
     # What it left behind answers in process as the endpoint does, with every stage's score.
     folders = demo.DemoFolders.under(tmp_path / "demo")
     recommender = Recommender.load(folders.model, folders.index)
+    ranks = rank_expected(recommender)
+    assert [paper for paper in ranks if paper.rank is None or paper.rank > 3] == []
+    assert all(paper.title[:40] in done.stdout for paper in ranks)
     text = {
         "title": "Passage retrieval with dense vectors",
         "abstract": "We train a bi-encoder with hard negatives.",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from cocite.errors import ConfigError
 from cocite.nn import precision
-from cocite.nn.precision import WORTH, inference_dtype
+from cocite.nn.precision import SWITCH, WORTH, inference_dtype
 
 
 @pytest.fixture(autouse=True)
-def _measured_anew() -> None:
+def _measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SWITCH)
     precision._speed_up.cache_clear()
 
 
@@ -39,3 +41,14 @@ def test_each_number_of_threads_is_measured_once(monkeypatch: pytest.MonkeyPatch
 def test_the_measurement_takes_a_time() -> None:
     assert precision._seconds(torch.float32) > 0
     precision._speed_up.cache_clear()
+
+
+def test_one_precision_may_be_named_for_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "_seconds", lambda _: pytest.fail("nothing is to be measured"))
+    for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        monkeypatch.setenv(SWITCH, name)
+        assert inference_dtype("cpu") == inference_dtype("cuda") == dtype
+    monkeypatch.setenv(SWITCH, "fp16")
+    with pytest.raises(ConfigError, match="COCITE_PRECISION is 'fp16', which is no precision") as error:
+        inference_dtype("cpu")
+    assert error.value.hint == "set it to auto, float32, bfloat16"

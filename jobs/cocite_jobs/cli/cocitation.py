@@ -9,13 +9,11 @@ import typer
 
 from cocite.cli.console import progress_bar
 from cocite.cli.locations import with_local_paths
-from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption
+from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption, SampleOption, SeedOption
 from cocite_jobs.cli.options import (
     IndexOption,
     MarkdownOption,
     RunsOption,
-    SampleOption,
-    SeedOption,
     SplitOption,
     TrackingOption,
     TrackOption,

@@ -9,15 +9,15 @@ import typer
 
 from cocite.cli.console import progress_bar
 from cocite.cli.locations import with_local_paths
-from cocite.cli.options import CorpusOption, JsonOption, NoVerifyOption, OverridesArgument
-from cocite_jobs.cli.options import (
-    MarkdownOption,
+from cocite.cli.options import (
+    CorpusOption,
+    JsonOption,
+    NoVerifyOption,
+    OverridesArgument,
     SampleOption,
     SeedOption,
-    SplitOption,
-    TrackingOption,
-    TrackOption,
 )
+from cocite_jobs.cli.options import MarkdownOption, SplitOption, TrackingOption, TrackOption
 from cocite_jobs.cli.reports import log_report, open_corpus, print_report
 
 

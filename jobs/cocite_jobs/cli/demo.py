@@ -14,7 +14,10 @@ from cocite.cli.console import err, out, spinner
 from cocite.cli.signals import exit_on_sigterm
 
 if TYPE_CHECKING:
-    from cocite_jobs.demo import DemoQuery
+    from cocite_jobs.demo import DemoFolders, DemoQuery
+
+STARTER_FUSION = ("local_depth=100", "trees.trees=100", "trees.leaves=7")
+"""Settings of the starter corpus' fusion: with some 200 gaps of dev, fewer and smaller trees are better and quicker."""
 
 app = typer.Typer(help="Run the whole chain on a corpus.", add_completion=False)
 
@@ -73,8 +76,9 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
         _run_command("corpus", "split", source, "--years", f"{years[0]},{years[1]}", "--to", to / "split")
         source = to / "split"
         store = Store.open(source)
+    settings = {"fusion": STARTER_FUSION if corpus is None else ()}
     for recipe in ("nnselect", "nnrank", "fusion"):
-        _run_command("train", recipe, "--corpus", source, "--to", folders.model)
+        _run_command("train", recipe, *settings.get(recipe, ()), "--corpus", source, "--to", folders.model)
     for kind in ("global", "local") if len(store.contexts) else ("global",):
         _run_command(
             *("evaluate", "pipeline", "--corpus", source, "--model", folders.model, "--task", kind),
@@ -94,6 +98,8 @@ def _run(corpus: Path | None, once: bool, port: int, to: Path, sample: int) -> N
         asked = steps.demo_query(store)
         answer = steps.recommend(url, asked.request)
         _print_answer(asked, answer)
+        if corpus is None:
+            _print_drafts(folders)
         err.print(f"All of it took {time.monotonic() - began:.0f} s.")
         out.print(f"The page: {url}   the API: {url}/docs")
         if not once:
@@ -157,3 +163,24 @@ def _print_answer(asked: DemoQuery, answer: dict[str, Any]) -> None:
             ", ".join(words),
         )
     out.print(grid, soft_wrap=False)
+
+
+def _print_drafts(folders: DemoFolders) -> None:
+    """Print where the expected papers of the starter drafts stand, and the command that answers a draft."""
+    from rich.table import Table
+
+    from cocite.pipeline.recommender import Recommender
+    from cocite_jobs.demo import copy_drafts
+    from cocite_jobs.starter_drafts import rank_expected
+
+    out.rule(style="dim")
+    grid = Table(title=f"Drafts to try, in {folders.drafts}", title_justify="left")
+    for column in ("draft", "gap", "paper that a reader would expect", "rank"):
+        grid.add_column(column)
+    for paper in rank_expected(Recommender.load(folders.model, folders.index)):
+        grid.add_row(paper.draft, str(paper.gap), paper.title, paper.rank_text)
+    draft = copy_drafts(folders)
+    out.print(grid, soft_wrap=False)
+    out.print("One of them answered gap by gap, with reasons:")
+    command = ["recommend", str(draft), "--index", str(folders.index), "--model", str(folders.model)]
+    out.print(f"$ cocite {shlex.join(command)}", style="bold", soft_wrap=True)

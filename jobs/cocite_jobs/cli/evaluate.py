@@ -20,6 +20,8 @@ from cocite.cli.options import (
     QueryWorkersOption,
     RayAddressOption,
     RerankOption,
+    SampleOption,
+    SeedOption,
 )
 from cocite.errors import InputError
 from cocite_jobs.cli.cocitation import cocitation
@@ -28,8 +30,6 @@ from cocite_jobs.cli.options import (
     IndexOption,
     MarkdownOption,
     RunsOption,
-    SampleOption,
-    SeedOption,
     SplitOption,
     TrackingOption,
     TrackOption,

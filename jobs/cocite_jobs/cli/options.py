@@ -26,11 +26,6 @@ RegisterOption = Annotated[
 # -- cocite evaluate ------------------------------------------------------------------------------------------
 
 SplitOption = Annotated[str, typer.Option(help="Split whose papers are the queries: test, dev or train.")]
-SampleOption = Annotated[
-    int | None,
-    typer.Option(min=1, max=1_000_000_000, help="Number of queries, drawn with the seed [default: all]."),
-]
-SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the query sample.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option(

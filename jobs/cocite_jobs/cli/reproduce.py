@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from cocite.cli.console import err, out, print_json, print_note, print_table, progress_bar
-from cocite.cli.options import JsonOption, RayAddressOption
+from cocite.cli.options import JsonOption, RayAddressOption, SampleOption
 from cocite.cli.signals import exit_on_sigterm
-from cocite_jobs.cli.options import SampleOption
 from cocite_jobs.reproduction.plan import Size
 
 app = typer.Typer(help="Make a paper's tables and figures for a corpus.", add_completion=False)

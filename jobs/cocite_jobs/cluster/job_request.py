@@ -15,7 +15,7 @@ from cocite_jobs.cluster.driver_resources import DriverResources
 
 SUBJECT_KEY, KIND_KEY, SECRETS_KEY = "cocite.subject", "cocite.kind", "cocite.secrets"
 """Keys of a job's metadata; other people's jobs on the same cluster do not have them."""
-TRAVELLING = ("MLFLOW_TRACKING_URI", "HF_HUB_OFFLINE")
+TRAVELLING = ("COCITE_PRECISION", "HF_HUB_OFFLINE", "MLFLOW_TRACKING_URI")
 """Variables of this environment that a job gets, too: its own knows nothing of this one."""
 MASK = "***"
 """What is printed in the place of a value of ``--env``."""

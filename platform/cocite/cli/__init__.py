@@ -17,7 +17,7 @@ import cocite
 from cocite.errors import CociteError
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "corpus": ("cocite.cli.corpus:app", "Import, check and describe a corpus."),
+    "corpus": ("cocite.cli.corpus:app", "Import, check, describe and export a corpus."),
     "index": ("cocite.cli.index:app", "Build and update index snapshots."),
     "embed": (
         "cocite_jobs.cli.embed:app",

@@ -1,4 +1,4 @@
-"""``cocite corpus``: import, check and describe a corpus."""
+"""``cocite corpus``: import, check, describe and export a corpus."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 from cocite.cli import IMPORT_ON_RAY
 from cocite.cli.console import err, out, print_json, print_table, print_warnings, progress_bar
+from cocite.cli.corpus_export import export
 from cocite.cli.corpus_tables import print_characteristics, print_rules, print_stats
 from cocite.cli.locations import ARGUMENT, OUTPUT, name_of, shown, with_local_paths
 from cocite.cli.options import (
@@ -24,7 +25,8 @@ from cocite.cli.options import (
 )
 from cocite.errors import InputError
 
-app = typer.Typer(help="Import, check and describe a corpus.", no_args_is_help=True)
+app = typer.Typer(help="Import, check, describe and export a corpus.", no_args_is_help=True)
+app.command("export")(export)
 
 
 @app.command("import")

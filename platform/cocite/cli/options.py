@@ -94,6 +94,14 @@ OnOption = Annotated[
     ),
 ]
 
+# -- queries of a task ----------------------------------------------------------------------------------------
+
+SampleOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=1_000_000_000, help="Number of queries, drawn with the seed [default: all]."),
+]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the query sample.")]
+
 # -- trainings and sweeps -------------------------------------------------------------------------------------
 
 OverridesArgument = Annotated[list[str] | None, typer.Argument(help="key.path=value, any number.")]

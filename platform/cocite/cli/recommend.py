@@ -13,8 +13,12 @@ from cocite.cli.options import JsonOption, NoVerifyOption
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
+    from cocite.drafts.advice import Adviser, Companion
     from cocite.drafts.completion import Completion
     from cocite.drafts.draft import Draft
+    from cocite.drafts.library import Library
     from cocite.drafts.report import Report
 
 app = typer.Typer(rich_markup_mode=None)
@@ -38,6 +42,14 @@ def recommend(
             help="The draft's .bib file, any number [default: those that the draft names, in its folder]."
         ),
     ] = None,
+    have: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Papers that you have, any number of files: a .bib, .ris or .json library, or a list of DOIs, arXiv "
+            "numbers, ACL ids or ids of the corpus. They are marked."
+        ),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
     top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
     together: Annotated[
         int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
@@ -73,6 +85,7 @@ def recommend(
     from cocite.drafts.advice import Adviser
     from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import check_destination, complete
+    from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, read_draft
     from cocite.drafts.report import Report
     from cocite.pipeline.options import Options
@@ -80,6 +93,8 @@ def recommend(
 
     if in_place and not write:
         raise InputError("goes with --write", where="--in-place")
+    if new and not have:
+        raise InputError("goes with --have", where="--new")
     path = find_draft(draft)
     read = read_draft(path)
     if not read.gaps and not read.citations:
@@ -94,10 +109,15 @@ def recommend(
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
     bibliography = Bibliography.read(files, recommender.index.corpus)
+    library = Library.read(have or [], recommender.index.corpus)
+    if have:
+        _note_library(library)
     adviser = Adviser(recommender, read, bibliography, year=year)
     with spinner("ranking papers"):
-        gaps = list(adviser.gaps(Options(top_k=top_k)))
-    report = Report(read, gaps, adviser.cited(), adviser.companions(together))
+        gaps = list(adviser.gaps(Options(top_k=top_k, exclude=library.rows if new else ())))
+    owned = frozenset(recommender.index.corpus.ids(library.rows))
+    companions = _companions(adviser, together, without=owned if new else frozenset())
+    report = Report(read, gaps, adviser.cited(), companions, owned)
     if write:
         done = complete(read, gaps, bibliography, recommender.index.corpus)
         _write(done, path, in_place=in_place, report=report if as_json else None)
@@ -120,6 +140,24 @@ def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
         else:
             print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
     return files
+
+
+def _note_library(library: Library) -> None:
+    """Say how many of the papers that an author has the corpus holds."""
+    print_note(f"of {library.entries:,} papers that you have, {library.found:,} are in the corpus")
+    if library.unread:
+        print_warnings(f"{library.unread:,} entries of --have could not be read")
+
+
+def _companions(adviser: Adviser, k: int, *, without: Set[str]) -> list[Companion]:
+    """The ``k`` papers that are most often cited together with the draft's, but for some."""
+    width = k
+    while True:
+        found = adviser.companions(width)
+        kept = [one for one in found if one.paper.id not in without]
+        if len(kept) >= k or len(found) < width:
+            return kept[:k]
+        width *= 2
 
 
 def _write(done: Completion, path: Path, *, in_place: bool, report: Report | None) -> None:
@@ -152,7 +190,7 @@ def _print(report: Report) -> None:
         line(f"Gap {gap.number}, {gap.gap.place}", "bold")
         line(f"  {gap.gap.sentence}", "italic")
         for number, paper in enumerate(gap.papers, 1):
-            line(f"  {number}. {paper.title} ({byline(paper)})")
+            line(f"  {number}. {paper.title} ({byline(paper)}){report.mark(paper)}")
             for reason in reasons(paper.evidence):
                 line(f"     {reason}", "dim")
         if gap.note:
@@ -166,6 +204,8 @@ def _print(report: Report) -> None:
     if report.companions:
         line("Usually cited together with these", "bold")
         for one in report.companions:
-            line(f"  {one.paper.title} ({byline(one.paper)}): {companion_reason(one)}")
+            line(
+                f"  {one.paper.title} ({byline(one.paper)}){report.mark(one.paper)}: {companion_reason(one)}"
+            )
     if not report.gaps:
         print_note("the draft has no gaps: mark one with [CIT]")

@@ -91,7 +91,7 @@ class Adviser:
         >>> draft = read_text("Translations are compared with references by BLEU [CIT].", "text")
         >>> [answer] = Adviser(recommender, draft).gaps(Options(top_k=1))
         >>> answer.papers[0].title
-        'A Call for Clarity in Reporting BLEU Scores'
+        'BLEU: a Method for Automatic Evaluation of Machine Translation'
     """
 
     def __init__(

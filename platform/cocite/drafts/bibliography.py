@@ -94,6 +94,8 @@ def _first_rows(
     column: pa.ChunkedArray, wanted: Sequence[str], *, normal: Callable[[Any], Any]
 ) -> dict[str, list[int]]:
     """Normal form -> rows, ascending, of the values of a column that are among the wanted ones."""
+    if not any(wanted):
+        return {}
     values = pc.unique(normal(pa.array(wanted, pa.string())))
     found: dict[str, list[int]] = {}
     first = 0

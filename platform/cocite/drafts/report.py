@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from cocite.drafts.draft import Draft
 from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Recommendation
 
+IN_LIBRARY = "in my library"
+"""The words behind a paper that the author has already."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
 
@@ -40,6 +42,8 @@ class Report:
     gaps: Sequence[GapAdvice]
     cited: Sequence[CitedPaper]
     companions: Sequence[Companion]
+    library: Set[str] = frozenset()
+    """Ids of the papers that the author has already."""
 
     def values(self) -> dict[str, Any]:
         """What ``--json`` prints."""
@@ -53,7 +57,7 @@ class Report:
                 "citations": len(self.cited),
                 "warnings": list(self.draft.warnings),
             },
-            "gaps": [gap_values(gap) for gap in self.gaps],
+            "gaps": [gap_values(gap, self.library) for gap in self.gaps],
             "cited": [
                 {
                     "key": one.key,
@@ -64,9 +68,18 @@ class Report:
                 for one in self.cited
             ],
             "usually_cited_together": [
-                {**_paper_values(one.paper), "papers_citing_both": one.papers} for one in self.companions
+                {
+                    **_paper_values(one.paper),
+                    "in_library": one.paper.id in self.library,
+                    "papers_citing_both": one.papers,
+                }
+                for one in self.companions
             ],
         }
+
+    def mark(self, paper: PaperRecord | Recommendation) -> str:
+        """What stands behind a paper that the author has already; "" behind others."""
+        return f" ({IN_LIBRARY})" if paper.id in self.library else ""
 
     def markdown(self) -> str:
         """The report in Markdown."""
@@ -75,7 +88,7 @@ class Report:
         for gap in self.gaps:
             lines += [f"## Gap {gap.number} ({gap.gap.place})", "", f"> {_md(gap.gap.sentence)}", ""]
             for number, paper in enumerate(gap.papers, 1):
-                lines.append(f"{number}. **{_md(paper.title)}** {_md(byline(paper))}")
+                lines.append(f"{number}. **{_md(paper.title)}** {_md(byline(paper))}{self.mark(paper)}")
                 lines += [f"   - {_md(reason)}" for reason in reasons(paper.evidence)]
             lines += [gap.note] if gap.note else []
             lines.append("")
@@ -86,7 +99,7 @@ class Report:
         if self.companions:
             lines += ["## Usually cited together with these", ""]
             lines += [
-                f"- **{_md(one.paper.title)}** {_md(byline(one.paper))}: {companion_reason(one)}"
+                f"- **{_md(one.paper.title)}** {_md(byline(one.paper))}{self.mark(one.paper)}: {companion_reason(one)}"
                 for one in self.companions
             ]
             lines.append("")
@@ -109,8 +122,13 @@ class Report:
         )
 
 
-def gap_values(advice: GapAdvice) -> dict[str, Any]:
-    """One gap as JSON has it: its number and place, its sentence, and its papers with their reasons."""
+def gap_values(advice: GapAdvice, library: Set[str] = frozenset()) -> dict[str, Any]:
+    """One gap as JSON has it: its number and place, its sentence, and its papers with their reasons.
+
+    Args:
+        advice: the gap and its papers.
+        library: ids of the papers that the author has already.
+    """
     gap = advice.gap
     return {
         "gap": advice.number,
@@ -122,6 +140,7 @@ def gap_values(advice: GapAdvice) -> dict[str, Any]:
         "papers": [
             {
                 **_paper_values(paper),
+                "in_library": paper.id in library,
                 "score": paper.score,
                 "evidence": {
                     "shared_words": [word for word, _ in paper.evidence.shared_words],

@@ -1,25 +1,53 @@
-"""The precision in which a model is fastest on this machine, as measured."""
+"""The precision in which a model computes: the fastest on this machine, as measured, or one for all machines."""
 
 from __future__ import annotations
 
+import os
 import time
 from functools import lru_cache
 
 import torch
 from torch.nn import functional
 
+from cocite.errors import ConfigError
+
+SWITCH = "COCITE_PRECISION"
+"""The variable of the environment that names one precision where else the fastest would be chosen."""
+_NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 WORTH = 1.2
 """Factor by which bf16 must be faster to be chosen: near 1, its rounding would gain nothing."""
 TRIALS = 15
 """Runs of each, of which the fastest counts: on a busy machine other processes slow the others down."""
 
 
+def named_dtype() -> torch.dtype | None:
+    """What ``COCITE_PRECISION`` names; None where the fastest is to be chosen.
+
+    What is fastest differs between processors, and so does how it rounds: machines of several kinds give equal scores
+    only where all compute in ``float32``.
+
+    Raises:
+        ConfigError: another word than ``auto``, ``float32`` and ``bfloat16``.
+    """
+    name = os.environ.get(SWITCH) or "auto"
+    if name != "auto" and name not in _NAMED:
+        raise ConfigError(
+            f"{SWITCH} is {name!r}, which is no precision", hint=f"set it to auto, {', '.join(_NAMED)}"
+        )
+    return _NAMED.get(name)
+
+
 def inference_dtype(device: str | torch.device = "cpu") -> torch.dtype:
-    """``torch.bfloat16`` where matrix products are clearly faster in it than in fp32, else ``torch.float32``.
+    """What ``COCITE_PRECISION`` names, else ``torch.bfloat16`` where products are clearly faster in it than in fp32.
 
     On a CPU that depends on its instructions, so both are timed, once for each number of threads. The measurement takes
     some hundredths of a second.
+
+    Raises:
+        ConfigError: as :func:`named_dtype`.
     """
+    if named := named_dtype():
+        return named
     if torch.device(device).type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
     return torch.bfloat16 if _speed_up(torch.get_num_threads()) > WORTH else torch.float32

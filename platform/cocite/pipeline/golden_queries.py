@@ -98,7 +98,7 @@ class GoldenQueries:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     golden.save(Path(folder))
         ...     kept = GoldenQueries.open(Path(folder))
-        >>> kept.queries == golden.queries, len(kept.answers[kept.queries[0].id].ids)
+        >>> kept.queries == golden.queries, len(kept.answers[kept.queries[-1].id].ids)
         (True, 10)
     """
 
@@ -180,8 +180,8 @@ def choose_queries(corpus: Corpus, alive: NDArray[np.bool_], count: int) -> list
         >>> queries = choose_queries(corpus, np.ones(len(corpus), bool), 4)
         >>> [query.id for query in queries]
         ['golden-1', 'golden-2', 'golden-3', 'golden-4']
-        >>> queries[0].context[-7:], queries[1].context
-        (' [CIT].', '')
+        >>> "TARGETCIT" in queries[0].context, queries[1].context
+        (True, '')
     """
     rows = [row for row in _spread(len(corpus), _SPREAD * count) if alive[row]]
     # One with an abstract and links says more: its neighbours and contexts are part of what ranks.

@@ -35,6 +35,16 @@ def blank_marks(text: str) -> str:
 _GAP = re.compile(rf"{TARGET_MARK}|\[CIT\]")
 
 
+def has_gap(text: str) -> bool:
+    """Whether a text holds ``TARGETCIT`` or ``[CIT]``.
+
+    Example:
+        >>> has_gap("as shown by [CIT]"), has_gap("as shown by [OTHERCIT]")
+        (True, False)
+    """
+    return _GAP.search(text) is not None
+
+
 def around_gap(text: str, *, before: int = 12, after: int = 6) -> str:
     """The words next to the gap, which describe the missing paper itself.
 

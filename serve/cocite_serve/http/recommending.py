@@ -58,7 +58,15 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
     service.metrics.observe(answer)
     unknown = [id_ for id_, row in zip(request.exclude, rows, strict=True) if row < 0]
     stamps = answer.answered_by or backend
-    response = to_response(manuscript, answer, stamps.papers, unknown, versions_of(stamps), options.offset)
+    response = to_response(
+        manuscript,
+        answer,
+        stamps.papers,
+        unknown,
+        versions_of(stamps),
+        options.offset,
+        explained=request.evidence,
+    )
     end = options.offset + options.top_k
     if stamps is not backend:  # in whose index the same papers may be other rows
         asked = digest(query, _options(request, service.settings, stamps.papers.rows(request.exclude)))

@@ -14,7 +14,8 @@ from ray import serve
 from ray.serve import Application, Deployment
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureConfig
 
-from cocite.verification import SWITCH
+from cocite import verification
+from cocite.nn import precision
 from cocite_serve.release import Release
 from cocite_serve.replicas.autoscaling import ByQueuedWork
 from cocite_serve.replicas.clicks import ClickCounter
@@ -165,7 +166,8 @@ def _actor_options(num_cpus: float, num_gpus: float, traces: TraceSettings) -> d
     # A stage asks shards from its computing thread; Serve's handles allow that while their router has its own loop.
     environment["RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP"] = "1"
     environment["RAY_SERVE_USE_GRPC_BY_DEFAULT"] = "1"
-    # On a cluster the process is not a child of this one and would not inherit the switch.
-    environment |= {name: os.environ[name] for name in (SWITCH,) if name in os.environ}
+    # On a cluster the process is not a child of this one and would not inherit the switches.
+    switches = precision.SWITCH, verification.SWITCH
+    environment |= {name: os.environ[name] for name in switches if name in os.environ}
     environment |= exporting.environment(traces)
     return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": environment}}

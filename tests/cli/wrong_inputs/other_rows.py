@@ -394,6 +394,18 @@ RECOMMEND = [
         "a change of nothing", "recommend {thesis_txt} --index {index} --in-place", "--in-place", "--write"
     ),
     wrong("no papers", "recommend {thesis_txt} --index {index} --top-k 0", "'--top-k'"),
+    wrong("what is new of nothing", "recommend {gap_txt} --index {index} --new", "--new", "--have"),
+    wrong("no library", "recommend {gap_txt} --index {index} --have {missing}", "missing: no such file"),
+    wrong("a folder for a library", "recommend {gap_txt} --index {index} --have {a_folder}", "a_folder"),
+    wrong(
+        "garbage for a list of ids",
+        "recommend {gap_txt} --index {index} --have {garbage_bin}",
+        "garbage.bin, line 1",
+    ),
+    wrong("garbage for a library", "recommend {gap_txt} --index {index} --have {garbage_bib}", "garbage.bib"),
+    wrong(
+        "a list of ids that is not UTF-8", "recommend {gap_txt} --index {index} --have {latin1_txt}", "UTF-8"
+    ),
 ]
 MCP = [
     wrong("no index", "mcp", "Missing option '--index'"),

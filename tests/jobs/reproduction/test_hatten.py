@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from cocite.corpus.starter import starter_corpus
+from cocite.corpus.builder import build
+from cocite.corpus.importers.jsonl import NativeJSONL
+from cocite.corpus.splits import by_year_name
+from cocite.corpus.starter import PAPERS
 from cocite_jobs.reproduction.hatten import plan
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import Outcome
@@ -39,6 +43,7 @@ def test_every_table_and_figure_is_made(
     assert f"--reranker bm25={setup.folder}/bm25" in shown["table4"].exhibit.command
 
 
-def test_a_corpus_without_contexts_has_no_local_queries(empty_setup: Setup) -> None:
-    made = plan(replace(empty_setup, corpus=starter_corpus()))
+def test_a_corpus_without_contexts_has_no_local_queries(empty_setup: Setup, tmp_path: Path) -> None:
+    papers_alone = build(NativeJSONL(PAPERS), tmp_path / "corpus", split=by_year_name(2017, 2019))
+    made = plan(replace(empty_setup, corpus=papers_alone))
     assert {exhibit.why_not for exhibit in made.exhibits} == {"The corpus has no citation contexts."}

@@ -12,6 +12,7 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from cocite.errors import ConfigError
 from cocite.nn.cpu_kernels import Speed
+from cocite.nn.precision import SWITCH
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.text.pair_tokenizer import PairSettings
@@ -123,12 +124,16 @@ def test_another_family_is_scored_padded(
 
 
 def test_the_precision_is_what_the_probe_found(model: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SWITCH)
     for bf16, wanted in ((100.0, "bf16"), (55.0, "fp32"), (0.0, "fp32")):
         monkeypatch.setattr(
             "cocite.systems.cross_encoder.pair_scorer.measure",
             lambda *_, bf16=bf16: Speed(plain=10, packed=50, bf16=bf16),
         )
         assert PairScorer(model, threads=1, device="cpu").precision == wanted
+        for name, named in (("float32", "fp32"), ("bfloat16", "bf16"), ("auto", wanted)):
+            monkeypatch.setenv(SWITCH, name)
+            assert PairScorer(model, threads=1, device="cpu").precision == named
 
 
 def test_no_threads(model: CrossEncoder) -> None:

@@ -22,6 +22,7 @@ from transformers import (
 
 from cocite.errors import ConfigError
 from cocite.nn.cpu_kernels import Speed
+from cocite.nn.precision import SWITCH
 from cocite.systems.sentence_encoder import forward as forwards
 from cocite.systems.sentence_encoder.forward import PackedForward, PaddedForward, fastest_dtype, forward_of
 from cocite.systems.sentence_encoder.pooling import Pooling, pool
@@ -121,10 +122,19 @@ def test_int8_is_chosen_where_it_pays(int8: float, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         forwards, "measure", lambda *_: Speed(plain=100.0, packed=110.0, bf16=70.0, int8=int8)
     )
+    monkeypatch.delenv(SWITCH)
     monkeypatch.setattr(forwards, "inference_dtype", lambda _: torch.bfloat16)
     assert fastest_dtype(small_bert(), CPU) == (torch.int8 if int8 else torch.bfloat16)
     assert fastest_dtype(PADDED["distilbert"](), CPU) == torch.bfloat16
     assert fastest_dtype(small_bert(), torch.device("meta")) == torch.bfloat16
+
+
+def test_a_named_precision_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        forwards, "measure", lambda *_: Speed(plain=100.0, packed=110.0, bf16=70.0, int8=400.0)
+    )
+    monkeypatch.setenv(SWITCH, "float32")
+    assert fastest_dtype(small_bert(), CPU) == torch.float32
 
 
 @pytest.mark.parametrize("threads", [1, 3])

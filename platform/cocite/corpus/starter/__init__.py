@@ -1,4 +1,7 @@
-"""The starter corpus: a few hundred landmark papers, shipped with cocite and used when no other corpus is given."""
+"""The starter corpus: a few hundred landmark papers, shipped with cocite and used when no other corpus is given.
+
+``papers.jsonl`` has the papers, ``contexts.jsonl`` sentences that cite them, and ``drafts/`` drafts to try.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from cocite.corpus.builder import build
@@ -16,19 +20,20 @@ from cocite.corpus.splits import by_year_name
 from cocite.corpus.store import Corpus
 
 PAPERS = Path(__file__).with_name("papers.jsonl")
+CONTEXTS = Path(__file__).with_name("contexts.jsonl")
 TRAIN_UNTIL, DEV_UNTIL = 2017, 2019
 """Years of its split: about three fifths train, the rest is halved between dev and test."""
 
 
 def records() -> Iterator[Record]:
-    """The starter papers, as cocite's own JSON lines give them."""
-    return iter(NativeJSONL(PAPERS))
+    """The starter papers and then the sentences that cite them, as cocite's own JSON lines give them."""
+    return chain(NativeJSONL(PAPERS), NativeJSONL(CONTEXTS))
 
 
 def build_starter(destination: str | Path, *, replace: bool = False) -> Corpus:
     """Write the starter corpus as a store, split by year."""
     return build(
-        NativeJSONL(PAPERS),
+        records(),
         destination,
         strict=True,
         split=by_year_name(TRAIN_UNTIL, DEV_UNTIL),

@@ -22,6 +22,7 @@ from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import DTYPES, Precision, Speed, measure
 from cocite.nn.cpu_threads import CPU_TOKENS, one_core_threads, token_batches
 from cocite.nn.frozen_bert import FrozenBert
+from cocite.nn.precision import named_dtype
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
@@ -36,7 +37,8 @@ class PairScorer:
     Args:
         model: the cross-encoder; in fp32, on the CPU. Its weights must not change afterwards: make a new scorer after
             training.
-        precision: ``auto``: bf16 where a probe of this machine finds it faster, else fp32.
+        precision: ``auto``: what ``COCITE_PRECISION`` names, else bf16 where a probe of this machine finds it faster,
+            else fp32.
         threads: CPU cores used; None: as many as torch uses.
         device: where to compute; None: the first GPU if there is one.
         tokens: of a batch; None: :data:`~cocite.nn.cpu_threads.CPU_TOKENS` or :data:`GPU_TOKENS`.
@@ -87,9 +89,7 @@ class PairScorer:
             inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
             # In a thread of the pool, which has one core, as scoring does.
             self.speed = self._pool.submit(measure, config.hidden_size, inner).result()
-        self.precision: Precision = (
-            precision if precision != "auto" else self.speed.best if self.speed else "bf16"
-        )
+        self.precision = self._fastest() if precision == "auto" else precision
         self._model, self._frozen = model.eval(), None
         if self.speed is not None and packed_bert.supports(model.backbone):
             packed = max(self.speed.packed, self.speed.bf16) > self.speed.plain
@@ -100,6 +100,12 @@ class PairScorer:
             self._model.backbone.to(DTYPES[self.precision])
         # What is padded is sorted by length over several batches; what is packed needs one for each thread.
         self.chunk_tokens = self.tokens * (threads if self._frozen is not None else 4 * threads)
+
+    def _fastest(self) -> Precision:
+        """The precision for all machines where one is named, else the fastest of this one."""
+        if named := named_dtype():
+            return "bf16" if named == torch.bfloat16 else "fp32"
+        return self.speed.best if self.speed else "bf16"
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
         """(b,) logits of the pairs (query i, candidate i), from the lists of a :class:`PairTokenizer`."""

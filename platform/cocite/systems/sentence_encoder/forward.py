@@ -20,7 +20,7 @@ from cocite.nn import packed_bert
 from cocite.nn.cpu_kernels import Precision, measure
 from cocite.nn.cpu_threads import CPU_TOKENS, one_core_threads, token_batches
 from cocite.nn.frozen_bert import FrozenBert
-from cocite.nn.precision import inference_dtype
+from cocite.nn.precision import inference_dtype, named_dtype
 from cocite.systems.sentence_encoder.pooling import Pooling, pool
 from cocite.text.pair_batch import PairBatch
 from cocite.text.token_lists import TokenLists
@@ -96,9 +96,10 @@ def forward_of(
 def fastest_dtype(model: Any, device: torch.device) -> torch.dtype:
     """``torch.int8`` where dense layers are much faster in it, by :func:`cocite.nn.cpu_kernels.measure`.
 
-    Else what :func:`cocite.nn.precision.inference_dtype` finds. Integers are for BERT's family on a CPU.
+    Else, and where ``COCITE_PRECISION`` names one, what :func:`cocite.nn.precision.inference_dtype` finds. Integers are
+    for BERT's family on a CPU.
     """
-    if device.type == "cpu" and packed_bert.supports(model):
+    if named_dtype() is None and device.type == "cpu" and packed_bert.supports(model):
         with one_core_threads(1, "sentence-encoder-probe") as pool:
             if pool.submit(measure, *_widths(model)).result().int8_pays:
                 return torch.int8

@@ -1,0 +1,193 @@
+"""The papers that an author has already: a list of ids, or the library of a reference manager, found in a corpus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cocite.corpus.arxiv import preprint_of
+from cocite.corpus.importers.files import InputFile
+from cocite.corpus.importers.values import bare_doi
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
+from cocite.drafts.bibliography import rows_of
+from cocite.errors import InputError, NotFoundError
+from cocite.protocols import NO_ROW
+
+MAX_BYTES = 32 << 20
+"""Bytes of a file, as it is on the disk and unpacked to text."""
+MAX_ENTRIES = 100_000
+"""Papers of all files."""
+MAX_LINE = 1000
+"""Bytes of a line of a list of ids."""
+LIBRARIES = (".bib", ".ris", ".json", ".jsonl")
+"""Suffixes of libraries; any other file is a list of ids."""
+_ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
+_ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
+_ADDRESS = re.compile(r"^(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf)/(.+?)(?:\.pdf)?$", re.IGNORECASE)
+_ARXIV = r"(?i)(?:^|arxiv[:.] ?|\babs/)(?P<number>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:$|[^\w.-])"
+"""As :mod:`cocite.corpus.arxiv` finds a preprint's number, for Arrow's engine, which looks at columns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The papers of some files, and those of the corpus that they are.
+
+    Attributes:
+        rows: of the corpus' papers, ascending.
+        entries: papers that the files name; one that is named twice counts twice.
+        found: how many of those the corpus holds.
+        unread: entries that could not be read.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> _ = Path("have.txt").write_text("vaswani2017attention\\n# to read\\narXiv:1409.0473\\nhttps://doi.org/10.1/x\\n")
+        >>> library = Library.read([Path("have.txt")], starter_corpus())
+        >>> starter_corpus().ids(library.rows), library.entries, library.found
+        (['vaswani2017attention'], 3, 1)
+    """
+
+    rows: tuple[int, ...]
+    entries: int
+    found: int
+    unread: int = 0
+
+    @classmethod
+    def read(cls, files: Sequence[Path], corpus: Corpus) -> Library:
+        """Read files and look their papers up: by the corpus' own id, DOI, ACL id or arXiv number, else by title.
+
+        A ``.bib``, ``.ris`` or ``.json`` file (CSL-JSON) is a library, whose entries have DOIs and titles. Any other is
+        a text file with an id on each line; empty lines, and those that begin with ``#``, are left out.
+
+        Raises:
+            InputError: a file is too large, has too many entries, or cannot be read as what its name says.
+            NotFoundError: there is no such file.
+        """
+        papers: list[PaperRecord] = []
+        is_id: list[bool] = []
+        count = unread = 0
+        for path in files:
+            _check(path)
+            listed = path.suffix.lower() not in LIBRARIES
+            records = _listed(path) if listed else _entries(path)
+            for record in records:
+                count += 1
+                if count > MAX_ENTRIES:
+                    raise InputError(f"more than {MAX_ENTRIES:,} papers", where=str(path), hint="give fewer")
+                if record is None:
+                    unread += 1
+                    continue
+                papers.append(record)
+                is_id.append(listed)
+        rows = _rows(papers, np.array(is_id, bool), corpus)
+        found = rows[rows != NO_ROW]
+        return cls(tuple(np.unique(found).tolist()), len(papers), len(found), unread)
+
+
+NO_LIBRARY = Library((), 0, 0)
+"""Of an author who names no file."""
+
+
+def _check(path: Path) -> None:
+    if not path.exists():
+        raise NotFoundError("no such file", where=str(path))
+    if not path.is_file():
+        raise InputError(
+            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris or .json"
+        )
+    if path.stat().st_size > MAX_BYTES:
+        raise InputError(f"has more than {MAX_BYTES >> 20} MiB", where=str(path), hint="split it")
+
+
+def _entries(path: Path) -> Iterator[PaperRecord | None]:
+    """The papers of a library; None for an entry that cannot be read."""
+    from cocite.corpus.importers.bibtex import BibTeX
+    from cocite.corpus.importers.csl import CSL
+    from cocite.corpus.importers.ris import RIS
+
+    source = {".bib": BibTeX, ".ris": RIS}.get(path.suffix.lower(), CSL)(path)
+    count = 0
+    for record in source:
+        count += 1
+        # Without the abstract, so that the memory is bounded by the number of entries.
+        yield replace(record, abstract="") if isinstance(record, PaperRecord) else None
+    if not count:
+        raise InputError(f"holds no entry of {source.format}", where=str(path))
+
+
+def _listed(path: Path) -> Iterator[PaperRecord]:
+    """A record without a title for each line of a list of ids."""
+    count = total = 0
+    with InputFile(path) as file:
+        while line := file.readline(MAX_LINE + 1):
+            count, total = count + 1, total + len(line)
+            where = f"{path}, line {count}"
+            if len(line) > MAX_LINE:
+                raise InputError(
+                    f"longer than {MAX_LINE:,} bytes", where=where, hint="give an id on each line"
+                )
+            if total > MAX_BYTES:
+                raise InputError(f"unpacks to more than {MAX_BYTES >> 20} MiB", where=str(path))
+            try:
+                text = line.decode("utf-8-sig").strip()
+            except UnicodeDecodeError as error:
+                raise InputError("not valid UTF-8", where=where, hint="give an id on each line") from error
+            if "\0" in text:
+                raise InputError("not a text file", where=where, hint="give an id on each line")
+            if text and not text.startswith("#"):
+                yield _of_id(text)
+
+
+def _of_id(text: str) -> PaperRecord:
+    """The record of an id: with a DOI where it is one."""
+    acl, address = _ACL.match(text), _ADDRESS.match(text)
+    id_ = acl[1] if acl else f"arXiv:{address[1]}" if address else text
+    doi = bare_doi(id_)
+    return PaperRecord(id_, "", doi=doi if doi.startswith("10.") and "/" in doi else "")
+
+
+def _rows(
+    papers: Sequence[PaperRecord], is_id: np.ndarray[tuple[int], np.dtype[np.bool_]], corpus: Corpus
+) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """(P,) the row of each paper, ``NO_ROW`` where the corpus has none.
+
+    The key of a library's entry is the author's own, so it is no id of the corpus.
+    """
+    rows = corpus.find([paper.id for paper in papers])
+    rows[~is_id] = NO_ROW
+    acl = [match["id"] if (match := _ACL_DOI.match(paper.doi)) else "" for paper in papers]
+    tries: tuple[Callable[[list[int]], np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = (
+        lambda at: corpus.find([acl[i] for i in at]),
+        lambda at: rows_of([papers[i] for i in at], corpus),
+        lambda at: rows_of(
+            [PaperRecord("", "", doi=f"10.18653/v1/{papers[i].id}" if is_id[i] else "") for i in at], corpus
+        ),
+        lambda at: _preprints([papers[i] for i in at], corpus),
+    )
+    for other in tries:
+        at = np.flatnonzero(rows == NO_ROW)
+        if len(at):
+            rows[at] = other(at.tolist())
+    return rows
+
+
+def _preprints(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """(P,) the first row whose DOI, id or venue names the same preprint on arXiv."""
+    numbers = [preprint.number.lower() if (preprint := preprint_of(paper)) else "" for paper in papers]
+    wanted = pa.array(sorted({number for number in numbers if number}), pa.string())
+    found: dict[str, int] = {}
+    for name in ("doi", "id", "venue") if len(wanted) else ():
+        first = 0
+        for chunk in corpus.papers.table.column(name).chunks:  # one after another bounds the memory
+            has = pc.utf8_lower(pc.struct_field(pc.extract_regex(chunk, _ARXIV), "number"))
+            at = np.flatnonzero(pc.is_in(has, value_set=wanted).to_numpy(zero_copy_only=False))
+            for position, number in zip(at.tolist(), has.take(pa.array(at)).to_pylist(), strict=True):
+                found[number] = min(found.get(number, first + position), first + position)
+            first += len(chunk)
+    return np.array([found.get(number, NO_ROW) for number in numbers], np.int32)
