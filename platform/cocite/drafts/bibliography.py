@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.corpus.title_forms import normal_titles
 from cocite.drafts.draft import Draft
 from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.errors import InputError
@@ -85,9 +86,9 @@ def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[i
     by_doi = _first_rows(
         corpus.papers.table.column("doi"), [paper.doi for paper in papers], normal=pc.utf8_lower
     )
-    titles = _normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
+    titles = normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
     by_title = _first_rows(
-        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=_normal_titles
+        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=normal_titles
     )
     for i, (paper, title) in enumerate(zip(papers, titles, strict=True)):
         found = by_doi.get(paper.doi.lower(), []) if paper.doi else []
@@ -97,12 +98,6 @@ def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[i
         if found:
             rows[i] = (same_year or found)[0]
     return rows
-
-
-def _normal_titles(titles: pa.Array) -> pa.Array:
-    folded = pc.utf8_lower(pc.utf8_normalize(pc.cast(titles, pa.string()), form="NFKD"))
-    folded = pc.replace_substring_regex(folded, r"\p{M}+", "")
-    return pc.utf8_trim_whitespace(pc.replace_substring_regex(folded, r"[^\p{L}\p{N}]+", " "))
 
 
 def _first_rows(

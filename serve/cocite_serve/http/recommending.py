@@ -75,7 +75,15 @@ async def recommend_for(
     service.metrics.observe(answer)
     unknown = [id_ for id_, row in zip(request.exclude, rows[: len(request.exclude)], strict=True) if row < 0]
     stamps = answer.answered_by or backend
-    response = to_response(manuscript, answer, stamps.papers, unknown, versions_of(stamps), options.offset)
+    response = to_response(
+        manuscript,
+        answer,
+        stamps.papers,
+        unknown,
+        versions_of(stamps),
+        options.offset,
+        explained=request.evidence,
+    )
     end = options.offset + options.top_k
     if stamps is not backend:  # in whose index the same papers may be other rows
         asked = digest(

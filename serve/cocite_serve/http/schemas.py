@@ -196,10 +196,15 @@ class RecommendResponse(BaseModel):
 
     read_as: Literal["context", "title and abstract"] = Field(description="How the request was understood.")
     gap: int | None = Field(default=None, description="Which gap this answers, from 0.")
-    gaps: int = Field(default=0, description="How many `[CIT]` the text holds.")
+    gaps: int = Field(default=0, description="How many gaps the text holds.")
     context: str = Field(default="", description="The text around the gap that was searched with.")
     papers: list[RecommendedPaper]
     unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
+    warning: str | None = Field(
+        default=None,
+        description="Why the list says little about the text: it has no words, or no paper has anything in common with "
+        "it. Null otherwise. The second reason is found with `evidence` alone.",
+    )
     shards: Shards | None = Field(
         default=None,
         description="How many shards of the index answered; the papers of a missing one are not in this answer. Null "
