@@ -67,6 +67,13 @@ def recommend(
             min=1, max=9999, help="Year of the draft: later papers are not recommended [default: its own]."
         ),
     ] = None,
+    author: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Author of the draft, as the corpus writes names; any number [default: its own].",
+        ),
+    ] = None,
     write: Annotated[
         bool,
         typer.Option(
@@ -118,7 +125,7 @@ def recommend(
     library = Library.read(have or [], recommender.index.corpus)
     if have:
         _note_library(library)
-    adviser = Adviser(recommender, read, bibliography, year=year)
+    adviser = Adviser(recommender, read, bibliography, year=year, authors=author or ())
     with spinner("ranking papers"):
         gaps = list(adviser.gaps(Options(top_k=top_k, exclude=library.rows if new else ())))
     owned = frozenset(recommender.index.corpus.ids(library.rows))

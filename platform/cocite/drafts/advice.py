@@ -87,6 +87,7 @@ class Adviser:
         draft: the draft.
         bibliography: its entries, found in the recommender's corpus.
         year: of the draft, in place of its own.
+        authors: likewise, as the corpus writes names.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -108,9 +109,11 @@ class Adviser:
         bibliography: Bibliography = NO_BIBLIOGRAPHY,
         *,
         year: int | None = None,
+        authors: Sequence[str] = (),
     ) -> None:
         self.recommender, self.draft, self.bibliography = recommender, draft, bibliography
         self.year = year or draft.year
+        self.authors = tuple(authors) or draft.authors
         self.cited_rows = bibliography.cited_rows(draft)
 
     def cited(self) -> list[CitedPaper]:
@@ -134,6 +137,7 @@ class Adviser:
                 abstract=draft.abstract,
                 context=gap.context,
                 year=self.year,
+                authors=self.authors,
             )
             for number, gap in numbered
             if gap.has_words

@@ -124,6 +124,7 @@ class Draft:
         kind: its form.
         file: its name; "" for a text without a file.
         title, abstract: "" when it has none.
+        authors: that it names.
         year: that its author gave it; None when there is none.
         sections, sentences, gaps, citations: in the order of the text.
         bibliographies: names of the ``.bib`` files that it names, as written.
@@ -143,6 +144,7 @@ class Draft:
     file: str
     title: str = ""
     abstract: str = ""
+    authors: tuple[str, ...] = ()
     year: int | None = None
     sections: tuple[Section, ...] = ()
     sentences: tuple[Sentence, ...] = ()

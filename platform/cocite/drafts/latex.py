@@ -15,6 +15,7 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import EnvironmentSpec, MacroSpec
 
+from cocite.drafts.author_names import MAX_AUTHORS
 from cocite.drafts.blocks import assemble
 from cocite.drafts.draft import Draft
 from cocite.drafts.latex_nodes import Frame
@@ -139,6 +140,7 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
         title=prose.title,
         budget=budget,
         abstract=prose.abstract,
+        authors=tuple(dict.fromkeys(prose.authors))[:MAX_AUTHORS],
         year=int(year[0]) if year else None,
         bibliographies=tuple(prose.bibliographies),
         bibliography_ends=prose.bibliography_ends,

@@ -61,7 +61,10 @@ class DraftLines(AnswerLines):
         self._abstract = whole_words(found.draft.abstract, limits.abstract_chars)
         options = asked.model_dump(include={*RecommendOptions.model_fields} - {"K"})
         self._request_of_gaps = RecommendRequest(
-            **options, year=found.year, authors=asked.authors, venue=asked.venue
+            **options,
+            year=found.year,
+            authors=asked.authors or list(found.draft.authors[: limits.exclude]),
+            venue=asked.venue,
         )
 
     async def all(self, stamps: Stamps) -> AsyncIterator[bytes]:
@@ -76,6 +79,7 @@ class DraftLines(AnswerLines):
                 file=draft.file,
                 form=draft.kind,
                 title=draft.title,
+                authors=self._request_of_gaps.authors,
                 year=found.year,
                 gaps=len(draft.gaps),
                 cited=[

@@ -86,7 +86,10 @@ class DraftRequest(RecommendOptions):
     year: Year | None = Field(
         default=None, description="Year of the draft: as in `/v1/recommend`. Default: that of its `\\date`."
     )
-    authors: list[Text] = Field(default=[], description="Authors of the draft, as the corpus writes names.")
+    authors: list[Text] = Field(
+        default=[],
+        description="Authors of the draft, as the corpus writes names. Default: those that it names.",
+    )
     venue: Text = Field(default="", description="Venue the draft is written for.")
 
 
@@ -118,6 +121,7 @@ class DraftHead(BaseModel):
     file: str = Field(description="Name of the main file.")
     form: Kind
     title: str = ""
+    authors: list[str] = []
     year: int | None = None
     gaps: int = Field(description="How many lines of gaps follow.")
     cited: list[CitedOut] = Field(default=[], description="Every key, in the order of the text.")

@@ -18,7 +18,7 @@ from cocite_serve.http.problems import add_handlers
 from cocite_serve.http.service import Service
 from cocite_serve.settings import ServeSettings
 
-TEXT = r"We parse trees [CIT]. Words have vectors [CIT].\footnote{\cite{?}}"
+TEXT = r"\author{Ann Lee} We parse trees [CIT]. Words have vectors [CIT].\footnote{\cite{?}}"
 
 
 def lines(backend: InProcess) -> DraftLines:
@@ -36,6 +36,7 @@ def test_a_head_the_gaps_and_an_end(backend: InProcess) -> None:
         return [json.loads(line) async for line in lines(backend).all(backend)]
 
     first, *gaps, last = asyncio.run(read())
+    assert first["authors"] == ["Ann Lee"]
     assert first["warnings"] == ["the bibliography 'refs' is not among the files: send it too"]
     assert sorted(gap["gap"] for gap in gaps) == [1, 2, 3]
     assert (last["answered"], last["empty"], last["refused"]) == (2, 1, 0)
