@@ -15,10 +15,12 @@ from cocite.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Set
 
+    from cocite.corpus.store import Corpus
     from cocite.drafts.advice import Adviser, Companion, GapAdvice
+    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
-    from cocite.drafts.draft import Draft
     from cocite.drafts.library import Library
+    from cocite.drafts.reading import OpenedDraft
     from cocite.drafts.report import Report
 
 app = typer.Typer(rich_markup_mode=None)
@@ -29,7 +31,9 @@ app = typer.Typer(rich_markup_mode=None)
 def recommend(
     draft: Annotated[
         Path,
-        typer.Argument(metavar="DRAFT", help="A draft: .tex (or its folder), .md, .txt or .docx."),
+        typer.Argument(
+            metavar="DRAFT", help="A draft: .tex (or its folder, or a .zip of it), .md, .txt, .docx or .pdf."
+        ),
     ],
     index: Annotated[Path, typer.Option(**INPUT, help="Index folder: the papers to recommend.")],
     model: Annotated[
@@ -50,6 +54,9 @@ def recommend(
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
+    main: Annotated[
+        str, typer.Option(metavar="NAME", help="Main file in a .zip that holds several LaTeX documents.")
+    ] = "",
     top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
     together: Annotated[
         int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
@@ -70,6 +77,13 @@ def recommend(
     ] = False,
     suggestions: Annotated[
         int | None, typer.Option(min=1, max=100, help="With --suggest: sentences at most [default: 5].")
+    ] = None,
+    author: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Author of the draft, as the corpus writes names; any number [default: its own].",
+        ),
     ] = None,
     write: Annotated[
         bool,
@@ -94,10 +108,9 @@ def recommend(
     unless --write --in-place is given.
     """
     from cocite.drafts.advice import Adviser
-    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import check_destination, complete
     from cocite.drafts.library import Library
-    from cocite.drafts.reading import find_draft, read_draft
+    from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.report import Report
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
@@ -112,7 +125,8 @@ def recommend(
         raise InputError("goes with --suggest", where="--suggestions")
     classifier = load_classifier(model) if suggest else None
     path = find_draft(draft)
-    read = read_draft(path)
+    opened = open_draft(path, main)
+    read = opened.draft
     if not read.gaps and not read.citations and not suggest:
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
@@ -120,15 +134,14 @@ def recommend(
     if write:
         check_destination(path, read, in_place=in_place)
     print_warnings(*read.warnings)
-    files = bib if bib is not None else _named_bibliographies(path, read)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    bibliography = Bibliography.read(files, recommender.index.corpus)
+    bibliography = _bibliography(opened, bib, recommender.index.corpus)
     library = Library.read(have or [], recommender.index.corpus)
     if have:
         _note_library(library)
-    adviser = Adviser(recommender, read, bibliography, year=year)
+    adviser = Adviser(recommender, read, bibliography, year=year, authors=author or ())
     options = Options(top_k=top_k, exclude=library.rows if new else ())
     with spinner("ranking papers"):
         gaps = list(adviser.gaps(options))
@@ -151,17 +164,17 @@ def recommend(
         out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
 
 
-def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
-    """The .bib files that a draft names and that are in its folder; a warning for each that is not."""
-    folder = path.resolve().parent
-    files = []
-    for name in draft.bibliographies[:20]:
-        file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
-        if file.is_relative_to(folder) and file.is_file():
-            files.append(file)
-        else:
-            print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
-    return files
+def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
+    """The entries of the files given, or else of those that the draft names; a warning for each that is not there."""
+    from cocite.corpus.importers.bibtex import bibtex_papers
+    from cocite.drafts.bibliography import Bibliography
+
+    if files is not None:
+        return Bibliography.read(files, corpus)
+    found, missing = opened.bibliographies()
+    for name in missing:
+        print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
+    return Bibliography.of((paper for _, data in found for paper in bibtex_papers(data)), corpus)
 
 
 def _note_library(library: Library) -> None:
