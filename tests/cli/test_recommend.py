@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
+from helpers.pdf_files import pdf_file
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
 from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.systems.citing_sentences.classifier import CitingSentenceClassifier
+from cocite_jobs.training.recipes import load_recipe
+from cocite_jobs.training.train import train
 
 DRAFT = r"""\documentclass{article}
 \title{Neural machine translation}
@@ -101,6 +108,36 @@ def test_in_place(draft: Path, index: Path) -> None:
         call(draft, "--index", index, "--in-place")
 
 
+def test_a_project_in_an_archive(draft: Path, index: Path, tmp_path: Path) -> None:
+    path = tmp_path / "project.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("paper/main.tex", DRAFT)
+        archive.writestr("paper/refs.bib", REFS)
+    found = json.loads(call(path, "--index", index, "--json"))
+    alone = json.loads(call(draft, "--index", index, "--json"))
+    assert found["draft"].pop("file") == "main.tex"
+    assert alone["draft"].pop("file") == "paper.tex"
+    assert [gap.pop("file") for gap in found["gaps"] + alone["gaps"]] == ["main.tex", "paper.tex"]
+    assert found == alone
+    with pytest.raises(InputError, match=r"project\.zip: a \.zip is not written \(unpack it"):
+        call(path, "--index", index, "--write")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("old/main.tex", DRAFT)
+    with pytest.raises(InputError, match=r"2 files hold .*--main.*found: old/main\.tex, paper/main\.tex"):
+        call(path, "--index", index)
+    assert json.loads(call(path, "--index", index, "--main", "paper/main.tex", "--json"))["gaps"]
+
+
+def test_a_pdf_is_read_and_not_written(index: Path, tmp_path: Path) -> None:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(pdf_file([[(10, "Rare words are split into sub-"), (10, "word units [CIT].")]]))
+    [gap] = json.loads(call(path, "--index", index, "--json"))["gaps"]
+    assert "Subword" in gap["papers"][0]["title"]
+    assert gap["sentence"] == "Rare words are split into subword units [CIT]."
+    with pytest.raises(InputError, match=r"paper\.pdf: a \.pdf draft cannot be written"):
+        call(path, "--index", index, "--write")
+
+
 def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp_path: Path) -> None:
     line = (draft, "--index", index, "--top-k", 3, "--together", 3)
     before = json.loads(call(*line, "--json"))
@@ -144,3 +181,24 @@ def test_how_much_of_a_library_is_in_the_corpus_is_said(
     assert "1 entries of --have could not be read" in err
     with pytest.raises(InputError, match="--new: goes with --have"):
         call(draft, "--index", index, "--new")
+
+
+def test_suggestions(index: Path, tmp_path: Path) -> None:
+    recipe = load_recipe("citing-sentences", ["width=4096", "features=[words]"])
+    trained = train(recipe, citing_corpus(tmp_path / "corpus"), tmp_path / "model")
+    made = CitingSentenceClassifier.load(trained.folder)
+    # On dev any threshold between the two kinds of sentences is the best; this one is far from both.
+    replace(made, settings=made.settings.model_copy(update={"threshold": 0.5})).save(trained.folder, {})
+    paper = tmp_path / "paper.md"
+    paper.write_text("\n\n".join(f"{CITING.format(topic)}." for topic in ("translation", "dialogue")))
+    line = (paper, "--index", index, "--model", tmp_path / "model", "--suggest", "--top-k", 2)
+    values = json.loads(call(*line, "--json"))
+    assert [(one["suggestion"], one["line"]) for one in values["suggestions"]] == [(1, 1), (2, 3)]
+    assert all(len(one["papers"]) == 2 for one in values["suggestions"])
+    assert len(json.loads(call(*line, "--suggestions", 1, "--json"))["suggestions"]) == 1
+    assert "Suggestion 2, paper.md:3, probability" in call(*line, "--format", "markdown")
+    assert "Suggestion 2, paper.md:3, probability" in call(*line)
+    with pytest.raises(InputError, match="--suggestions: goes with --suggest"):
+        call(paper, "--index", index, "--suggestions", 2)
+    with pytest.raises(NotFoundError, match="--suggest: there is no model that knows"):
+        call(paper, "--index", index, "--suggest")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cocite.corpus.builder import build
+from cocite.corpus.importers.bibtex import bibtex_papers
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
@@ -65,6 +66,7 @@ def test_a_bibliography(tmp_path: Path) -> None:
     assert (key, CORPUS.paper(row).title) == ("vaswani", "Attention Is All You Need")
     assert found.key_of(row) == "vaswani"
     assert found.key_of(row + 1) is None
+    assert Bibliography.of(bibtex_papers(path.read_bytes()), CORPUS) == found
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from cocite.corpus.records import PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
 from cocite.drafts.draft import Draft
 from cocite.drafts.reading import read_text
-from cocite.drafts.report import Report, printable, reasons
+from cocite.drafts.report import NONE_SUGGESTED, SUGGESTED, Report, printable, reasons
+from cocite.drafts.suggestions import SuggestedPapers
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Recommendation
 
@@ -78,6 +79,27 @@ def test_the_probability_stands_behind_a_paper_in_every_form_where_it_is_known()
     assert known.values()["gaps"][0]["papers"][0]["confidence"] == 0.42
     assert "%" not in report().markdown()
     assert report().values()["gaps"][0]["papers"][0]["confidence"] is None
+
+
+def test_suggestions_are_in_every_form() -> None:
+    plain = report()
+    gap = replace(plain.gaps[0].gap, sentence="Roots <i>grow</i>.")
+    made = replace(plain, suggestions=[SuggestedPapers(GapAdvice(1, gap, (PAPER,)), 0.625)])
+    assert "suggestions" not in plain.values()
+    [values] = json.loads(json.dumps(made.values()))["suggestions"]
+    assert (values["suggestion"], values["probability"]) == (1, 0.625)
+    assert [paper["id"] for paper in values["papers"]] == ["p"]
+    assert values["line"] == gap.place.line
+    for text, quote in ((made.markdown(), r"> Roots \<i\>grow\</i\>."), (made.html(), "Roots &lt;i&gt;grow")):
+        assert SUGGESTED in text
+        assert "Suggestion 1, line 3, probability 0.6" in text
+        assert quote in text
+    for text in (plain.markdown(), plain.html()):
+        assert SUGGESTED not in text
+    none = replace(plain, suggestions=[])
+    assert none.values()["suggestions"] == []
+    for text in (none.markdown(), none.html()):
+        assert NONE_SUGGESTED in text
 
 
 def test_html_escapes_what_drafts_and_papers_hold() -> None:

@@ -154,6 +154,10 @@ KINDS: dict[str, RecipeKind] = {
         "cocite.systems.confidence.recipe:ConfidenceRecipe",
         trainer="cocite_jobs.training.confidence:train_confidence",
     ),
+    "citing-sentences": RecipeKind(
+        "cocite.systems.citing_sentences.recipe:CitingSentencesRecipe",
+        trainer="cocite_jobs.training.citing_sentences:train_citing_sentences",
+    ),
     "hatten": RecipeKind(
         "cocite.systems.hatten.recipe:HattenRecipe",
         task="cocite.systems.hatten.task:build",

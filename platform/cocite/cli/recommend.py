@@ -15,10 +15,12 @@ from cocite.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Set
 
-    from cocite.drafts.advice import Adviser, Companion
+    from cocite.corpus.store import Corpus
+    from cocite.drafts.advice import Adviser, Companion, GapAdvice
+    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
-    from cocite.drafts.draft import Draft
     from cocite.drafts.library import Library
+    from cocite.drafts.reading import OpenedDraft
     from cocite.drafts.report import Report
 
 app = typer.Typer(rich_markup_mode=None)
@@ -29,7 +31,9 @@ app = typer.Typer(rich_markup_mode=None)
 def recommend(
     draft: Annotated[
         Path,
-        typer.Argument(metavar="DRAFT", help="A draft: .tex (or its folder), .md, .txt or .docx."),
+        typer.Argument(
+            metavar="DRAFT", help="A draft: .tex (or its folder, or a .zip of it), .md, .txt, .docx or .pdf."
+        ),
     ],
     index: Annotated[Path, typer.Option(**INPUT, help="Index folder: the papers to recommend.")],
     model: Annotated[
@@ -50,6 +54,9 @@ def recommend(
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
+    main: Annotated[
+        str, typer.Option(metavar="NAME", help="Main file in a .zip that holds several LaTeX documents.")
+    ] = "",
     top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
     together: Annotated[
         int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
@@ -58,6 +65,24 @@ def recommend(
         int | None,
         typer.Option(
             min=1, max=9999, help="Year of the draft: later papers are not recommended [default: its own]."
+        ),
+    ] = None,
+    suggest: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="Also the sentences that cite nothing and seem to need a citation, and papers for each; the model "
+            "folder needs a citing-sentences.",
+        ),
+    ] = False,
+    suggestions: Annotated[
+        int | None, typer.Option(min=1, max=100, help="With --suggest: sentences at most [default: 5].")
+    ] = None,
+    author: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Author of the draft, as the corpus writes names; any number [default: its own].",
         ),
     ] = None,
     write: Annotated[
@@ -83,11 +108,12 @@ def recommend(
     unless --write --in-place is given.
     """
     from cocite.drafts.advice import Adviser
-    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import check_destination, complete
     from cocite.drafts.library import Library
-    from cocite.drafts.reading import find_draft, read_draft
+    from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.report import Report
+    from cocite.drafts.suggestions import load_classifier, papers_of
+    from cocite.drafts.suggestions import suggestions as suggested_sentences
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
 
@@ -95,29 +121,38 @@ def recommend(
         raise InputError("goes with --write", where="--in-place")
     if new and not have:
         raise InputError("goes with --have", where="--new")
+    if suggestions is not None and not suggest:
+        raise InputError("goes with --suggest", where="--suggestions")
+    classifier = load_classifier(model) if suggest else None
     path = find_draft(draft)
-    read = read_draft(path)
-    if not read.gaps and not read.citations:
+    opened = open_draft(path, main)
+    read = opened.draft
+    if not read.gaps and not read.citations and not suggest:
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
         )
     if write:
         check_destination(path, read, in_place=in_place)
     print_warnings(*read.warnings)
-    files = bib if bib is not None else _named_bibliographies(path, read)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    bibliography = Bibliography.read(files, recommender.index.corpus)
+    bibliography = _bibliography(opened, bib, recommender.index.corpus)
     library = Library.read(have or [], recommender.index.corpus)
     if have:
         _note_library(library)
-    adviser = Adviser(recommender, read, bibliography, year=year)
+    adviser = Adviser(recommender, read, bibliography, year=year, authors=author or ())
+    options = Options(top_k=top_k, exclude=library.rows if new else ())
     with spinner("ranking papers"):
-        gaps = list(adviser.gaps(Options(top_k=top_k, exclude=library.rows if new else ())))
+        gaps = list(adviser.gaps(options))
+        suggested = None
+        if classifier is not None:
+            suggested = list(
+                papers_of(adviser, suggested_sentences(read, classifier, suggestions or 5), options)
+            )
     owned = frozenset(recommender.index.corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
-    report = Report(read, gaps, adviser.cited(), companions, owned)
+    report = Report(read, gaps, adviser.cited(), companions, owned, suggested)
     if write:
         done = complete(read, gaps, bibliography, recommender.index.corpus)
         _write(done, path, in_place=in_place, report=report if as_json else None)
@@ -129,17 +164,17 @@ def recommend(
         out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
 
 
-def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
-    """The .bib files that a draft names and that are in its folder; a warning for each that is not."""
-    folder = path.resolve().parent
-    files = []
-    for name in draft.bibliographies[:20]:
-        file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
-        if file.is_relative_to(folder) and file.is_file():
-            files.append(file)
-        else:
-            print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
-    return files
+def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
+    """The entries of the files given, or else of those that the draft names; a warning for each that is not there."""
+    from cocite.corpus.importers.bibtex import bibtex_papers
+    from cocite.drafts.bibliography import Bibliography
+
+    if files is not None:
+        return Bibliography.read(files, corpus)
+    found, missing = opened.bibliographies()
+    for name in missing:
+        print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
+    return Bibliography.of((paper for _, data in found for paper in bibtex_papers(data)), corpus)
 
 
 def _note_library(library: Library) -> None:
@@ -181,13 +216,21 @@ def _write(done: Completion, path: Path, *, in_place: bool, report: Report | Non
 
 def _print(report: Report) -> None:
     """Print a report for people to read."""
-    from cocite.drafts.report import byline, chance, cited_line, companion_reason, printable, reasons
+    from cocite.drafts.report import (
+        NONE_SUGGESTED,
+        byline,
+        chance,
+        cited_line,
+        companion_reason,
+        printable,
+        reasons,
+    )
 
     def line(text: str, style: str | None = None) -> None:
         out.print(printable(text), style=style)
 
-    for gap in report.gaps:
-        line(f"Gap {gap.number}, {gap.gap.place}", "bold")
+    def answer(heading: str, gap: GapAdvice) -> None:
+        line(heading, "bold")
         line(f"  {gap.gap.sentence}", "italic")
         for number, paper in enumerate(gap.papers, 1):
             line(f"  {number}. {paper.title} ({byline(paper)}){report.mark(paper)}{chance(paper)}")
@@ -196,6 +239,11 @@ def _print(report: Report) -> None:
         if gap.note:
             line(f"  {gap.note}")
         line("")
+
+    for gap in report.gaps:
+        answer(f"Gap {gap.number}, {gap.gap.place}", gap)
+    for one in report.suggestions or ():
+        answer(one.heading, one.advice)
     if report.cited:
         line("Cited already", "bold")
         for cited in report.cited:
@@ -203,9 +251,12 @@ def _print(report: Report) -> None:
         line("")
     if report.companions:
         line("Usually cited together with these", "bold")
-        for one in report.companions:
+        for companion in report.companions:
             line(
-                f"  {one.paper.title} ({byline(one.paper)}){report.mark(one.paper)}: {companion_reason(one)}"
+                f"  {companion.paper.title} ({byline(companion.paper)}){report.mark(companion.paper)}: "
+                f"{companion_reason(companion)}"
             )
+    if report.suggestions is not None and not report.suggestions:
+        print_note(NONE_SUGGESTED)
     if not report.gaps:
         print_note("the draft has no gaps: mark one with [CIT]")

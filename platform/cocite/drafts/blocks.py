@@ -157,7 +157,8 @@ def assemble(
             own = _sentences(block)
             texts += [text for text, marks in own for mark in marks if mark.is_gap]
             if block.kind != "heading":
-                sentences += [Sentence(text, within) for text, _ in own]
+                is_abstract = block.kind == "abstract"
+                sentences += [Sentence(text, within, block.line, is_abstract) for text, _ in own]
         gaps += _gaps(group, texts, within)
     abstract = others.pop("abstract", "") or " ".join(
         _bare(block.text) for block in blocks if block.kind == "abstract"

@@ -10,12 +10,15 @@ from typing import Any
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK, PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
 from cocite.drafts.draft import Draft
+from cocite.drafts.suggestions import SuggestedPapers
 from cocite.pipeline.confidence import percentage
 from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Recommendation
 
 IN_LIBRARY = "in my library"
 """The words behind a paper that the author has already."""
+SUGGESTED = "Sentences that seem to need a citation"
+NONE_SUGGESTED = "no sentence without a citation seems to need one"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
 
@@ -45,6 +48,8 @@ class Report:
     companions: Sequence[Companion]
     library: Set[str] = frozenset()
     """Ids of the papers that the author has already."""
+    suggestions: Sequence[SuggestedPapers] | None = None
+    """The sentences that seem to need a citation; None: nobody asked for them."""
 
     def values(self) -> dict[str, Any]:
         """What ``--json`` prints."""
@@ -53,6 +58,7 @@ class Report:
                 "file": self.draft.file,
                 "kind": self.draft.kind,
                 "title": self.draft.title,
+                "authors": list(self.draft.authors),
                 "year": self.draft.year,
                 "gaps": len(self.draft.gaps),
                 "citations": len(self.cited),
@@ -76,7 +82,17 @@ class Report:
                 }
                 for one in self.companions
             ],
+            **self._suggestion_values(),
         }
+
+    def _suggestion_values(self) -> dict[str, Any]:
+        if self.suggestions is None:
+            return {}
+        made = []
+        for one in self.suggestions:
+            values = gap_values(one.advice, self.library)
+            made.append({"suggestion": values.pop("gap"), "probability": one.probability, **values})
+        return {"suggestions": made}
 
     def mark(self, paper: PaperRecord | Recommendation) -> str:
         """What stands behind a paper that the author has already; "" behind others."""
@@ -87,14 +103,11 @@ class Report:
         count = len(self.gaps)
         lines = [f"# {_md(self.draft.title) or f'Papers for {count} gap' + 's' * (count != 1)}", ""]
         for gap in self.gaps:
-            lines += [f"## Gap {gap.number} ({gap.gap.place})", "", f"> {_md(gap.gap.sentence)}", ""]
-            for number, paper in enumerate(gap.papers, 1):
-                lines.append(
-                    f"{number}. **{_md(paper.title)}** {_md(byline(paper))}{self.mark(paper)}{chance(paper)}"
-                )
-                lines += [f"   - {_md(reason)}" for reason in reasons(paper.evidence)]
-            lines += [gap.note] if gap.note else []
-            lines.append("")
+            lines += [f"## Gap {gap.number} ({gap.gap.place})", "", *self._markdown_of(gap)]
+        if self.suggestions is not None:
+            lines += [f"## {SUGGESTED}", "", *([] if self.suggestions else [NONE_SUGGESTED, ""])]
+            for one in self.suggestions:
+                lines += [f"### {_md(one.heading)}", "", *self._markdown_of(one.advice)]
         if self.cited:
             lines += ["## Cited already", ""]
             lines += [f"- [{'x' if one.paper else ' '}] {_md(cited_line(one))}" for one in self.cited]
@@ -107,6 +120,16 @@ class Report:
             ]
             lines.append("")
         return "\n".join(lines)
+
+    def _markdown_of(self, gap: GapAdvice) -> list[str]:
+        """The sentence of a gap, its papers and its note."""
+        lines = [f"> {_md(gap.gap.sentence)}", ""]
+        for number, paper in enumerate(gap.papers, 1):
+            lines.append(
+                f"{number}. **{_md(paper.title)}** {_md(byline(paper))}{self.mark(paper)}{chance(paper)}"
+            )
+            lines += [f"   - {_md(reason)}" for reason in reasons(paper.evidence)]
+        return [*lines, *([gap.note] if gap.note else []), ""]
 
     def html(self) -> str:
         """The report as one HTML page that loads nothing."""
@@ -123,6 +146,8 @@ class Report:
             reasons=reasons,
             cited_line=cited_line,
             companion_reason=companion_reason,
+            suggested=SUGGESTED,
+            none_suggested=NONE_SUGGESTED,
         )
 
 

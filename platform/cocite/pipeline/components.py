@@ -9,6 +9,7 @@
 | ``cross-encoder`` | reads query and candidate together |
 | ``final`` | LambdaMART over all signals, the fusion's score and the cross-encoder's |
 | ``confidence`` | makes probabilities of the last stage's score |
+| ``citing-sentences`` | says which sentences of a draft need a citation; ranks nothing |
 
 Each is an artifact of its own. The pipeline works without those that are missing, as
 :class:`~cocite.pipeline.second_stage.SecondStage` describes, and without those that were below the stage before them on
@@ -50,7 +51,16 @@ BM25 = "bm25"
 
 def component_names() -> tuple[str, ...]:
     """Names of all components, in the order in which they work: each may read the scores of those before it."""
-    return (*ENCODERS, "blend", "nnrank", "fusion", "cross-encoder", "final", "confidence")
+    return (
+        *ENCODERS,
+        "blend",
+        "nnrank",
+        "fusion",
+        "cross-encoder",
+        "final",
+        "confidence",
+        "citing-sentences",
+    )
 
 
 def list_components(model: Path) -> list[str]:

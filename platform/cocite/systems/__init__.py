@@ -8,6 +8,7 @@
 | ``cross_encoder`` | the SciBERT reranker, local and global | Gu et al. 2022; Nogueira et al. 2020 |
 | ``masked_lm`` | masked language modelling of a transformer on the corpus | Devlin et al. 2019 |
 | ``learned_fusion`` | LambdaMART over all signals | Burges 2010 |
+| ``citing_sentences`` | which sentences need a citation | Bonab et al. 2018; Zeng and Acuna 2020 |
 | ``sentence_encoder`` | a public sentence encoder, used as it is | Reimers and Gurevych 2019 |
 | ``baselines`` | the systems that MP-BERT4CR is compared with | named in each module |
 

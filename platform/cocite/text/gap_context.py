@@ -6,8 +6,8 @@ import re
 
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
 
-WINDOW = 250
-"""Characters kept each side of a gap; the contexts that models learn from have about 200."""
+WINDOW = 200
+"""Characters kept each side of a gap, as many as in the contexts that models learn from."""
 
 
 def context_of_gap(before: str, after: str, *, neighbour: str = OTHER_MARK) -> str:

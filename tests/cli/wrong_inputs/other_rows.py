@@ -390,10 +390,35 @@ RECOMMEND = [
     wrong("a missing draft", "recommend {missing} --index {index}", "missing"),
     wrong("a draft of no known form", "recommend {papers_jsonl} --index {index}", "papers.jsonl"),
     wrong("garbage", "recommend {garbage_bin} --index {index}", "garbage.bin"),
+    *(
+        wrong(
+            f"garbage for a .{kind}",
+            f"recommend {{garbage_{kind}}} --index {{index}}",
+            f"garbage.{kind}: is no ",
+        )
+        for kind in ("zip", "pdf", "docx")
+    ),
+    wrong(
+        "a main file of no archive",
+        "recommend {thesis_txt} --index {index} --main main.tex",
+        "--main: goes with a .zip",
+    ),
     wrong(
         "a change of nothing", "recommend {thesis_txt} --index {index} --in-place", "--in-place", "--write"
     ),
     wrong("no papers", "recommend {thesis_txt} --index {index} --top-k 0", "'--top-k'"),
+    wrong(
+        "suggestions without a model", "recommend {gap_txt} --index {index} --suggest", "--suggest", "train"
+    ),
+    wrong(
+        "suggestions by a model that makes none",
+        "recommend {gap_txt} --index {index} --model {model} --suggest",
+        "citing-sentences",
+    ),
+    wrong("a number of nothing", "recommend {gap_txt} --index {index} --suggestions 2", "--suggestions"),
+    wrong(
+        "no suggestion", "recommend {gap_txt} --index {index} --suggest --suggestions 0", "'--suggestions'"
+    ),
     wrong("what is new of nothing", "recommend {gap_txt} --index {index} --new", "--new", "--have"),
     wrong("no library", "recommend {gap_txt} --index {index} --have {missing}", "missing: no such file"),
     wrong("a folder for a library", "recommend {gap_txt} --index {index} --have {a_folder}", "a_folder"),

@@ -37,7 +37,7 @@ BUILT_ON: Mapping[str, tuple[str, ...]] = {
     "nnrank": ("nnselect",),
     "fusion": (*ENCODERS, "nnrank"),
     "final": component_names()[: component_names().index("final")],
-    "confidence": component_names()[:-1],
+    "confidence": component_names()[: component_names().index("confidence")],
 }
 """Component of a model folder -> the components that its weights depend on: retrain one of those, and it is useless."""
 

@@ -1,0 +1,225 @@
+"""Recall of hidden citations through drafts, beside the local task's own queries, as a Markdown table.
+
+    cocite index build CORPUS --to INDEX --before-split test
+    python -m benchmarks.draft_recall CORPUS INDEX [--model MODEL] [--papers 200] [--form latex]
+
+Drafts are made of the test papers' full texts: title, abstract, and body sentences under their headings. In a draft
+either *all* of a paper's citations are gaps, or *one* is, and the others are citations with keys that a .bib file
+resolves; an answer leaves out what its draft cites, so what the gap hides is hidden everywhere in that draft. The local
+task asks with the corpus' own context of the same gap, and with what the corpus knows of the citing paper. Candidates
+are all papers but that one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pylatexenc.latexencode import unicode_to_latex
+
+from cocite.bootstrap import resampled_means
+from cocite.corpus.splits import split_papers
+from cocite.corpus.store import Corpus
+from cocite.drafts.advice import Adviser
+from cocite.drafts.bibliography import Bibliography
+from cocite.drafts.draft import Kind
+from cocite.drafts.reading import read_text
+from cocite.pipeline.options import Options
+from cocite.pipeline.recommender import Recommender
+from cocite.text.queries import CorpusQueries, context_queries
+
+DEPTH = 10
+PARAGRAPH = 6
+"""Sentences of a paragraph."""
+BLOCK = 64
+"""Queries of the local task asked at a time."""
+_MARK = re.compile(r"\[\[CIT:(\d+)\]\]")
+_GAP: dict[Kind, str] = {"latex": r"\cite{?}", "markdown": "[CIT]"}
+_HEAD: dict[Kind, str] = {
+    "latex": "\\documentclass{{article}}\n\\title{{{title}}}\n\\author{{{authors}}}\n\\begin{{document}}\n"
+    "\\begin{{abstract}}{abstract}\\end{{abstract}}\n",
+    "markdown": "---\nauthor: {authors}\n---\n\n# {title}\n\n## Abstract\n\n{abstract}\n",
+}
+_SECTION: dict[Kind, str] = {"latex": r"\section{{{}}}", "markdown": "## {}"}
+_FOOT: dict[Kind, str] = {"latex": r"\end{document}", "markdown": ""}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A test paper's text, and what its citation groups cite.
+
+    Attributes:
+        row: of the paper.
+        sentences: heading and text of each, with ``[[CIT:k]]`` for group k.
+        cited: group -> rows of the papers that it cites; groups that cite none of the corpus are not there.
+    """
+
+    row: int
+    title: str
+    abstract: str
+    authors: tuple[str, ...]
+    sentences: list[tuple[str, str]]
+    cited: dict[int, list[int]]
+
+    @property
+    def groups(self) -> list[int]:
+        """The groups of :attr:`cited` in the order of their marks."""
+        marks = (int(mark[1]) for _, text in self.sentences for mark in _MARK.finditer(text))
+        return [group for group in marks if group in self.cited]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was recommended for a gap: ids, best first."""
+
+    source: Source
+    group: int
+    ids: list[str]
+
+
+def read_sources(corpus: Corpus, count: int, seed: int) -> list[Source]:
+    """Test papers that have body sentences and contexts, drawn with a seed."""
+    citing, group = corpus.contexts.column("citing"), corpus.contexts.column("group")
+    asked = np.flatnonzero(split_papers(corpus, "test") & (np.diff(corpus.sentence_indptr) > 0))
+    asked = np.intersect1d(asked, citing)
+    rows = np.sort(np.random.default_rng(seed).choice(asked, min(count, len(asked)), replace=False))
+    result = []
+    for row in rows.tolist():
+        at = np.flatnonzero(citing == row)
+        lists = (corpus.context_cited[i].tolist() for i in at.tolist())
+        cited = {int(group[i]): [one for one in of if one != row] for i, of in zip(at, lists, strict=True)}
+        body = np.arange(*corpus.sentence_indptr[row : row + 2])
+        sections = corpus.sentences.take("section", body)
+        sentences = list(zip(sections, corpus.sentences.take("text", body), strict=True))
+        paper = corpus.paper(row)
+        cited = {number: of for number, of in cited.items() if of}
+        result.append(Source(row, paper.title, paper.abstract or "", paper.authors, sentences, cited))
+    return result
+
+
+def escape_markdown(text: str) -> str:
+    """The text as Markdown that means nothing else."""
+    return re.sub(r"([\\`*_#<>@\[\]])", r"\\\1", text)
+
+
+def write_draft(source: Source, kind: Kind, *, gap: int | None = None) -> str:
+    """The draft of a paper: all its citations are gaps, or that of one group is, and what it cites is hidden."""
+    encode = unicode_to_latex if kind == "latex" else escape_markdown
+    hidden = {*source.cited[gap]} if gap is not None else set()
+
+    def citation(group: int) -> str:
+        if group in source.cited and gap in (None, group):
+            return _GAP[kind]
+        cited = source.cited.get(group)
+        keys = [f"unknown{group}"] if cited is None else [f"p{row}" for row in cited if row not in hidden]
+        if not keys:
+            return ""
+        return (
+            rf"\cite{{{','.join(keys)}}}" if kind == "latex" else f"[{'; '.join(f'@{key}' for key in keys)}]"
+        )
+
+    def sentence(text: str) -> str:
+        pieces = _MARK.split(text)
+        return "".join(citation(int(piece)) if i % 2 else encode(piece) for i, piece in enumerate(pieces))
+
+    names = [encode(name) for name in source.authors]
+    authors = r" \and ".join(names) if kind == "latex" else json.dumps(source.authors)
+    lines = [
+        _HEAD[kind].format(title=encode(source.title), abstract=encode(source.abstract), authors=authors)
+    ]
+    last = ""
+    for count, (section, text) in enumerate(source.sentences):
+        if section and section != last:
+            lines.append("\n" + _SECTION[kind].format(encode(section)) + "\n")
+            last = section
+        elif count % PARAGRAPH == 0:
+            lines.append("")
+        lines.append(sentence(text))
+    return "\n".join([*lines, _FOOT[kind]])
+
+
+def ask_drafts(
+    recommender: Recommender, sources: list[Source], kind: Kind, *, each: int | None = None
+) -> list[Answer]:
+    """The answers to drafts in which all citations are gaps; with ``each``, to so many drafts of one gap a paper."""
+    corpus = recommender.index.corpus
+    result = []
+    for source in sources:
+        rows = {f"p{row}": row for cited in source.cited.values() for row in cited}
+        bibliography = Bibliography({key: corpus.paper(row) for key, row in rows.items()}, rows)
+        options = Options(top_k=DEPTH, candidates="all", evidence=False, exclude=(source.row,))
+        for gap in [None] if each is None else source.groups[:each]:
+            draft = read_text(write_draft(source, kind, gap=gap), kind)
+            answers = Adviser(recommender, draft, bibliography).gaps(options)
+            groups = [group for group in source.groups if gap in (None, group)]
+            found = [[paper.id for paper in answer.papers] for answer in answers]
+            result += [Answer(source, group, ids) for group, ids in zip(groups, found, strict=True)]
+    return result
+
+
+def ask_local(recommender: Recommender, asked: list[Answer]) -> list[Answer]:
+    """The answers to the local task's queries of the same gaps."""
+    corpus = recommender.index.corpus
+    citing, group = corpus.contexts.column("citing"), corpus.contexts.column("group")
+    place = {pair: i for i, pair in enumerate(zip(citing.tolist(), group.tolist(), strict=True))}
+    positions = np.array([place[one.source.row, one.group] for one in asked])
+    queries = CorpusQueries(context_queries, corpus, positions)
+    options = Options(top_k=DEPTH, candidates="all", evidence=False)
+    result = []
+    for begin in range(0, len(asked), BLOCK):
+        block = [queries[i] for i in range(begin, min(begin + BLOCK, len(asked)))]
+        found = recommender.recommend_all(block, options)
+        result += [
+            replace(one, ids=[paper.id for paper in papers])
+            for one, papers in zip(asked[begin : begin + BLOCK], found, strict=True)
+        ]
+    return result
+
+
+def recalls(corpus: Corpus, answers: list[Answer]) -> NDArray[np.float64]:
+    """The share of what each gap's group cites among the papers of its answer."""
+    shares = []
+    for answer in answers:
+        relevant = {*answer.source.cited[answer.group]}
+        shares.append(len(relevant & {corpus.row(id_) for id_ in answer.ids}) / len(relevant))
+    return np.array(shares)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("index", type=Path)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--papers", type=int, default=200)
+    parser.add_argument("--each", type=int, default=2, help="gaps of a paper that are asked alone")
+    parser.add_argument("--form", choices=tuple(_GAP), default="latex")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    sources = read_sources(Corpus.open(options.corpus), options.papers, options.seed)
+    recommender = Recommender.load(options.model, options.index)
+    corpus = recommender.index.corpus
+    print(f"{len(sources)} test papers as {options.form}\n")
+    print(
+        f"| draft | gaps | R@{DEPTH} through drafts | of the local task | difference, 95 % of samples of papers |"
+    )
+    print("| --- | --- | --- | --- | --- |")
+    for name, each in (("all citations are gaps", None), ("one is, the others are cited", options.each)):
+        answers = ask_drafts(recommender, sources, options.form, each=each)
+        through, local = (recalls(corpus, found) for found in (answers, ask_local(recommender, answers)))
+        papers = np.array([answer.source.row for answer in answers])
+        low, high = np.quantile(resampled_means((through - local)[:, None], papers), [0.025, 0.975])
+        print(
+            f"| {name} | {len(answers):,} | {through.mean():.3f} | {local.mean():.3f} "
+            f"| {(through - local).mean():+.3f} ({low:+.3f} to {high:+.3f}) |"
+        )
+
+
+if __name__ == "__main__":
+    main()
