@@ -38,6 +38,8 @@ PARAGRAPH = 6
 """Sentences of a paragraph."""
 BLOCK = 64
 """Queries of the local task asked at a time."""
+_LOST_LETTER = re.compile(r"\[\s*\?+\s*\]")
+"""A letter in brackets that OCR did not read; it would be a gap."""
 _MARK = re.compile(r"\[\[CIT:(\d+)\]\]")
 _GAP: dict[Kind, str] = {"latex": r"\cite{?}", "markdown": "[CIT]"}
 _HEAD: dict[Kind, str] = {
@@ -124,7 +126,7 @@ def write_draft(source: Source, kind: Kind, *, gap: int | None = None) -> str:
         )
 
     def sentence(text: str) -> str:
-        pieces = _MARK.split(text)
+        pieces = _MARK.split(_LOST_LETTER.sub("[]", text))
         return "".join(citation(int(piece)) if i % 2 else encode(piece) for i, piece in enumerate(pieces))
 
     names = [encode(name) for name in source.authors]
