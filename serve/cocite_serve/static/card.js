@@ -63,7 +63,7 @@ export function card(paper, ranges, actions) {
     el("div", { class: "body" },
       el("div", { class: "head" }, title,
         el("div", { class: "score" }, bar(part, `Score ${number(paper.score)}`),
-          el("span", { class: "sr" }, `Score ${number(paper.score)}`))),
+          el("span", { class: "sr" }, `Score ${number(paper.score)}`), chance(paper.confidence))),
       el("p", { class: "who" }, people(paper.authors) || "Authors unknown"),
       el("p", { class: "where" }, ...facts(paper)),
       places.length ? el("p", { class: "links" }, ...places.map((place) =>
@@ -107,6 +107,14 @@ function opener(panel) {
 function link(address, text, paper, actions, name) {
   const taken = (event) => { if (event.button < 2) actions.taken([paper.id]); }; // the middle button opens a tab
   return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", "aria-label": name, on: { click: taken, auxclick: taken } }, text);
+}
+
+// The probability that the text should cite a paper, where the endpoint's model has one.
+function chance(confidence) {
+  if (confidence === null || confidence === undefined) return null;
+  const percent = confidence < 0.01 ? "<1 %" : confidence > 0.99 ? ">99 %" : `~${Math.round(100 * confidence)} %`;
+  return el("span", { class: "chance", title: "How often a paper with such a score is cited in such a place" },
+    el("span", { class: "sr" }, "Cited in "), percent, el("span", { class: "sr" }, " of such cases"));
 }
 
 function facts(paper) {

@@ -39,7 +39,7 @@ export function show() {
   leftOut(answer.unknown);
   incomplete(answer.shards);
   cards();
-  $("said").textContent = ["summary", "warning", "incomplete"].filter((id) => !$(id).hidden)
+  $("said").textContent = ["summary", "warning", "note", "incomplete"].filter((id) => !$(id).hidden)
     .map((id) => (id === "warning" ? answer.warning : $(id).textContent)).join(" ");
 }
 
@@ -47,13 +47,13 @@ export function show() {
 export function showNothing() {
   $("cards").replaceChildren();
   $("said").textContent = "";
-  for (const id of ["toolbar", "problem", "incomplete", "warning"]) $(id).hidden = true;
+  for (const id of ["toolbar", "problem", "incomplete", "note", "warning"]) $(id).hidden = true;
   $("intro").hidden = false;
   document.body.classList.remove("searched");
 }
 
 function cards() {
-  const { papers, warning, gap, gaps, took_ms: took } = state.answer;
+  const { papers, warning, note, gap, gaps, took_ms: took } = state.answer;
   const hidden = Boolean(warning) && warned !== state.answer;
   $("warning").hidden = !warning;
   if (warning) {
@@ -65,6 +65,8 @@ function cards() {
       } },
     }, "Show the papers anyway") : null);
   }
+  $("note").hidden = hidden || !note;
+  $("note").textContent = note ? `${note[0].toUpperCase()}${note.slice(1)}.` : "";
   const venue = $("venue").value;
   const shown = hidden ? [] : papers.filter((paper) => !venue || paper.venue === venue).sort(ORDERS[$("sort").value]);
   const ranges = papers.length ? scales(papers) : {};

@@ -56,6 +56,26 @@ def test_details_have_all_of_the_evidence(page: Any) -> None:
         expect(first.get_by_text(shown)).to_be_visible()
 
 
+def test_probabilities_stand_on_the_cards_and_a_list_of_improbable_ones_is_noted(page: Any) -> None:
+    note = "nothing here fits: no paper reaches 10 %"
+
+    def answer(route: Any) -> None:
+        response = route.fetch()
+        body = response.json()
+        for paper, confidence in zip(body["papers"], (0.087, 0.004, 0.999, 0), strict=False):
+            paper["confidence"] = confidence
+        route.fulfill(response=response, json=body | {"note": note})
+
+    search(page, PASSAGE)
+    expect(page.locator(".chance")).to_have_count(0)
+    expect(page.locator("#note")).to_be_hidden()
+    page.route("**/v1/recommend", answer)
+    search(page, PASSAGE)
+    expect(page.locator("#note")).to_have_text("Nothing here fits: no paper reaches 10 %.")
+    shown = [" ".join(chance.inner_text().split()) for chance in page.locator(".chance").all()]
+    assert shown == [f"Cited in {percent} % of such cases" for percent in ("~9", "<1", ">99", "<1")]
+
+
 def test_an_answer_without_some_shards_says_so_and_a_whole_one_does_not(page: Any) -> None:
     lacking = {"answered": 7, "of": 8, "missing": [3]}
 
