@@ -131,14 +131,11 @@ def recommend(
 
 def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
     """The .bib files that a draft names and that are in its folder; a warning for each that is not."""
-    folder = path.resolve().parent
-    files = []
-    for name in draft.bibliographies[:20]:
-        file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
-        if file.is_relative_to(folder) and file.is_file():
-            files.append(file)
-        else:
-            print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
+    from cocite.drafts.bibliography import named_files
+
+    files, missing = named_files(path.resolve().parent, draft.bibliographies)
+    for name in missing:
+        print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
     return files
 
 

@@ -19,6 +19,8 @@ from cocite.protocols import NO_ROW
 
 MAX_BIB_BYTES = 32 << 20
 """Bytes of a .bib file."""
+MAX_NAMED = 20
+"""Files that are read of those that a draft names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,34 @@ class Bibliography:
     def key_of(self, row: int) -> str | None:
         """The first key of a paper's entries."""
         return next((key for key, known in self.rows.items() if known == row), None)
+
+
+def named_files(folder: Path, names: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """The .bib files that a draft names and that are in its folder, and the names of the others.
+
+    Example:
+        >>> _ = Path("refs.bib").write_text("")
+        >>> files, missing = named_files(Path("."), ["refs", "more.bib", "../secret"])
+        >>> [file.name for file in files], missing
+        (['refs.bib'], ['more.bib', '../secret'])
+    """
+    files, missing = [], []
+    for name in names[:MAX_NAMED]:
+        file = named_file(folder, name)
+        if file is not None and file.is_file():
+            files.append(file)
+        else:
+            missing.append(name)
+    return files, missing
+
+
+def named_file(folder: Path, name: str) -> Path | None:
+    """The path of a .bib file that a draft names, whether it is there or not; None: it lies outside the folder."""
+    folder = folder.resolve()
+    if not name or len(name) > 300 or "\0" in name:
+        return None
+    file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
+    return file if file.is_relative_to(folder) else None
 
 
 def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
