@@ -44,7 +44,7 @@ class Spot:
         kept: keys of the papers that it cites already.
 
     Example:
-        >>> spot = find_spot("As in \\\\cite{lee99, att} we", 23, "latex")
+        >>> spot = find_spot("As in \\\\cite{lee99, att} we", 22, "latex")
         >>> spot.typed, spot.kept, (spot.start, spot.end)
         ('att', ('lee99',), (19, 22))
     """
@@ -80,8 +80,8 @@ def written_key(key: str, spot: Spot, kind: Kind) -> str:
 
     Example:
         >>> spot = find_spot("[CIT]", 2, "markdown")
-        >>> written_key("lee99", spot, "markdown"), written_key("DBLP:a/b_", spot, "markdown")
-        ('[@lee99]', '[@{DBLP:a/b_}]')
+        >>> written_key("lee99", spot, "markdown"), written_key("a;b", spot, "markdown")
+        ('[@lee99]', '[@{a;b}]')
     """
     if kind == "markdown" and not spot.after.startswith("}") and not _PLAIN_KEY.fullmatch(key):
         key = f"{{{key}}}"

@@ -21,7 +21,7 @@ class Lines:
     Example:
         >>> lines = Lines("a\\r\\n\U0001f600 b", PositionCodec())  # two UTF-16 units for the face
         >>> lines.offset(Position(1, 3)), lines.position(5)
-        (5, Position(line=1, character=3))
+        (5, 1:3)
         >>> lines.offset(Position(9, 0)), lines.offset(Position(0, 9))  # beyond the end
         (6, 1)
     """
