@@ -1,6 +1,6 @@
 """How long an editor waits for completions, while an author types keys into a draft.
 
-    .venv/bin/python -m benchmarks.language_server INDEX [--model MODEL] [--gaps 20]
+    .venv/bin/python -m benchmarks.language_server --index INDEX [--model MODEL] [--gaps 20]
 
 The started server is spoken to as an editor does it: for each of some gaps of a draft, the citation is opened and a
 word of a title is typed letter by letter, and each letter is a change and a request. The first request of a gap finds
@@ -40,7 +40,7 @@ PARAGRAPH = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("index", type=Path)
+    parser.add_argument("--index", type=Path, required=True)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--gaps", type=int, default=20, help="citations of the draft that are typed")
     options = parser.parse_args()

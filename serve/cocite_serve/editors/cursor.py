@@ -66,7 +66,7 @@ def kind_of(language: str | None, name: str) -> Kind | None:
         >>> kind_of("quarto", "a.qmd"), kind_of("plaintext", "a.tex"), kind_of("python", "a.py")
         ('markdown', 'latex', None)
     """
-    kind = LANGUAGES.get(language or "") or SUFFIXES.get(PurePosixPath(name).suffix.lower())
+    kind = LANGUAGES.get((language or "").lower()) or SUFFIXES.get(PurePosixPath(name).suffix.lower())
     return kind if kind in ("latex", "markdown") else None
 
 

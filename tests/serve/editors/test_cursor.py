@@ -85,7 +85,7 @@ def test_a_spot_lies_around_the_cursor(pieces: list[str], at: int, kind: str) ->
 
 def test_the_kind_is_that_of_the_language_else_of_the_name() -> None:
     assert kind_of("rmd", "a") == "markdown"
-    assert kind_of("plaintex", "a") == "latex"
+    assert kind_of("LaTeX", "a") == kind_of("plaintex", "a") == "latex"
     assert kind_of(None, "/tmp/a.Qmd") == "markdown"
     assert kind_of("latex", "a.md") == "latex"
     assert kind_of(None, "a.docx") is None
