@@ -13,6 +13,7 @@ are all papers but that one.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,9 +41,9 @@ BLOCK = 64
 _MARK = re.compile(r"\[\[CIT:(\d+)\]\]")
 _GAP: dict[Kind, str] = {"latex": r"\cite{?}", "markdown": "[CIT]"}
 _HEAD: dict[Kind, str] = {
-    "latex": "\\documentclass{{article}}\n\\title{{{title}}}\n\\begin{{document}}\n"
+    "latex": "\\documentclass{{article}}\n\\title{{{title}}}\n\\author{{{authors}}}\n\\begin{{document}}\n"
     "\\begin{{abstract}}{abstract}\\end{{abstract}}\n",
-    "markdown": "# {title}\n\n## Abstract\n\n{abstract}\n",
+    "markdown": "---\nauthor: {authors}\n---\n\n# {title}\n\n## Abstract\n\n{abstract}\n",
 }
 _SECTION: dict[Kind, str] = {"latex": r"\section{{{}}}", "markdown": "## {}"}
 _FOOT: dict[Kind, str] = {"latex": r"\end{document}", "markdown": ""}
@@ -61,6 +62,7 @@ class Source:
     row: int
     title: str
     abstract: str
+    authors: tuple[str, ...]
     sentences: list[tuple[str, str]]
     cited: dict[int, list[int]]
 
@@ -96,7 +98,7 @@ def read_sources(corpus: Corpus, count: int, seed: int) -> list[Source]:
         sentences = list(zip(sections, corpus.sentences.take("text", body), strict=True))
         paper = corpus.paper(row)
         cited = {number: of for number, of in cited.items() if of}
-        result.append(Source(row, paper.title, paper.abstract or "", sentences, cited))
+        result.append(Source(row, paper.title, paper.abstract or "", paper.authors, sentences, cited))
     return result
 
 
@@ -125,7 +127,11 @@ def write_draft(source: Source, kind: Kind, *, gap: int | None = None) -> str:
         pieces = _MARK.split(text)
         return "".join(citation(int(piece)) if i % 2 else encode(piece) for i, piece in enumerate(pieces))
 
-    lines = [_HEAD[kind].format(title=encode(source.title), abstract=encode(source.abstract))]
+    names = [encode(name) for name in source.authors]
+    authors = r" \and ".join(names) if kind == "latex" else json.dumps(source.authors)
+    lines = [
+        _HEAD[kind].format(title=encode(source.title), abstract=encode(source.abstract), authors=authors)
+    ]
     last = ""
     for count, (section, text) in enumerate(source.sentences):
         if section and section != last:

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
-from cocite_serve.http.body_limit import read_body, replay
+from cocite_serve.http.body_limit import DRAFT_PATH, read_body, replay
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings
@@ -50,6 +50,8 @@ class ProxySettings(Settings):
 
     body_bytes: Annotated[int, Field(ge=1, le=1024**3)] = Limits().body_bytes
     """Bytes of a body."""
+    draft_bytes: Annotated[int, Field(ge=1, le=1024**3)] = Limits().draft_bytes
+    """Bytes of the body of a draft."""
     body_s: Seconds = Limits().body_s
     """Seconds within which it has to come."""
     retry_after_s: Annotated[int, Field(ge=0, le=86_400)] = 1
@@ -73,6 +75,7 @@ def environment(settings: ServeSettings, ending: Path | None = None) -> dict[str
     limits = settings.limits
     proxy = ProxySettings(
         body_bytes=limits.body_bytes,
+        draft_bytes=limits.draft_bytes,
         body_s=limits.body_s,
         retry_after_s=settings.retry_after_s,
         ending=ending,
@@ -124,7 +127,9 @@ class AnswerOnce:
         if (name := _undecodable(passed)) is not None:
             await problem(scope, 400, f"The header {name} is not UTF-8")(scope, receive, send)
             return
-        body = await read_body(scope, receive, self._settings.body_bytes, self._settings.body_s)
+        is_draft = scope["path"] == DRAFT_PATH
+        limit = self._settings.draft_bytes if is_draft else self._settings.body_bytes
+        body = await read_body(scope, receive, limit, self._settings.body_s)
         if isinstance(body, Response):
             await body(scope, receive, send)
             return

@@ -78,6 +78,16 @@ class Limits(Settings):
     """Texts, or ids, in one request to embed or to rerank; a text may have ``text_chars``."""
     weights: int = Field(default=100, ge=1, le=10_000)
     """Signals that one request may name in ``retrievers`` or ``weights``."""
+    draft_bytes: int = Field(default=8 * 1024**2, ge=1024, le=1024**3)
+    """Bytes of the body of a draft: its files, three bytes of a binary one as four."""
+    draft_gaps: Requests = 100
+    """Gaps of one draft."""
+    draft_s: Seconds = 10.0
+    """Seconds that the reading of a draft may take."""
+    drafts_at_once: Requests = 1
+    """Drafts that a gateway reads at a time, each in a process of its own; the others wait."""
+    drafts_waiting: Requests = 16
+    """Drafts that a gateway takes in, reads or keeps waiting; one more is answered 429 before its body is read."""
     batch: Requests = 64
     """Requests in one batch."""
     batch_at_once: Requests = 4

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.command_line import call as call_main
+from helpers.pdf_files import pdf_file
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -99,6 +101,36 @@ def test_in_place(draft: Path, index: Path) -> None:
     assert "sennrich2016neural" in draft.read_text()
     with pytest.raises(InputError, match="--in-place: goes with --write"):
         call(draft, "--index", index, "--in-place")
+
+
+def test_a_project_in_an_archive(draft: Path, index: Path, tmp_path: Path) -> None:
+    path = tmp_path / "project.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("paper/main.tex", DRAFT)
+        archive.writestr("paper/refs.bib", REFS)
+    found = json.loads(call(path, "--index", index, "--json"))
+    alone = json.loads(call(draft, "--index", index, "--json"))
+    assert found["draft"].pop("file") == "main.tex"
+    assert alone["draft"].pop("file") == "paper.tex"
+    assert [gap.pop("file") for gap in found["gaps"] + alone["gaps"]] == ["main.tex", "paper.tex"]
+    assert found == alone
+    with pytest.raises(InputError, match=r"project\.zip: a \.zip is not written \(unpack it"):
+        call(path, "--index", index, "--write")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("old/main.tex", DRAFT)
+    with pytest.raises(InputError, match=r"2 files hold .*--main.*found: old/main\.tex, paper/main\.tex"):
+        call(path, "--index", index)
+    assert json.loads(call(path, "--index", index, "--main", "paper/main.tex", "--json"))["gaps"]
+
+
+def test_a_pdf_is_read_and_not_written(index: Path, tmp_path: Path) -> None:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(pdf_file([[(10, "Rare words are split into sub-"), (10, "word units [CIT].")]]))
+    [gap] = json.loads(call(path, "--index", index, "--json"))["gaps"]
+    assert "Subword" in gap["papers"][0]["title"]
+    assert gap["sentence"] == "Rare words are split into subword units [CIT]."
+    with pytest.raises(InputError, match=r"paper\.pdf: a \.pdf draft cannot be written"):
+        call(path, "--index", index, "--write")
 
 
 def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp_path: Path) -> None:

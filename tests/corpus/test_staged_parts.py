@@ -175,6 +175,32 @@ def references(tmp_path: Path) -> Path:
     return folder
 
 
+def anthology(tmp_path: Path) -> Path:
+    folder = tmp_path / "xml"
+    folder.mkdir(exist_ok=True)
+    for name in "AB":
+        papers = "".join(f'<paper id="{n % 4}"><title>T{n}</title></paper>' for n in range(5))
+        volume = f'<volume id="1"><meta><year>2010</year></meta>{papers}</volume>'
+        (folder / f"{name}10.xml").write_text(f'<collection id="{name}10">{volume}</collection>')
+    return folder
+
+
+def grobid(tmp_path: Path) -> Path:
+    folder = tmp_path / "tei"
+    folder.mkdir(exist_ok=True)
+    for n in range(4):
+        title = f"<fileDesc><titleStmt><title>Title {n}</title></titleStmt></fileDesc>"
+        entries = "".join(
+            f"<biblStruct xml:id='b{m}'><analytic><title>Title {m}</title></analytic></biblStruct>"
+            for m in range(6)
+        )
+        body = "<body><p>As <ref type='bibr' target='#b1'>[1]</ref> says.</p></body>"
+        text = f"<text>{body}<back><listBibl>{entries}</listBibl></back></text>"
+        (folder / f"{n}.tei.xml").write_text(f"<TEI><teiHeader>{title}</teiHeader>{text}</TEI>")
+    (folder / "broken.tei.xml").write_text("<TEI><teiHeader>")
+    return folder
+
+
 def tables(tmp_path: Path) -> Path:
     folder = tmp_path / "csv"
     folder.mkdir(exist_ok=True)
@@ -250,6 +276,8 @@ def parquet(tmp_path: Path) -> Path:
         aminer,
         hatten,
         references,
+        anthology,
+        grobid,
         tables,
         csl,
         bibtex,
@@ -266,7 +294,7 @@ def test_every_kind_of_source(tmp_path: Path, make: Any, size: int) -> None:
     one, many = both(tmp_path, source, size)
     assert one == many
     assert "manifest.json" in one
-    assert len(open_source(source).parts(size)) > 1 or make in (s2_abstracts, hatten) or size > 300
+    assert len(open_source(source).parts(size)) > 1 or make in (s2_abstracts, hatten, grobid) or size > 300
 
 
 def test_numbered_contexts_may_outgrow_the_limit_of_an_id(tmp_path: Path) -> None:

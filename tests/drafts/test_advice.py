@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from cocite.corpus.history import History
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts.advice import Adviser
 from cocite.drafts.bibliography import Bibliography
+from cocite.drafts.draft import Draft
 from cocite.drafts.reading import read_text
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
@@ -76,6 +79,18 @@ def test_what_is_cited(recommender: Recommender, refs: Bibliography) -> None:
 def test_a_gap_without_words_gets_a_sentence(recommender: Recommender) -> None:
     [answer] = Adviser(recommender, read_text("[CIT]", "text")).gaps(Options())
     assert (answer.papers, answer.note) == ((), "there are no words around the gap to search with")
+
+
+def test_papers_of_the_draft_s_authors_come_earlier(recommender: Recommender) -> None:
+    draft = replace(read_text("Words have vectors [CIT].", "text"), authors=("Jeffrey Pennington",))
+
+    def rank(asked: Draft, **options: Any) -> int:
+        [answer] = Adviser(recommender, asked, **options).gaps(Options(top_k=100))
+        return [paper.id for paper in answer.papers].index("pennington2014glove")
+
+    anonymous = rank(replace(draft, authors=()))
+    assert rank(draft) == rank(replace(draft, authors=()), authors=draft.authors) < anonymous
+    assert rank(draft, authors=("Some Body",)) == anonymous
 
 
 def test_no_paper_later_than_the_draft(recommender: Recommender) -> None:

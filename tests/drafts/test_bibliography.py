@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from cocite.corpus.builder import build
+from cocite.corpus.importers.bibtex import bibtex_papers
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts import bibliography
-from cocite.drafts.bibliography import MAX_NAMED, Bibliography, named_file, named_files, rows_of
+from cocite.drafts.bibliography import Bibliography, rows_of
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
 
@@ -65,6 +66,7 @@ def test_a_bibliography(tmp_path: Path) -> None:
     assert (key, CORPUS.paper(row).title) == ("vaswani", "Attention Is All You Need")
     assert found.key_of(row) == "vaswani"
     assert found.key_of(row + 1) is None
+    assert Bibliography.of(bibtex_papers(path.read_bytes()), CORPUS) == found
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,15 +74,3 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "refs.bib").write_text("@misc{a, title = {A title}}")
     with pytest.raises(InputError, match=r"refs\.bib: has more than"):
         Bibliography.read([tmp_path / "refs.bib"], CORPUS)
-
-
-def test_a_draft_names_files_of_its_own_folder_alone(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    for name in ("refs.bib", "sub/more.bib"):
-        (tmp_path / name).write_text("")
-    wrong = ["../refs", "/etc/passwd", "", "a" * 301, "a\0b", "sub"]
-    files, missing = named_files(tmp_path, ["refs", "sub/more.bib", *wrong])
-    assert files == [tmp_path / "refs.bib", tmp_path / "sub/more.bib"]
-    assert missing == wrong
-    assert named_file(tmp_path, "later") == tmp_path / "later.bib"
-    assert [len(part) for part in named_files(tmp_path, ["refs"] * 50)] == [MAX_NAMED, 0]

@@ -20,7 +20,7 @@ PAPER = r"""\documentclass{article}
 \newcommand{\model}{\textsc{MyNet}\xspace}
 \def\unsure#1{#1~[?]}
 \title{Neural \emph{Parsing}\thanks{Funded by [CIT].}}
-\author{A. B.}
+\author{Ann Lee\thanks{Both.} \\ Some University \and Bo {\L}ukasz}
 \date{March 2017}
 \begin{document}
 \maketitle
@@ -55,6 +55,7 @@ def paper(tmp_path: Path) -> Path:
 def test_a_project(paper: Path) -> None:
     draft = read_draft(paper)
     assert (draft.title, draft.abstract, draft.year) == ("Neural Parsing", "We parse with MyNet.", 2017)
+    assert draft.authors == ("Ann Lee", "Bo Łukasz")
     assert [section.title for section in draft.sections] == ["Introduction", "Related work"]
     assert [citation.key for citation in draft.citations] == ["lee99", "kim01", "vas17"]
     assert [

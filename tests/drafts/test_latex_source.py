@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, blank_definitions, read_utf8
+from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, blank_definitions
 from cocite.drafts.limits import MAX_BYTES, Budget
+from cocite.drafts.source_files import FolderFiles
 from cocite.errors import InputError
 
 
@@ -58,15 +59,4 @@ def test_bytes_of_all_files_together_are_bounded(tmp_path: Path) -> None:
     (tmp_path / "a.tex").write_text("a\n\n" * 200_000)
     budget = Budget("a.tex", bytes=MAX_BYTES - 100)
     with pytest.raises(InputError, match=r"a\.tex: the draft has more than 2 MiB"):
-        LatexProject(tmp_path / "a.tex", budget).find("a")
-
-
-def test_encodings(tmp_path: Path) -> None:
-    path = tmp_path / "a.tex"
-    path.write_bytes("né".encode("cp1252"))
-    assert read_utf8(path, Budget("a.tex")) == "né"
-    path.write_bytes(b"\xef\xbb\xbfn")
-    assert read_utf8(path, Budget("a.tex")) == "n"
-    path.write_bytes(b"n\0")
-    with pytest.raises(InputError, match=r"a\.tex: is no text: it holds null bytes"):
-        read_utf8(path, Budget("a.tex"))
+        LatexProject(FolderFiles(tmp_path), budget).find("a")

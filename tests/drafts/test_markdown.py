@@ -16,6 +16,10 @@ title: Parsing of long sentences
 abstract: |
   We parse long
   sentences.
+author:
+  - name: Ann Lee
+    affiliation: Some University
+  - Bo Kim
 date: 2018-05-01
 bibliography: [refs.bib, more.bib]
 ---
@@ -48,6 +52,7 @@ def test_a_draft() -> None:
         "We parse long sentences.",
         2018,
     )
+    assert draft.authors == ("Ann Lee", "Bo Kim")
     assert draft.bibliographies == ("refs.bib", "more.bib")
     assert [section.title for section in draft.sections] == ["Introduction"]
     assert [citation.key for citation in draft.citations] == ["lee99", "kim01"]

@@ -93,5 +93,5 @@ def client(backend: Backend, **changes: Any) -> TestClient:
         backend: of the API.
         changes: of the settings.
     """
-    settings = ServeSettings(index=Path("unused"), limits=LIMITS, **changes)
+    settings = ServeSettings(index=Path("unused"), **{"limits": LIMITS, **changes})
     return TestClient(build_app(lambda: backend, settings), raise_server_exceptions=False)

@@ -19,6 +19,7 @@ SLOWEST: tuple[str, ...] = (
     "integration/test_demo.py",
     "integration/test_engine_processes.py",
     "integration/endpoint",
+    "integration/page",
     "integration/test_serve_shards.py",
     "jobs/retrieval/test_ray_shards.py",
     "jobs/steps/indexing/test_build_index.py",
@@ -33,7 +34,7 @@ SLOWEST: tuple[str, ...] = (
 """Files and folders of ``tests/`` that take longest, slowest first; the many quick ones fill the gaps after them."""
 
 
-TOGETHER = ("tests/integration/endpoint/",)
+TOGETHER = ("tests/integration/endpoint/", "tests/integration/page/")
 """Folders whose files one process runs, for they share what takes long to start."""
 
 

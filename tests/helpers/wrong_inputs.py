@@ -217,6 +217,8 @@ def _files(folder: Path) -> list[Path]:
     (folder / "trials_empty.json").write_text(json.dumps(trials))
     (folder / "empty.txt").write_text("")
     (folder / "thesis.txt").write_text("years of work\n")
+    for kind in ("zip", "pdf", "docx"):
+        (folder / f"garbage.{kind}").write_bytes(bytes(range(256)))
     (folder / "gap.txt").write_text("Trees are parsed [CIT].\n")
     (folder / "garbage.bib").write_bytes(np.random.default_rng(4).bytes(4096))
     (folder / "garbage.bin").write_bytes(np.random.default_rng(0).bytes(4096))

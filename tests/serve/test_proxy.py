@@ -16,7 +16,7 @@ from cocite_serve.http.problem_body import problem
 from cocite_serve.proxy import CALLBACK, PAUSES_S, VARIABLE, AnswerOnce, ProxySettings, environment
 from cocite_serve.settings import ServeSettings
 
-SETTINGS = ProxySettings(retry_after_s=3, body_bytes=100)
+SETTINGS = ProxySettings(retry_after_s=3, body_bytes=100, draft_bytes=200)
 
 
 class Proxy:
@@ -143,12 +143,16 @@ def test_rays_own_paths_are_its_own() -> None:
 
 
 def test_ray_finds_the_middleware_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = ServeSettings(index="index", retry_after_s=7, limits={"body_bytes": 2048, "body_s": 3})
+    settings = ServeSettings(
+        index="index", retry_after_s=7, limits={"body_bytes": 2048, "draft_bytes": 4096, "body_s": 3}
+    )
     for name, value in environment(settings).items():
         monkeypatch.setenv(name, value)
     [middleware] = call_function_from_import_path(CALLBACK)
     assert middleware.cls is AnswerOnce
-    assert middleware.kwargs == {"settings": ProxySettings(body_bytes=2048, body_s=3, retry_after_s=7)}
+    assert middleware.kwargs == {
+        "settings": ProxySettings(body_bytes=2048, draft_bytes=4096, body_s=3, retry_after_s=7)
+    }
     monkeypatch.delenv(VARIABLE)
     [middleware] = call_function_from_import_path(CALLBACK)
     defaults = ServeSettings(index="index")
@@ -190,3 +194,10 @@ def test_a_header_that_is_not_utf8_is_refused_and_an_id_replaced(name: bytes, st
     assert len(proxy.bodies) == (status == 200)
     if status == 400:
         assert json.loads(sent[1]["body"])["error"] == "The header x-session-id is not UTF-8."
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "status"), [("/v1/draft", 200, 200), ("/v1/draft", 201, 413), ("/v1/x", 101, 413)]
+)
+def test_a_draft_may_be_larger(path: str, size: int, status: int) -> None:
+    assert client(Proxy(PlainTextResponse("yes"))).post(path, content=b"x" * size).status_code == status

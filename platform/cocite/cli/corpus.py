@@ -38,8 +38,8 @@ def import_(
         str | None,
         typer.Option(
             "--format",
-            help="jsonl, parquet, s2, openalex, citeomatic, aminer, hatten, bibtex, ris, csl-json, csv "
-            "[default: detected].",
+            help="jsonl, parquet, s2, openalex, citeomatic, aminer, crossref, arxiv, unarxive, acl-anthology, grobid, "
+            "hatten, bibtex, ris, csl-json, csv [default: detected].",
         ),
     ] = None,
     columns: Annotated[
@@ -88,8 +88,9 @@ def import_(
     """Import papers, citations, contexts and sentences into a store.
 
     Reads cocite's own JSON lines and Parquet folders, Semantic Scholar (S2AG, S2ORC), OpenAlex works and pages of its
-    API, Citeomatic's JSON lines, AMiner's DBLP citation network, the corpora of HAtten's authors, BibTeX, RIS,
-    CSL-JSON, CSV and TSV. Each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
+    API, Citeomatic's JSON lines, AMiner's DBLP citation network, Crossref works and its public data file, arXiv's
+    metadata, unarXive's full texts, the ACL Anthology's XML, GROBID's TEI, the corpora of HAtten's authors, BibTeX,
+    RIS, CSL-JSON, CSV and TSV. Each may be compressed (gzip, xz, zstd, bzip2), and JSON may be an array.
     """
     from cocite.corpus.builder import build
     from cocite.corpus.cold_history import cold_corpus

@@ -15,10 +15,12 @@ from cocite.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Set
 
+    from cocite.corpus.store import Corpus
     from cocite.drafts.advice import Adviser, Companion
+    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import Completion
-    from cocite.drafts.draft import Draft
     from cocite.drafts.library import Library
+    from cocite.drafts.reading import OpenedDraft
     from cocite.drafts.report import Report
 
 app = typer.Typer(rich_markup_mode=None)
@@ -29,7 +31,9 @@ app = typer.Typer(rich_markup_mode=None)
 def recommend(
     draft: Annotated[
         Path,
-        typer.Argument(metavar="DRAFT", help="A draft: .tex (or its folder), .md, .txt or .docx."),
+        typer.Argument(
+            metavar="DRAFT", help="A draft: .tex (or its folder, or a .zip of it), .md, .txt, .docx or .pdf."
+        ),
     ],
     index: Annotated[Path, typer.Option(**INPUT, help="Index folder: the papers to recommend.")],
     model: Annotated[
@@ -50,6 +54,9 @@ def recommend(
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
+    main: Annotated[
+        str, typer.Option(metavar="NAME", help="Main file in a .zip that holds several LaTeX documents.")
+    ] = "",
     top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
     together: Annotated[
         int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
@@ -58,6 +65,13 @@ def recommend(
         int | None,
         typer.Option(
             min=1, max=9999, help="Year of the draft: later papers are not recommended [default: its own]."
+        ),
+    ] = None,
+    author: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Author of the draft, as the corpus writes names; any number [default: its own].",
         ),
     ] = None,
     write: Annotated[
@@ -83,10 +97,9 @@ def recommend(
     unless --write --in-place is given.
     """
     from cocite.drafts.advice import Adviser
-    from cocite.drafts.bibliography import Bibliography
     from cocite.drafts.completion import check_destination, complete
     from cocite.drafts.library import Library
-    from cocite.drafts.reading import find_draft, read_draft
+    from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.report import Report
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
@@ -96,7 +109,8 @@ def recommend(
     if new and not have:
         raise InputError("goes with --have", where="--new")
     path = find_draft(draft)
-    read = read_draft(path)
+    opened = open_draft(path, main)
+    read = opened.draft
     if not read.gaps and not read.citations:
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
@@ -104,15 +118,14 @@ def recommend(
     if write:
         check_destination(path, read, in_place=in_place)
     print_warnings(*read.warnings)
-    files = bib if bib is not None else _named_bibliographies(path, read)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    bibliography = Bibliography.read(files, recommender.index.corpus)
+    bibliography = _bibliography(opened, bib, recommender.index.corpus)
     library = Library.read(have or [], recommender.index.corpus)
     if have:
         _note_library(library)
-    adviser = Adviser(recommender, read, bibliography, year=year)
+    adviser = Adviser(recommender, read, bibliography, year=year, authors=author or ())
     with spinner("ranking papers"):
         gaps = list(adviser.gaps(Options(top_k=top_k, exclude=library.rows if new else ())))
     owned = frozenset(recommender.index.corpus.ids(library.rows))
@@ -129,14 +142,17 @@ def recommend(
         out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
 
 
-def _named_bibliographies(path: Path, draft: Draft) -> list[Path]:
-    """The .bib files that a draft names and that are in its folder; a warning for each that is not."""
-    from cocite.drafts.bibliography import named_files
+def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
+    """The entries of the files given, or else of those that the draft names; a warning for each that is not there."""
+    from cocite.corpus.importers.bibtex import bibtex_papers
+    from cocite.drafts.bibliography import Bibliography
 
-    files, missing = named_files(path.resolve().parent, draft.bibliographies)
+    if files is not None:
+        return Bibliography.read(files, corpus)
+    found, missing = opened.bibliographies()
     for name in missing:
         print_warnings(f"the bibliography {name!r} is no file in the draft's folder: give it by --bib")
-    return files
+    return Bibliography.of((paper for _, data in found for paper in bibtex_papers(data)), corpus)
 
 
 def _note_library(library: Library) -> None:

@@ -49,3 +49,14 @@ def preprint_of(paper: PaperRecord) -> Preprint | None:
         return None
     number, archive, subject = match.groups()
     return Preprint(number, subject or archive or "")
+
+
+def arxiv_number(text: str) -> str:
+    """The number of a preprint that an id, a DOI or an address names, without its version; empty where it names none.
+
+    Example:
+        >>> arxiv_number("arXiv:1706.03762v5[cs.CL]"), arxiv_number("10.1000/182")
+        ('1706.03762', '')
+    """
+    match = _ARXIV.search(text)
+    return match[1] if match else ""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft, Gap
-from cocite.drafts.together import cited_together
+from cocite.drafts.together import LinkedPapers, cited_together
 from cocite.pipeline.options import Options, Recommendation
-from cocite.pipeline.recommender import Recommender
+
+if TYPE_CHECKING:
+    from cocite.pipeline.recommender import Recommender  # loads models, which a gateway never does
 
 NO_BIBLIOGRAPHY = Bibliography({}, {})
 """Of a draft without .bib files."""
+NO_WORDS = "there are no words around the gap to search with"
+NO_PAPERS = "no paper of the index fits"
 _BATCH = 16
 """Gaps answered at a time; bounds the memory, and lets the first answers come early."""
 
@@ -81,11 +87,13 @@ class Adviser:
         draft: the draft.
         bibliography: its entries, found in the recommender's corpus.
         year: of the draft, in place of its own.
+        authors: likewise, as the corpus writes names.
 
     Example:
         >>> from cocite.corpus.history import History
         >>> from cocite.corpus.starter import starter_corpus
         >>> from cocite.drafts.reading import read_text
+        >>> from cocite.pipeline.recommender import Recommender
         >>> from cocite.retrieval.index.index import Index
         >>> recommender = Recommender.over(None, Index.build(starter_corpus(), History.all(starter_corpus())))
         >>> draft = read_text("Translations are compared with references by BLEU [CIT].", "text")
@@ -101,22 +109,16 @@ class Adviser:
         bibliography: Bibliography = NO_BIBLIOGRAPHY,
         *,
         year: int | None = None,
+        authors: Sequence[str] = (),
     ) -> None:
         self.recommender, self.draft, self.bibliography = recommender, draft, bibliography
         self.year = year or draft.year
-        keys = dict.fromkeys(citation.key for citation in draft.citations)
-        self.cited_rows = {key: bibliography.rows[key] for key in keys if key in bibliography.rows}
-        self._keys = tuple(keys)
+        self.authors = tuple(authors) or draft.authors
+        self.cited_rows = bibliography.cited_rows(draft)
 
     def cited(self) -> list[CitedPaper]:
         """Every key that the draft cites, in the order of its text."""
-        corpus = self.recommender.index.corpus
-        papers = dict(zip(self.cited_rows, corpus.papers_at(list(self.cited_rows.values())), strict=True))
-        entries = self.bibliography.entries
-        return [
-            CitedPaper(key, papers.get(key), entries[key].title if key in entries else "")
-            for key in self._keys
-        ]
+        return cited_papers(self.draft, self.bibliography, self.recommender.index.corpus)
 
     def gaps(self, options: Options) -> Iterator[GapAdvice]:
         """The papers for each gap, in the order of the text; what is cited already is never among them."""
@@ -135,6 +137,7 @@ class Adviser:
                 abstract=draft.abstract,
                 context=gap.context,
                 year=self.year,
+                authors=self.authors,
             )
             for number, gap in numbered
             if gap.has_words
@@ -143,13 +146,26 @@ class Adviser:
         answers = dict(zip(queries, found, strict=True))
         for number, gap in numbered:
             if number not in answers:
-                yield GapAdvice(number, gap, (), "there are no words around the gap to search with")
+                yield GapAdvice(number, gap, (), NO_WORDS)
             else:
                 papers = tuple(answers[number])
-                yield GapAdvice(number, gap, papers, "" if papers else "no paper of the index fits")
+                yield GapAdvice(number, gap, papers, "" if papers else NO_PAPERS)
 
     def companions(self, k: int) -> list[Companion]:
         """What papers that cite what the draft cites also cite, and it lacks."""
-        found = cited_together(self.recommender.index, list(self.cited_rows.values()), k=k, year=self.year)
-        papers = self.recommender.index.corpus.papers_at([one.row for one in found])
-        return [Companion(paper, one.papers) for paper, one in zip(papers, found, strict=True)]
+        return companions(self.recommender.index, list(self.cited_rows.values()), k, self.year)
+
+
+def cited_papers(draft: Draft, bibliography: Bibliography, corpus: Corpus) -> list[CitedPaper]:
+    """Every key that a draft cites, in the order of its text, and the corpus' paper."""
+    rows, entries = bibliography.cited_rows(draft), bibliography.entries
+    papers = dict(zip(rows, corpus.papers_at(list(rows.values())), strict=True))
+    keys = dict.fromkeys(citation.key for citation in draft.citations)
+    return [CitedPaper(key, papers.get(key), entries[key].title if key in entries else "") for key in keys]
+
+
+def companions(papers: LinkedPapers, rows: Sequence[int], k: int, year: int | None) -> list[Companion]:
+    """What papers that cite the papers of some rows also cite: at most ``k``, none later than the year."""
+    found = cited_together(papers, rows, k=k, year=year)
+    records = papers.corpus.papers_at([one.row for one in found])
+    return [Companion(paper, one.papers) for paper, one in zip(records, found, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,11 @@ import pyarrow.compute as pc
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
+from cocite.corpus.title_forms import normal_titles
+from cocite.drafts.draft import Draft
+from cocite.drafts.limits import MAX_BIB_BYTES
 from cocite.errors import InputError
 from cocite.protocols import NO_ROW
-
-MAX_BIB_BYTES = 32 << 20
-"""Bytes of a .bib file."""
-MAX_NAMED = 20
-"""Files that are read of those that a draft names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,48 +47,31 @@ class Bibliography:
         Raises:
             InputError: a file is no .bib file, or is too large.
         """
-        entries: dict[str, PaperRecord] = {}
         for path in files:
             if path.is_file() and path.stat().st_size > MAX_BIB_BYTES:
                 raise InputError(f"has more than {MAX_BIB_BYTES >> 20} MiB", where=str(path))
-            for record in BibTeX(path):
-                if isinstance(record, PaperRecord):
-                    entries.setdefault(record.id, record)
+        return cls.of(
+            (record for path in files for record in BibTeX(path) if isinstance(record, PaperRecord)), corpus
+        )
+
+    @classmethod
+    def of(cls, papers: Iterable[PaperRecord], corpus: Corpus) -> Bibliography:
+        """Look entries up, whose ids are their keys; of entries with one key the first counts."""
+        entries: dict[str, PaperRecord] = {}
+        for paper in papers:
+            entries.setdefault(paper.id, paper)
         rows = rows_of(list(entries.values()), corpus)
         found = {key: row for key, row in zip(entries, rows.tolist(), strict=True) if row != NO_ROW}
         return cls(entries, found)
 
+    def cited_rows(self, draft: Draft) -> dict[str, int]:
+        """The rows of the papers that a draft cites, by its keys, in the order of its text."""
+        keys = dict.fromkeys(citation.key for citation in draft.citations)
+        return {key: self.rows[key] for key in keys if key in self.rows}
+
     def key_of(self, row: int) -> str | None:
         """The first key of a paper's entries."""
         return next((key for key, known in self.rows.items() if known == row), None)
-
-
-def named_files(folder: Path, names: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """The .bib files that a draft names and that are in its folder, and the names of the others.
-
-    Example:
-        >>> _ = Path("refs.bib").write_text("")
-        >>> files, missing = named_files(Path("."), ["refs", "more.bib", "../secret"])
-        >>> [file.name for file in files], missing
-        (['refs.bib'], ['more.bib', '../secret'])
-    """
-    files, missing = [], []
-    for name in names[:MAX_NAMED]:
-        file = named_file(folder, name)
-        if file is not None and file.is_file():
-            files.append(file)
-        else:
-            missing.append(name)
-    return files, missing
-
-
-def named_file(folder: Path, name: str) -> Path | None:
-    """The path of a .bib file that a draft names, whether it is there or not; None: it lies outside the folder."""
-    folder = folder.resolve()
-    if not name or len(name) > 300 or "\0" in name:
-        return None
-    file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
-    return file if file.is_relative_to(folder) else None
 
 
 def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
@@ -105,9 +86,9 @@ def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[i
     by_doi = _first_rows(
         corpus.papers.table.column("doi"), [paper.doi for paper in papers], normal=pc.utf8_lower
     )
-    titles = _normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
+    titles = normal_titles(pa.array([paper.title for paper in papers], pa.string())).to_pylist()
     by_title = _first_rows(
-        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=_normal_titles
+        corpus.papers.table.column("title"), [paper.title for paper in papers], normal=normal_titles
     )
     for i, (paper, title) in enumerate(zip(papers, titles, strict=True)):
         found = by_doi.get(paper.doi.lower(), []) if paper.doi else []
@@ -117,12 +98,6 @@ def rows_of(papers: Sequence[PaperRecord], corpus: Corpus) -> np.ndarray[tuple[i
         if found:
             rows[i] = (same_year or found)[0]
     return rows
-
-
-def _normal_titles(titles: pa.Array) -> pa.Array:
-    folded = pc.utf8_lower(pc.utf8_normalize(pc.cast(titles, pa.string()), form="NFKD"))
-    folded = pc.replace_substring_regex(folded, r"\p{M}+", "")
-    return pc.utf8_trim_whitespace(pc.replace_substring_regex(folded, r"[^\p{L}\p{N}]+", " "))
 
 
 def _first_rows(

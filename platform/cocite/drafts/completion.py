@@ -75,7 +75,7 @@ def complete(
     Raises:
         InputError: the draft's kind cannot be written.
     """
-    _check_kind(draft)
+    _check_kind(draft, draft.file)
     best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
     keys = {row: key for row in best.values() if (key := bibliography.key_of(row)) is not None}
     new = [row for row in dict.fromkeys(best.values()) if row not in keys]
@@ -122,7 +122,7 @@ def check_destination(path: Path, draft: Draft, *, in_place: bool) -> None:
     Raises:
         InputError: one of these is so.
     """
-    _check_kind(draft)
+    _check_kind(draft, path.name)
     bib = path.with_name(f"{path.stem}{SUFFIX}.bib")
     destinations = [bib] if in_place else [bib, _copy_of(path, len(draft.sources))]
     for destination in destinations:
@@ -170,12 +170,17 @@ def write_completion(done: Completion, path: Path, *, in_place: bool) -> list[st
     return [str(file) for file in files]
 
 
-def _check_kind(draft: Draft) -> None:
-    if draft.kind == "docx":
+def _check_kind(draft: Draft, name: str) -> None:
+    """Refuse what is no text that a key can be put into; ``name`` is that of the file that was given."""
+    if name.lower().endswith(".zip"):
+        raise InputError("a .zip is not written", where=name, hint="unpack it, and name its folder")
+    if draft.kind in ("docx", "pdf"):
         raise InputError(
-            "a .docx draft cannot be written",
+            f"a .{draft.kind} draft cannot be written",
             where=draft.file,
-            hint="read the report, or save it as Markdown",
+            hint="read the report, or use its source"
+            if draft.kind == "pdf"
+            else "read the report, or save it as Markdown",
         )
 
 

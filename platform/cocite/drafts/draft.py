@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Literal
 
-Kind = Literal["latex", "markdown", "text", "docx"]
+Kind = Literal["latex", "markdown", "text", "docx", "pdf"]
 """The form of a draft."""
 GapForm = Literal["keys", "whole", "after"]
 """How a citation is put into a gap: ``keys``: among the keys of the citation that stands there; ``whole``: in place
 of the gap; ``after``: behind it, because it prints other text too."""
+_UNITS = {".docx": "paragraph", ".pdf": "page"}
+"""What is counted in files that have no lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +22,12 @@ class Place:
 
     Attributes:
         file: name of the file, relative to the draft's folder; "" for a text without a file.
-        line: from 1; of a .docx file the paragraph.
+        line: from 1; of a .docx file the paragraph, of a .pdf file the page.
         start, end: characters of the file's text, from 0.
 
     Example:
-        >>> str(Place("intro.tex", 12, 300, 308))
-        'intro.tex:12'
+        >>> str(Place("intro.tex", 12, 300, 308)), str(Place("paper.pdf", 2, 0, 5))
+        ('intro.tex:12', 'paper.pdf, page 2')
     """
 
     file: str
@@ -33,6 +36,9 @@ class Place:
     end: int
 
     def __str__(self) -> str:
+        unit = _UNITS.get(PurePath(self.file).suffix.lower())
+        if unit is not None:
+            return f"{self.file}, {unit} {self.line}"
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
@@ -118,12 +124,13 @@ class Draft:
         kind: its form.
         file: its name; "" for a text without a file.
         title, abstract: "" when it has none.
+        authors: that it names.
         year: that its author gave it; None when there is none.
         sections, sentences, gaps, citations: in the order of the text.
         bibliographies: names of the ``.bib`` files that it names, as written.
         bibliography_ends: file -> where the name of another bibliography is added: (position, what is written
             before the name, what is written behind it).
-        sources: file -> its text; empty for .docx.
+        sources: file -> its text; empty for .docx and .pdf.
         warnings: a sentence for each part that was left out.
 
     Example:
@@ -137,6 +144,7 @@ class Draft:
     file: str
     title: str = ""
     abstract: str = ""
+    authors: tuple[str, ...] = ()
     year: int | None = None
     sections: tuple[Section, ...] = ()
     sentences: tuple[Sentence, ...] = ()

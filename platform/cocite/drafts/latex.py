@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from pathlib import Path
 from typing import Any
 
 from pylatexenc.latexwalker import (
@@ -16,12 +15,14 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import EnvironmentSpec, MacroSpec
 
+from cocite.drafts.author_names import MAX_AUTHORS
 from cocite.drafts.blocks import assemble
 from cocite.drafts.draft import Draft
 from cocite.drafts.latex_nodes import Frame
 from cocite.drafts.latex_prose import Prose
 from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import Budget
+from cocite.drafts.source_files import DraftFiles
 from cocite.errors import InputError
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -57,7 +58,7 @@ class _Walker(LatexWalker):  # type: ignore[misc]
         return super().get_token(*args, **values)
 
 
-def read_latex(text: str, name: str, *, main: Path | None, budget: Budget) -> Draft:
+def read_latex(text: str, name: str, *, files: DraftFiles | None, budget: Budget) -> Draft:
     """Read a draft in LaTeX.
 
     Macros that the draft defines are expanded, ``\\input`` and ``\\include`` are followed within its folder, and
@@ -66,14 +67,14 @@ def read_latex(text: str, name: str, *, main: Path | None, budget: Budget) -> Dr
     Args:
         text: of the main file.
         name: of the main file, for places and messages.
-        main: its path; None: a pasted text, which reads no other file.
+        files: that it may read; None: a pasted text, which reads no other file.
         budget: what the reading may take.
 
     Raises:
         InputError: the draft has no text, or takes more than the limits allow.
     """
     logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # its messages would hold text of the draft
-    project = LatexProject(main, budget)
+    project = LatexProject(files, budget)
     source = project.add(LatexSource(name, text))
     try:
         return _read(source, project, budget)
@@ -139,6 +140,7 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
         title=prose.title,
         budget=budget,
         abstract=prose.abstract,
+        authors=tuple(dict.fromkeys(prose.authors))[:MAX_AUTHORS],
         year=int(year[0]) if year else None,
         bibliographies=tuple(prose.bibliographies),
         bibliography_ends=prose.bibliography_ends,

@@ -8,6 +8,7 @@ from typing import Any
 
 from pylatexenc import latexwalker as lw
 
+from cocite.drafts.author_names import latex_authors
 from cocite.drafts.blocks import MARK, BlockBuilder, Mark, is_missing, text_gaps
 from cocite.drafts.draft import GapForm, Place
 from cocite.drafts.latex_nodes import (
@@ -23,13 +24,15 @@ from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import MAX_DEPTH, MAX_EXPANSION, Budget
 from cocite.errors import InputError
 
+_HEAD = frozenset({"title", "icmltitle", "author", "date", "abstract", "addbibresource"})
+"""Macros of the preamble that say something of the draft."""
 _SECTIONS = {"part": 1, "chapter": 1, "section": 1, "subsection": 2, "subsubsection": 3}
 _INPUTS = frozenset({"input", "include", "subfile"})
 _TODO = re.compile(r"\b(?:cit(?:e|ation|ations|es|ing)?|ref|refs|reference|references)\b", re.IGNORECASE)
 _ASKING = frozenset({"citationneeded", "citeneeded", "needcite", "needscite", "citeme", "missingcite"})
 _UNPRINTED = frozenset(
     """label pagestyle thispagestyle vspace hspace includegraphics bibliographystyle usepackage documentclass
-    setlength hypersetup graphicspath hyphenation author affil institute keywords nocite maketitle date
+    setlength hypersetup graphicspath hyphenation affil institute keywords nocite maketitle date
     newline marginpar ref eqref autoref cref Cref captionof citestyle setcitestyle newtheorem""".split()
 )
 """Macros whose arguments are no prose."""
@@ -67,6 +70,7 @@ class Prose:
         self.project, self.macros, self.cites, self.parse, self.budget = project, macros, cites, parse, budget
         self.builder = BlockBuilder(budget.where)
         self.title = self.abstract = self.date = ""
+        self.authors: list[str] = []
         self.bibliographies: list[str] = []
         self.bibliography_ends: dict[str, tuple[int, str, str]] = {}
         self._bodies: dict[str, list[Any]] = {}
@@ -91,10 +95,10 @@ class Prose:
             self.builder.end()
 
     def preamble(self, nodes: Sequence[Any], frame: Frame) -> None:
-        """Take title, abstract, date and bibliographies from what stands before the document."""
+        """Take title, authors, abstract, date and bibliographies from what stands before the document."""
         for node in nodes:
             if isinstance(node, lw.LatexMacroNode):
-                if node.macroname in ("title", "icmltitle", "date", "abstract", "addbibresource"):
+                if node.macroname in _HEAD:
                     self._macro(node, frame)
                 elif node.macroname in _INPUTS and (inner := self._input(node, frame)) is not None:
                     self.preamble(self.nodes_of(inner), Frame(inner))
@@ -178,6 +182,8 @@ class Prose:
             self.title = self.title or self._aside(node, frame)
         elif name == "abstract":
             self.abstract = self.abstract or self._aside(node, frame)
+        elif name == "author":
+            self.authors += latex_authors(inside(next(iter(arguments_of(node)[-1:]), None)))
         elif name == "date":
             self.date = self.plain(arguments_of(node)[-1:], frame)
         elif name in ("footnote", "footnotetext", "thanks", "caption"):

@@ -6,10 +6,10 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 from cocite.drafts.draft import Place
 from cocite.drafts.limits import MAX_FILES, MAX_PARAGRAPH, Budget
+from cocite.drafts.source_files import DraftFiles, OutsideError, read_utf8
 from cocite.errors import InputError
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*+%)([^\n]*)")
@@ -79,17 +79,17 @@ class LatexProject:
     """The files that a draft may read: those within its folder; without a folder none.
 
     Example:
-        >>> _ = Path("paper.tex").write_text("\\\\input{intro}")
-        >>> _ = Path("intro.tex").write_text("We parse.")
-        >>> project = LatexProject(Path("paper.tex"), Budget("paper.tex"))
+        >>> from cocite.drafts.source_files import MemoryFiles
+        >>> files = MemoryFiles({"paper.tex": b"\\\\input{intro}", "intro.tex": b"We parse."})
+        >>> project = LatexProject(files, Budget("paper.tex"))
         >>> project.find("intro").text
         'We parse.'
         >>> project.find("../secret") is None, project.warnings
         (True, ["\\\\input{../secret}: lies outside the draft's folder; it is left out"])
     """
 
-    def __init__(self, main: Path | None, budget: Budget) -> None:
-        self.folder = main.resolve().parent if main is not None else None
+    def __init__(self, files: DraftFiles | None, budget: Budget) -> None:
+        self.files = files
         self.budget = budget
         self.warnings: list[str] = []
         self.sources: dict[str, LatexSource] = {}
@@ -115,28 +115,25 @@ class LatexProject:
             InputError: the draft inputs too many files.
         """
         name = name.strip().strip('"')
-        if self.folder is None:
+        if self.files is None:
             self._leave_out(name, "a pasted text has no other files")
             return None
         if not name or len(name) > 300 or "\0" in name:
             self._leave_out(name[:50], "is no name of a file")
             return None
-        for candidate in (f"{name}.tex", name):
-            path = Path(self.folder, candidate).resolve()
-            if not path.is_relative_to(self.folder):
-                self._leave_out(name, "lies outside the draft's folder")
-                return None
-            if path.is_file():
-                known = str(path.relative_to(self.folder))
-                if known in self.sources:
-                    return self.sources[known]
-                if len(self.sources) >= MAX_FILES:
-                    raise InputError(
-                        f"the draft inputs more than {MAX_FILES} files",
-                        where=self.budget.where,
-                        hint="divide it",
-                    )
-                return self.add(LatexSource(known, read_utf8(path, self.budget)))
+        try:
+            known = self.files.find(f"{name}.tex") or self.files.find(name)
+        except OutsideError as error:
+            self._leave_out(name, str(error))
+            return None
+        if known is not None:
+            if known in self.sources:
+                return self.sources[known]
+            if len(self.sources) >= MAX_FILES:
+                raise InputError(
+                    f"the draft inputs more than {MAX_FILES} files", where=self.budget.where, hint="divide it"
+                )
+            return self.add(LatexSource(known, read_utf8(self.files, known, self.budget)))
         self._leave_out(name, "no such file")
         return None
 
@@ -144,24 +141,6 @@ class LatexProject:
         warning = f"\\input{{{name}}}: {why}; it is left out"
         if warning not in self.warnings and len(self.warnings) < 20:
             self.warnings.append(warning)
-
-
-def read_utf8(path: Path, budget: Budget) -> str:
-    """A file's text; one that is not UTF-8 is read as Windows-1252.
-
-    Raises:
-        InputError: it is too large, or holds null bytes, as no text does.
-    """
-    budget.read(path.stat().st_size)
-    budget.bytes -= path.stat().st_size  # counted where the text is kept
-    data = path.read_bytes()
-    if b"\0" in data:
-        raise InputError("is no text: it holds null bytes", where=path.name, hint="name a text file in UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def as_written(original: bytes, text: str) -> bytes:

@@ -112,13 +112,13 @@ def _entries(path: Path) -> Iterator[PaperRecord | None]:
     from cocite.corpus.importers.ris import RIS
 
     source = {".bib": BibTeX, ".ris": RIS}.get(path.suffix.lower(), CSL)(path)
-    count = 0
+    read = 0
     for record in source:
-        count += 1
+        read += isinstance(record, PaperRecord)
         # Without the abstract, so that the memory is bounded by the number of entries.
         yield replace(record, abstract="") if isinstance(record, PaperRecord) else None
-    if not count:
-        raise InputError(f"holds no entry of {source.format}", where=str(path))
+    if not read:
+        raise InputError(f"holds no entry of {source.format} that can be read", where=str(path))
 
 
 def _listed(path: Path) -> Iterator[PaperRecord]:

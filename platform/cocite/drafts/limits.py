@@ -25,12 +25,25 @@ MAX_GAPS = 500
 """Gaps of a draft."""
 MAX_SECONDS = 30.0
 """Time that the reading of a draft may take."""
-MAX_DOCX_BYTES = 32 << 20
-"""Bytes of a .docx file, which holds its pictures."""
+MAX_BINARY_BYTES = 32 << 20
+"""Bytes of a .docx or .pdf file, which holds its pictures."""
+MAX_BIB_BYTES = 32 << 20
+"""Bytes of a .bib file."""
 MAX_XML = 12 << 20
 """Bytes of those parts that are XML, which take some fifty times as much memory once parsed."""
 MAX_UNPACKED = 64 << 20
 """Bytes of a .docx file's parts, unpacked."""
+
+MAX_PAGES = 400
+"""Pages of a .pdf file."""
+MAX_PAGE_BYTES = 4 << 20
+"""Bytes of what a page of a .pdf file draws, unpacked."""
+MAX_ARCHIVE_BYTES = 64 << 20
+"""Bytes of a .zip, which holds a project's pictures."""
+MAX_ENTRIES = 2_000
+"""Files of a .zip."""
+MAX_UNPACKED_TEXT = 16 << 20
+"""Bytes of a .zip's text files, unpacked."""
 
 
 @dataclass(slots=True)

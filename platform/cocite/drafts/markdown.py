@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from markdown_it import MarkdownIt
 
+from cocite.drafts.author_names import listed_authors
 from cocite.drafts.blocks import BlockBuilder, Mark, assemble, is_missing, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_LINES, MAX_PARAGRAPH, Budget
@@ -30,8 +31,8 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 def read_markdown(text: str, name: str, *, budget: Budget) -> Draft:
     """Read a draft in Markdown.
 
-    Title, abstract, date and bibliography are those of the YAML front matter; without it the first heading of the
-    first level is the title, and what follows a heading *Abstract* the abstract. Code is left out.
+    Title, authors, abstract, date and bibliography are those of the YAML front matter; without it the first heading of
+    the first level is the title, and what follows a heading *Abstract* the abstract. Code is left out.
 
     Raises:
         InputError: the draft has no text, or takes more than the limits allow.
@@ -54,6 +55,7 @@ def read_markdown(text: str, name: str, *, budget: Budget) -> Draft:
         title=title,
         budget=budget,
         abstract=_words(values.get("abstract")),
+        authors=listed_authors(values.get("author")),
         year=int(year[0]) if year else None,
         bibliographies=tuple(str(one) for one in (named if isinstance(named, list) else [named]) if one),
         sources={name: text},

@@ -52,6 +52,7 @@ class Report:
                 "file": self.draft.file,
                 "kind": self.draft.kind,
                 "title": self.draft.title,
+                "authors": list(self.draft.authors),
                 "year": self.draft.year,
                 "gaps": len(self.draft.gaps),
                 "citations": len(self.cited),

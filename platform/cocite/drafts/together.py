@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cocite.retrieval.index.search_index import SearchIndex
+from cocite.corpus.history import History
+from cocite.corpus.store import Corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,32 @@ class CitedTogether:
     shared: int
 
 
+class LinkedPapers(Protocol):
+    """Papers and the links between them, such as an index has.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.retrieval.index.index import Index
+        >>> papers: LinkedPapers = Index.build(starter_corpus(), History.all(starter_corpus()))
+        >>> len(papers.corpus)
+        423
+    """
+
+    @property
+    def corpus(self) -> Corpus:
+        """The papers."""
+
+    @property
+    def history(self) -> History:
+        """Whose links are known."""
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """(N,) False for removed papers."""
+
+
 def cited_together(
-    index: SearchIndex, cited: Sequence[int], *, k: int, year: int | None = None, least: int = 2
+    index: LinkedPapers, cited: Sequence[int], *, k: int, year: int | None = None, least: int = 2
 ) -> list[CitedTogether]:
     """The papers with the most co-citations with a draft's citations (Small 1973), without these themselves.
 
@@ -59,7 +86,7 @@ def cited_together(
     rows = np.unique(np.asarray(cited, np.int64))
     if not len(rows) or k < 1:
         return []
-    count = len(index)
+    count = len(index.corpus)
     _, citing = index.history.cited_by.gather(rows)
     citing, weights = np.unique(citing, return_counts=True)
     owner, entries = index.history.cites.gather(citing)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from docx import Document
@@ -14,7 +14,7 @@ from docx.oxml.ns import nsmap, qn
 
 from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
 from cocite.drafts.draft import Draft, Place
-from cocite.drafts.limits import MAX_DOCX_BYTES, MAX_UNPACKED, MAX_XML, Budget
+from cocite.drafts.limits import MAX_BINARY_BYTES, MAX_UNPACKED, MAX_XML, Budget
 from cocite.drafts.plain_text import is_abstract_heading, is_heading, title_and_start
 from cocite.errors import InputError
 
@@ -27,7 +27,7 @@ _APART = frozenset({qn("w:p"), qn("w:del"), qn("w:moveFrom"), _FALLBACK})
 """Elements within a paragraph that are no text of it: other paragraphs, and what was deleted."""
 
 
-def read_docx(path: Path, name: str, *, budget: Budget) -> Draft:
+def read_docx(data: bytes, name: str, *, budget: Budget) -> Draft:
     """Read a draft in .docx.
 
     The paragraph of the style *Title* is the title, those of the styles *Heading 1* and so on are headings.
@@ -36,15 +36,17 @@ def read_docx(path: Path, name: str, *, budget: Budget) -> Draft:
     Raises:
         InputError: the file is no .docx, has no text, or unpacks to more than the limits allow.
     """
-    _check(path, name)
+    _check(data, name)
     try:
-        document: Any = Document(str(path))
+        document: Any = Document(io.BytesIO(data))
         notes = _notes(document)
         paragraphs = [
             (_style(document, element), *_text(element))
             for element in document.element.body.iter(qn("w:p"))
             if next(element.iterancestors(_FALLBACK), None) is None
         ]
+    except MemoryError:
+        raise
     except Exception as error:
         # The library fails in many ways where parts are missing or are no XML.
         raise InputError("is no .docx that can be read", where=name, hint="save it anew in Word") from error
@@ -73,14 +75,14 @@ def read_docx(path: Path, name: str, *, budget: Budget) -> Draft:
     return assemble(builder.blocks, kind="docx", file=name, title=title, budget=budget)
 
 
-def _check(path: Path, name: str) -> None:
+def _check(data: bytes, name: str) -> None:
     """Refuse what is no ZIP archive, or would unpack to too much; nothing is unpacked for it."""
-    if path.stat().st_size > MAX_DOCX_BYTES:
+    if len(data) > MAX_BINARY_BYTES:
         raise InputError(
-            f"has more than {MAX_DOCX_BYTES >> 20} MiB", where=name, hint="leave out its pictures"
+            f"has more than {MAX_BINARY_BYTES >> 20} MiB", where=name, hint="leave out its pictures"
         )
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
         raise InputError(

@@ -30,8 +30,9 @@ from cocite_serve.agents.arguments import (
     ManuscriptArguments,
     RecommendArguments,
 )
-from cocite_serve.http.manuscript import GAP, Manuscript, parse_manuscript
+from cocite_serve.http.manuscript import Manuscript, parse_manuscript
 from cocite_serve.http.papers import Papers
+from cocite_serve.http.pasted_text import GAP
 from cocite_serve.http.schemas import EvidenceOut
 
 DEPTH = 300
@@ -54,7 +55,7 @@ class Tools:
         >>> tools = Tools(Recommender.over(None, index))
         >>> asked = RecommendArguments(title="Attention-based machine translation", year=2015, top_k=1)
         >>> [paper.title for paper in tools.recommend(asked).papers]
-        ['Effective Approaches to Attention-based Neural Machine Translation']
+        ['Neural Machine Translation by Jointly Learning to Align and Translate']
     """
 
     def __init__(self, recommender: Recommender) -> None:

@@ -16,7 +16,7 @@ from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Options, Recommendation
 from cocite.pipeline.recommender import Recommender
 from cocite_serve.editors.cursor import Spot
-from cocite_serve.editors.head import read_head
+from cocite_serve.editors.head import Head, read_head
 from cocite_serve.editors.references import ReferenceFiles, References
 from cocite_serve.editors.surroundings import context_at
 
@@ -104,9 +104,7 @@ class Completer:
         asked = words_of(spot.typed)
         kept = {row for row, key in references.keys_of_rows.items() if key in spot.kept}
         offers: dict[str, Offer] = {}
-        for offer in self._fitting(
-            context, head.title, head.abstract, head.year, spot.typed, references, kept
-        ):
+        for offer in self._fitting(context, head, spot.typed, references, kept):
             if fits(offer, asked):
                 offers.setdefault(offer.key, offer)
             if len(offers) >= MAX_ITEMS:
@@ -118,35 +116,24 @@ class Completer:
                 if offer.key not in offers and fits(offer, asked):
                     offers[offer.key] = offer
         if len(offers) < _FEW and len(spot.typed) >= _TYPED:
-            for offer in self._offers(
-                self._answer("", spot.typed, "", None), references, kept, reasons=False
-            ):
+            for offer in self._offers(self._answer("", spot.typed), references, kept, reasons=False):
                 if fits(offer, asked):
                     offers.setdefault(offer.key, offer)
         return list(offers.values())[:MAX_ITEMS], references
 
     def warm_up(self) -> None:
         """Answer a query that nobody asks: the first one compiles and loads what the others use."""
-        self._answer("A language is modelled TARGETCIT by a network.", "", "", None)
+        self._answer("A language is modelled TARGETCIT by a network.", "")
         self._answers.clear()
 
     def _fitting(
-        self,
-        context: str,
-        title: str,
-        abstract: str,
-        year: int | None,
-        typed: str,
-        references: References,
-        kept: set[int],
+        self, context: str, head: Head, typed: str, references: References, kept: set[int]
     ) -> Iterator[Offer]:
         """The papers that fit a context, or else a draft, or else what is typed."""
-        if not (context or title or abstract):
-            title = typed
-        if context or title:
-            yield from self._offers(self._answer(context, title, abstract, year), references, kept)
-        elif abstract:
-            yield from self._offers(self._answer("", "", abstract, year), references, kept)
+        title = head.title if context or head.title or head.abstract else typed
+        if context or title or head.abstract:
+            found = self._answer(context, title, head.abstract, head.year, head.authors)
+            yield from self._offers(found, references, kept)
 
     def _offers(
         self,
@@ -173,13 +160,22 @@ class Completer:
             if key not in spot.kept:
                 yield Offer(key, entry, False)
 
-    def _answer(self, context: str, title: str, abstract: str, year: int | None) -> list[Recommendation]:
+    def _answer(
+        self,
+        context: str,
+        title: str,
+        abstract: str = "",
+        year: int | None = None,
+        authors: tuple[str, ...] = (),
+    ) -> list[Recommendation]:
         """The papers of a query, from memory while no more than a key is typed."""
-        asked = (context, title, abstract, year)
+        asked = (context, title, abstract, year, authors)
         if asked in self._answers:
             self._answers.move_to_end(asked)
             return self._answers[asked]
-        query = self.recommender.query(context=context, title=title, abstract=abstract, year=year)
+        query = self.recommender.query(
+            context=context, title=title, abstract=abstract, year=year, authors=authors
+        )
         found = self.recommender.recommend(query, Options(top_k=FOUND, depth=DEPTH, rerank=RERANK))
         while len(self._answers) >= _KEPT:
             self._answers.popitem(last=False)

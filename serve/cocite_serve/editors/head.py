@@ -31,6 +31,7 @@ class Head:
 
     Attributes:
         title, abstract: "" where it has none.
+        authors: that it names.
         year: None where it has none.
         bibliographies: names of .bib files, as written.
         macros: that a LaTeX draft defines.
@@ -45,6 +46,7 @@ class Head:
 
     title: str = ""
     abstract: str = ""
+    authors: tuple[str, ...] = ()
     year: int | None = None
     bibliographies: tuple[str, ...] = ()
     macros: Mapping[str, Macro] = field(default_factory=dict)
@@ -69,6 +71,7 @@ def read_head(text: str, kind: Kind) -> Head:
     return Head(
         found.title,
         found.abstract,
+        found.authors,
         found.year,
         found.bibliographies,
         source.macros,
@@ -93,7 +96,7 @@ def _read(head: str, kind: Kind, bibliographies: tuple[str, ...]) -> Head:
         draft = read_text(head, kind)
     except InputError:
         return Head(bibliographies=named)
-    return Head(draft.title, draft.abstract, draft.year, named or draft.bibliographies)
+    return Head(draft.title, draft.abstract, draft.authors, draft.year, named or draft.bibliographies)
 
 
 def _named(commands: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
-from cocite.drafts.bibliography import MAX_NAMED, Bibliography, named_file
-from cocite.drafts.latex_source import read_utf8
+from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.limits import Budget
-from cocite.drafts.reading import find_draft
+from cocite.drafts.reading import MAX_BIBLIOGRAPHIES, find_draft
+from cocite.drafts.source_files import FolderFiles, read_utf8
 from cocite.errors import CociteError
 from cocite_serve.editors.head import Head, read_head
 
@@ -96,7 +96,9 @@ class ReferenceFiles:
             found = read_main(main)
             if main is not None and found.bibliographies:
                 folder, names = main.parent, found.bibliographies
-        wanted = [file for name in names[:MAX_NAMED] if (file := named_file(folder, name)) is not None]
+        wanted = [
+            file for name in names[:MAX_BIBLIOGRAPHIES] if (file := named_file(folder, name)) is not None
+        ]
         files = wanted or [folder / NEW_FILE]
         added = {key: row for file in files for key, row in self._added.get(file, {}).items()}
         return References(self._bibliography(files), files[0], bool(wanted), added)
@@ -154,12 +156,26 @@ class ReferenceFiles:
         return Bibliography(entries, rows)
 
 
+def named_file(folder: Path, name: str) -> Path | None:
+    """The path of a .bib file that a draft names, whether it is there or not; None: it lies outside the folder.
+
+    Example:
+        >>> named_file(Path("/tmp"), "refs").name, named_file(Path("/tmp"), "../secret")
+        ('refs.bib', None)
+    """
+    folder = folder.resolve()
+    if not name or len(name) > 300 or "\0" in name:
+        return None
+    file = Path(folder, name if name.endswith(".bib") else f"{name}.bib").resolve()
+    return file if file.is_relative_to(folder) else None
+
+
 def read_main(path: Path | None) -> Head:
     """What a main file on the disk says of itself; nothing where it cannot be read."""
     if path is None:
         return Head()
     try:
-        return read_head(read_utf8(path, Budget(path.name)), "latex")
+        return read_head(read_utf8(FolderFiles(path.parent), path.name, Budget(path.name)), "latex")
     except (CociteError, OSError):
         return Head()
 

@@ -13,9 +13,10 @@ from fastapi import FastAPI
 import cocite
 from cocite_serve.http import problems
 from cocite_serve.http.backend import Backend
-from cocite_serve.http.body_limit import BodyLimit
+from cocite_serve.http.body_limit import DRAFT_PATH, BodyLimit
 from cocite_serve.http.click_paths import Clicks, NoClicks, click_router
 from cocite_serve.http.conversion import to_paper
+from cocite_serve.http.draft_paths import draft_router
 from cocite_serve.http.head import HeadAsGet
 from cocite_serve.http.keys import KeyRing, RequireKey, add_key_paths
 from cocite_serve.http.metrics import CountRequests, GatewayMetrics
@@ -79,6 +80,7 @@ def build_app(
     service = Service(current, settings, metrics)
     routers = (
         recommend_router(app, service),
+        draft_router(app, service),
         text_router(service),
         click_router(clicks or NoClicks()),
         tei_router(service),
@@ -127,7 +129,14 @@ def build_app(
     describe_exactly(app, limits)
     app.add_middleware(HeadAsGet)
     # What is added last is outermost: a refused body's response has the security headers too.
-    app.add_middleware(BodyLimit, limit=limits.body_bytes, seconds=limits.body_s)
+    app.add_middleware(
+        BodyLimit,
+        limit=limits.body_bytes,
+        seconds=limits.body_s,
+        larger={DRAFT_PATH: limits.draft_bytes},
+        at_once=limits.drafts_waiting,
+        retry_after_s=settings.retry_after_s,
+    )
     app.add_middleware(RequireKey, ring=ring)
     app.add_middleware(SecurityHeaders)
     routes = [*app.routes, *(route for router in routers for route in router.routes)]

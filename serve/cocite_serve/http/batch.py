@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from itertools import islice
 from typing import Any
@@ -72,14 +73,61 @@ def _line(text: str) -> Any:
         return RequestValidationError([details])
 
 
-class Batch:
-    """Answers the requests of a batch, several at a time.
+class AnswerLines(ABC):
+    """Answers the parts of a request, several at a time, each by a line.
 
     Args:
         app: whose handlers of errors make the refusals.
-        request: that the batch came in.
-        recommend: answers one.
+        request: that the parts came in.
         at_once: how many are worked on at a time.
+
+    Example:
+        >>> class Numbers(AnswerLines):
+        ...     async def line(self, index, value):
+        ...         return f"{index}: {value}".encode()
+        >>> async def found():
+        ...     return [line async for line in Numbers(FastAPI(), Request({"type": "http"}), 4).lines([7, 8])]
+        >>> sorted(asyncio.run(found()))
+        [b'0: 7', b'1: 8']
+    """
+
+    def __init__(self, app: FastAPI, request: Request, at_once: int) -> None:
+        self._app, self._request, self._at_once = app, request, at_once
+
+    @abstractmethod
+    async def line(self, index: int, value: Any) -> bytes:
+        """The line of one part."""
+
+    async def lines(self, values: Sequence[Any]) -> AsyncGenerator[bytes, None]:
+        """A line for each part, in the order in which they are done; the rest ends where nobody reads on."""
+        todo = iter(list(enumerate(values)))
+        pending = {asyncio.ensure_future(self.line(*item)) for item in islice(todo, self._at_once)}
+        try:
+            while pending:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                pending |= {asyncio.ensure_future(self.line(*item)) for item in islice(todo, len(done))}
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    async def refusal(self, error: Exception) -> tuple[int, int | None, str]:
+        """Status, seconds after which to try again, and body, that a refused part would get alone."""
+        handlers = self._app.exception_handlers
+        handler: Any = next(handlers[kind] for kind in type(error).__mro__ if kind in handlers)
+        response: Response = await handler(self._request, error)
+        after = response.headers.get("retry-after")
+        return response.status_code, None if after is None else int(after), bytes(response.body).decode()
+
+
+class Batch(AnswerLines):
+    """Answers the requests of a batch, several at a time.
+
+    Args:
+        app, request, at_once: as of :class:`AnswerLines`.
+        recommend: answers one.
 
     Example:
         A batch belongs to a request of an application; see :func:`cocite_serve.http.recommend_paths.recommend_router`:
@@ -98,24 +146,10 @@ class Batch:
         recommend: Callable[[RecommendRequest], Awaitable[RecommendResponse]],
         at_once: int,
     ) -> None:
-        self._app, self._request, self._recommend, self._at_once = app, request, recommend, at_once
+        super().__init__(app, request, at_once)
+        self._recommend = recommend
 
-    async def lines(self, values: Sequence[Any]) -> AsyncIterator[bytes]:
-        """A line for each request, in the order in which they are done; the rest ends where nobody reads on."""
-        todo = iter(list(enumerate(values)))
-        pending = {asyncio.ensure_future(self._answer(*item)) for item in islice(todo, self._at_once)}
-        try:
-            while pending:
-                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                pending |= {asyncio.ensure_future(self._answer(*item)) for item in islice(todo, len(done))}
-                for task in done:
-                    yield task.result()
-        finally:
-            for task in pending:
-                task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
-
-    async def _answer(self, index: int, value: Any) -> bytes:
+    async def line(self, index: int, value: Any) -> bytes:
         """The line of one request."""
         try:
             if isinstance(value, Exception):
@@ -126,18 +160,10 @@ class Batch:
                 raise RequestValidationError(error.errors()) from error
             answer = (await self._recommend(request)).model_dump_json()
         except Exception as error:
-            return await self._refusal(index, error)
+            status, after, problem = await self.refusal(error)
+            seconds = "" if after is None else f',"retry_after":{after}'
+            return f'{{"index":{index},"status":{status}{seconds},"problem":{problem}}}\n'.encode()
         return f'{{"index":{index},"status":200,"answer":{answer}}}\n'.encode()
-
-    async def _refusal(self, index: int, error: Exception) -> bytes:
-        """The line of a refused request: the body and the seconds that it would get alone."""
-        handlers = self._app.exception_handlers
-        handler: Any = next(handlers[kind] for kind in type(error).__mro__ if kind in handlers)
-        response: Response = await handler(self._request, error)
-        after = response.headers.get("retry-after")
-        seconds = "" if after is None else f',"retry_after":{int(after)}'
-        problem = bytes(response.body).decode()
-        return f'{{"index":{index},"status":{response.status_code}{seconds},"problem":{problem}}}\n'.encode()
 
 
 class LineResponse(StreamingResponse):

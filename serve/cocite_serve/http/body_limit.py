@@ -1,15 +1,19 @@
-"""A limit on the size of a request's body and on the time in which it comes."""
+"""Limits on the size of a body, on the time in which it comes, and on how many large ones are held at once."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cocite_serve.http.problem_body import problem
+from cocite_serve.http.problem_body import overloaded, problem
+
+DRAFT_PATH = "/v1/draft"
+"""The path whose bodies have a limit of their own."""
 
 
 class BodyLimit:
@@ -19,6 +23,9 @@ class BodyLimit:
         app: the application behind it.
         limit: bytes.
         seconds: within which the whole body has to come.
+        larger: path -> the limit of paths that have another one.
+        at_once: requests of those paths whose bodies are in memory; one more is refused before it is read.
+        retry_after_s: seconds after which that may try again.
 
     Example:
         >>> from fastapi import FastAPI
@@ -29,20 +36,61 @@ class BodyLimit:
         "The request's body is larger than the 1,000 bytes allowed."
     """
 
-    def __init__(self, app: ASGIApp, limit: int, seconds: float = math.inf) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        seconds: float = math.inf,
+        larger: Mapping[str, int] | None = None,
+        *,
+        at_once: int = 16,
+        retry_after_s: int = 1,
+    ) -> None:
         self.app = app
-        self.limit, self.seconds = limit, seconds
+        self.limit, self.seconds, self.larger = limit, seconds, larger or {}
+        self.at_once, self.retry_after_s = at_once, retry_after_s
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on with its body read."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = await read_body(scope, receive, self.limit, self.seconds)
+        limit = self.larger.get(scope["path"])
+        if limit is None:
+            await self._pass_on(scope, receive, send, self.limit)
+        elif self._held >= self.at_once:
+            await overloaded(scope, self.retry_after_s)(scope, receive, send)
+        else:
+            await self._hold(scope, receive, send, limit)
+
+    async def _hold(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        """Pass a request on whose body counts as held until its answer begins, and not while that is read slowly."""
+        is_held = True
+
+        def free() -> None:
+            nonlocal is_held
+            self._held -= is_held
+            is_held = False
+
+        async def begun(message: Message) -> None:
+            free()
+            await send(message)
+
+        self._held += 1
+        try:
+            await self._pass_on(scope, receive, begun, limit)
+        finally:
+            free()
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        body = await read_body(scope, receive, limit, self.seconds)
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif body is not None:
-            await self.app(scope, replay(body, receive), send)
+            passed = replay(body, receive)
+            del body  # an answer in lines takes long, and needs it no more
+            await self.app(scope, passed, send)
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes | Response | None:
@@ -90,13 +138,12 @@ def replay(body: bytes, receive: Receive) -> Receive:
         >>> asyncio.run(again())["body"], asyncio.run(again())["type"]
         (b'{}', 'http.disconnect')
     """
-    first = True
+    parts = [body]
+    del body
 
     async def replayed() -> Message:
-        nonlocal first
-        if first:
-            first = False
-            return {"type": "http.request", "body": body, "more_body": False}
+        if parts:
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
         return await receive()
 
     return replayed

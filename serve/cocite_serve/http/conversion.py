@@ -9,6 +9,7 @@ from typing import Protocol
 
 from cocite.pipeline.options import Recommendation
 from cocite.protocols import Query
+from cocite.text.gaps import strip_marks
 from cocite_serve.http.manuscript import Manuscript
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.query_fields import QueryText
@@ -95,6 +96,8 @@ def to_response(
     unknown: list[str],
     versions: dict[str, str],
     offset: int = 0,
+    *,
+    explained: bool = True,
 ) -> RecommendResponse:
     """The API's response to a request.
 
@@ -105,6 +108,7 @@ def to_response(
         unknown: excluded ids that the corpus does not have.
         versions: ``model_version`` and ``index_version``.
         offset: papers of earlier pages.
+        explained: whether the answer has evidence.
     """
     counts: Sequence[int] = (
         papers.in_citations([paper.row for paper in answer.recommendations])
@@ -136,6 +140,7 @@ def to_response(
             )
         ],
         unknown=unknown,
+        warning=_warning(manuscript, answer, explained),
         shards=_shards(answer),
         reranked=Reranked(read=answer.read, of=answer.to_read) if answer.to_read else None,
         took_ms=Took(
@@ -144,6 +149,20 @@ def to_response(
         release=answer.release,
         interleaved=answer.token or None,
         **versions,
+    )
+
+
+def _warning(manuscript: Manuscript, answer: Answer, explained: bool) -> str | None:
+    """Why a list says little about the text; None where it says something."""
+    text = strip_marks(f"{manuscript.title} {manuscript.abstract} {manuscript.context}")
+    if not any(character.isalpha() for character in text):
+        return "The text has no words to search with, so these papers have nothing to do with it."
+    found = [paper.evidence for paper in answer.recommendations]
+    if not explained or not found or any(one.shared_words or one.cited_by or one.sentences for one in found):
+        return None
+    return (
+        "None of these papers has a word, a similar paper or a similar sentence in common with the text, so their "
+        "order says little. Describe the claim in more words, in the language of the corpus."
     )
 
 

@@ -1,18 +1,14 @@
-"""Parses a pasted text: the title and abstract, and the context around one gap, marked ``[CIT]``."""
+"""The manuscript of a request: its title and abstract, and the context around one gap, marked ``[CIT]``."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from cocite.corpus.records import OTHER_MARK, TARGET_MARK
+from cocite.corpus.records import OTHER_MARK
 from cocite.errors import InputError
 from cocite.text.gap_context import WINDOW, context_of_gap, whole_words
+from cocite_serve.http.pasted_text import GAP_MARK, mark_gaps, read_pasted
 
-GAP = re.compile(rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b", re.IGNORECASE)
-"""A missing citation: ``[CIT]`` in any spelling, or the corpus' own marker."""
-TITLE_CHARS = 250
-"""A first line longer than this is no title."""
 ABSTRACT_CHARS = 2_000
 """Characters of a draft that stand in for its abstract."""
 
@@ -62,50 +58,38 @@ def parse_manuscript(
     """
     if context and text:
         raise InputError("give either context or text, not both", where="text")
-    if text and not GAP.search(text):
-        if gap:
-            raise InputError(f"there is no gap number {gap}: the text holds no [CIT]", where="gap")
-        first, rest = _split_title(text)
-        return Manuscript(title or first, abstract or rest)
     if text:
-        first, rest = _split_title(text)
-        if GAP.search(first):
-            first, rest = "", text
-        context_around, gaps = _context_around(rest, gap)
-        body = GAP.sub(" ", rest)
-        if not (title or first) and len(body) <= 2 * WINDOW:
+        pasted = read_pasted(text)
+        title = title or pasted.title
+        if GAP_MARK not in pasted.body:
+            if gap:
+                raise InputError(f"there is no gap number {gap}: the text holds no [CIT]", where="gap")
+            return Manuscript(title, abstract or pasted.abstract or pasted.body)
+        context_around, gaps = _context_around(pasted.body, gap)
+        body = pasted.body.replace(GAP_MARK, " ")
+        if not title and len(body) <= 2 * WINDOW:
             body = ""  # a passage of a few sentences: all of it is the context already
-        return Manuscript(
-            title or first, abstract or whole_words(body, ABSTRACT_CHARS), context_around, gap, gaps
-        )
+        own = abstract or pasted.abstract or whole_words(body, ABSTRACT_CHARS)
+        return Manuscript(title, own, context_around, gap, gaps)
     if context:
-        context_around, gaps = _context_around(context, gap)
+        context_around, gaps = _context_around(mark_gaps(context), gap)
         return Manuscript(title, abstract, context_around, gap if gaps else None, gaps)
     if not (title or abstract):
         raise InputError("give a title and abstract, or a text with the gap marked [CIT]")
     return Manuscript(title, abstract)
 
 
-def _split_title(text: str) -> tuple[str, str]:
-    """The first line, when it looks like a title, and what follows."""
-    first, _, rest = text.strip().partition("\n")
-    first, rest = first.strip(), rest.strip()
-    if len(first) <= TITLE_CHARS and (rest or not first.endswith((".", "?", "!"))):
-        return first, rest
-    return "", text.strip()
-
-
 def _context_around(text: str, gap: int) -> tuple[str, int]:
-    """The text around one gap, with gaps as the corpus marks them, and the number of gaps."""
-    marks = list(GAP.finditer(text))
-    if not marks:
+    """The text around one of the gaps, each of which reads ``GAP_MARK``, and how many there are."""
+    pieces = text.split(GAP_MARK)
+    gaps = len(pieces) - 1
+    if not gaps:
         if gap:
             raise InputError(f"there is no gap number {gap}: the context holds no [CIT]", where="gap")
         return " ".join(text.split()), 0
-    if gap >= len(marks):
+    if gap >= gaps:
         raise InputError(
-            f"there is no gap number {gap}: the text holds {len(marks)} [CIT], counted from 0", where="gap"
+            f"there is no gap number {gap}: the text holds {gaps} [CIT], counted from 0", where="gap"
         )
-    target = marks[gap]
-    before, after = GAP.sub(OTHER_MARK, text[: target.start()]), GAP.sub(OTHER_MARK, text[target.end() :])
-    return context_of_gap(before, after), len(marks)
+    before, after = OTHER_MARK.join(pieces[: gap + 1]), OTHER_MARK.join(pieces[gap + 1 :])
+    return context_of_gap(before, after), gaps

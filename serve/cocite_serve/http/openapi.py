@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 
+from cocite_serve.http.draft_schemas import DraftRequest
 from cocite_serve.http.problem_body import MEDIA_TYPE
 from cocite_serve.http.problems import STATUS_DESCRIPTIONS
 from cocite_serve.http.schemas import Problem
@@ -51,8 +53,8 @@ def describe_exactly(app: FastAPI, limits: Limits) -> None:
         if app.openapi_schema is None:
             description = original()
             schemas = description["components"]["schemas"]
-            schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas["Problem"]["description"] = schemas["Problem"]["description"].partition("\f")[0]
+            for model in (Problem, DraftRequest):  # which no route has as a parameter or an answer
+                _add(schemas, model)
             _leave_out_the_frameworks(description)
             for schema, name, bounds in _bounds(limits):
                 if name in schemas.get(schema, {}).get("properties", {}):
@@ -61,6 +63,14 @@ def describe_exactly(app: FastAPI, limits: Limits) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _add(schemas: dict[str, Any], model: type[BaseModel]) -> None:
+    """Add the schema of a model, and those that it consists of."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    for name, one in {**schema.pop("$defs", {}), model.__name__: schema}.items():
+        one["description"] = one["description"].partition("\f")[0]
+        schemas[name] = one
 
 
 def _leave_out_the_frameworks(description: dict[str, Any]) -> None:
@@ -101,6 +111,7 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
     }
     for schema, properties in (
         ("RecommendRequest", of_query | of_recommend),
+        ("DraftRequest", of_recommend | {name: of_query[name] for name in ("authors", "venue")}),
         ("RerankRequest", of_query | of_texts),
         ("EmbedRequest", of_texts),
         ("EmbedText", of_text),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cocite.artifacts import load_array
+from cocite.corpus.history import History
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.errors import NotFoundError
@@ -25,6 +26,7 @@ class Papers:
         alive: (N,) whether a paper may be recommended.
         lock: keeps the snapshot from being deleted.
         created: when the snapshot was made, in ISO 8601; None: not known.
+        citing: (N,) whether a paper's links are known; None: all are.
 
     Example:
         >>> import tempfile
@@ -44,11 +46,12 @@ class Papers:
         alive: NDArray[np.bool_],
         lock: VersionLock | None = None,
         created: str | None = None,
+        citing: NDArray[np.bool_] | None = None,
     ) -> None:
         self.corpus = corpus
         self.alive = alive
         self.created = created
-        self._lock = lock
+        self._lock, self._citing = lock, citing
 
     @classmethod
     def open(cls, index: Path, version: str) -> Papers:
@@ -57,7 +60,8 @@ class Papers:
         folder = VersionedFolder(index).folder(name)
         created = open_verified_once(folder, kind="index").meta.get("created")
         corpus = Corpus.open(folder / "corpus", verified=True)
-        return cls(corpus, load_array(folder / "alive.npy"), lock, created)
+        alive, citing = load_array(folder / "alive.npy"), load_array(folder / "history.npy")
+        return cls(corpus, alive, lock, created, citing)
 
     def __len__(self) -> int:
         return int(self.alive.sum())
@@ -67,6 +71,11 @@ class Papers:
         """The first and the last year of a paper, None when no year is known."""
         years = self.corpus.years[self.alive & (self.corpus.years > 0)]
         return (int(years.min()), int(years.max())) if len(years) else None
+
+    @cached_property
+    def history(self) -> History:
+        """Whose links are known."""
+        return History.all(self.corpus) if self._citing is None else History(self.corpus, self._citing)
 
     def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
         """Rows of some ids, -1 for one that is unknown or removed."""

@@ -57,6 +57,21 @@ def problem(
     return JSONResponse(body, status, headers={**(headers or {}), HEADER: id}, media_type=MEDIA_TYPE)
 
 
+def overloaded(scope: Scope, after: int) -> JSONResponse:
+    """The response that refuses a request because too many others wait.
+
+    Args:
+        scope: of the request.
+        after: seconds after which to try again.
+
+    Example:
+        >>> overloaded({"type": "http", "path": "/v1/recommend", "headers": []}, 1).headers["retry-after"]
+        '1'
+    """
+    text = f"Too many requests are waiting; try again in {after} second{'' if after == 1 else 's'}."
+    return problem(scope, 429, text, headers={"Retry-After": str(after)})
+
+
 def phrase(status: int) -> str:
     """The name of a status, as RFC 9110 has it.
 

@@ -15,6 +15,9 @@ from starlette.exceptions import HTTPException
 from cocite.errors import CociteError, InputError, NotFoundError, nearest
 from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.failures import describe
+from cocite_serve.http.draft_schemas import DraftRequest
+from cocite_serve.http.option_fields import RecommendOptions
+from cocite_serve.http.problem_body import overloaded as too_many
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.query_fields import QueryText
 from cocite_serve.http.request_context import context_of
@@ -69,8 +72,8 @@ class TooSlowError(Exception):
         cocite_serve.http.problems.TooSlowError: the request took longer than 20 s; a smaller depth or rerank is faster
     """
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"the request took longer than {seconds:g} s; a smaller depth or rerank is faster")
+    def __init__(self, seconds: float, hint: str = "a smaller depth or rerank is faster") -> None:
+        super().__init__(f"the request took longer than {seconds:g} s; {hint}")
 
 
 class NotReadyError(Exception):
@@ -97,8 +100,22 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
         cocite.errors.InputError: top_k: at most 30 is allowed, got 31
     """
     check_text(request, limits)
+    check_options(request, limits, request.year)
+
+
+def check_options(request: RecommendOptions, limits: Limits, year: int | None) -> None:
+    """Refuse options above a limit, or that no paper fits.
+
+    Args:
+        request: the options.
+        limits: in force.
+        year: of the manuscript.
+
+    Raises:
+        InputError: names the first such field (``where``) and the limit.
+    """
     for name in ("exclude", "exclude_authors"):
-        _check_values(getattr(request, name), name, limits)
+        check_values(getattr(request, name), name, limits)
     for name in ("retrievers", "weights"):
         if (count := len(getattr(request, name))) > limits.weights:
             raise InputError(f"at most {limits.weights:,} signals are allowed, got {count:,}", where=name)
@@ -113,9 +130,9 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
     if request.year_from and request.year_to and request.year_from > request.year_to:
         raise InputError(f"{request.year_from} is later than year_to, {request.year_to}", where="year_from")
     limited = request.candidates == "older" and request.year_to is None
-    if limited and request.year_from and request.year and request.year_from > request.year:
+    if limited and request.year_from and year and request.year_from > year:
         raise InputError(
-            f"{request.year_from} is later than the manuscript's year, {request.year}; "
+            f"{request.year_from} is later than the manuscript's year, {year}; "
             "give year_to, or candidates: all",
             where="year_from",
         )
@@ -137,10 +154,11 @@ def check_text(request: QueryText, limits: Limits) -> None:
     for name, most in lengths.items():
         if (length := len(getattr(request, name))) > most:
             raise InputError(f"at most {most:,} characters are allowed, got {length:,}", where=name)
-    _check_values(request.authors, "authors", limits)
+    check_values(request.authors, "authors", limits)
 
 
-def _check_values(values: list[str], name: str, limits: Limits) -> None:
+def check_values(values: list[str], name: str, limits: Limits) -> None:
+    """Refuse a list of names or ids that is too long, or has a too long one."""
     if len(values) > limits.exclude:
         raise InputError(f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name)
     if any(len(value) > limits.title_chars for value in values):
@@ -197,8 +215,7 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
     @app.exception_handler(OverloadedError)
     async def overloaded(request: Request, error: OverloadedError) -> Response:
         after = settings.retry_after_s if error.retry_s is None else max(1, math.ceil(error.retry_s))
-        text = f"Too many requests are waiting; try again in {after} second{'' if after == 1 else 's'}."
-        return problem(request.scope, 429, text, headers={"Retry-After": str(after)})
+        return too_many(request.scope, after)
 
     @app.exception_handler(NotReadyError)
     async def not_ready(request: Request, error: NotReadyError) -> Response:
@@ -225,7 +242,7 @@ def _describe(error: dict[str, Any]) -> tuple[str, str | None]:
     if not path and kind in ("model_attributes_type", "model_type", "dict_type"):
         return "The body must be a JSON object, sent as Content-Type: application/json", None
     if kind == "extra_forbidden":
-        hint = nearest(path[-1], [*RecommendRequest.model_fields])
+        hint = nearest(path[-1], [*RecommendRequest.model_fields, *DraftRequest.model_fields])
         return f"{field}: there is no such field ({hint})", field
     if kind == "missing":
         return f"{field}: is required" if field else "The request has no body", field

@@ -46,13 +46,14 @@ class QueryText(BaseModel):
     )
     text: Text = Field(
         default="",
-        description="Anything pasted: when it holds `[CIT]` it is read as text with gaps, else as a title "
-        "(its first line, when short) and an abstract. Not together with `context`.",
+        description="Anything pasted: when it holds a gap it is read as text with gaps, else as a title "
+        "(its first line, when short) and an abstract. A gap reads `[CIT]`, `[?]`, `(citation needed)`, in LaTeX also "
+        "`\\cite{}`, `\\cite{?}` or `\\todo{cite}`, in Markdown `[@?]`. Not together with `context`.",
     )
     gap: Whole = Field(
         default=0,
         ge=0,
-        description="Which `[CIT]` to fill when there are several: 0 is the first of the text.",
+        description="Which gap to fill when there are several: 0 is the first of the text.",
     )
     year: Year | None = Field(
         default=None,

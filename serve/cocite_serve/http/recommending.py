@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cocite.pipeline.options import Options
 from cocite_serve.http.conversion import Stamps, to_query, to_response
-from cocite_serve.http.manuscript import parse_manuscript
+from cocite_serve.http.manuscript import Manuscript, parse_manuscript
 from cocite_serve.http.pages import Page, digest
 from cocite_serve.http.problems import check_limits
 from cocite_serve.http.request_context import current
@@ -26,13 +26,6 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
         TooSlowError: it took longer than it may.
     """
     check_limits(request, service.settings.limits)
-    context, page = current(), Page.parse(request.page) if request.page else None
-    backend = service.current()
-    # Its rows are meant from here on.
-    if page is not None and request.release is None:
-        backend = backend.holding(page.model, page.index)
-    else:
-        backend = backend.chosen(request.release, request.client or context.key or context.id)
     manuscript = parse_manuscript(
         title=request.title,
         abstract=request.abstract,
@@ -40,7 +33,31 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
         text=request.text,
         gap=request.gap,
     )
-    rows = backend.papers.rows(request.exclude)
+    return await recommend_for(service, request, manuscript)
+
+
+async def recommend_for(
+    service: Service, request: RecommendRequest, manuscript: Manuscript, cited: Sequence[str] = ()
+) -> RecommendResponse:
+    """The answer to a request whose limits were checked.
+
+    Args:
+        service: answers it.
+        request: its options; its text is not looked at.
+        manuscript: the text.
+        cited: ids of papers that the manuscript cites, which are not recommended.
+
+    Raises:
+        InputError, HTTPException, OverloadedError, TooSlowError: as of :func:`recommend`.
+    """
+    context, page = current(), Page.parse(request.page) if request.page else None
+    backend = service.current()
+    # Its rows are meant from here on.
+    if page is not None and request.release is None:
+        backend = backend.holding(page.model, page.index)
+    else:
+        backend = backend.chosen(request.release, request.client or context.key or context.id)
+    rows = backend.papers.rows([*request.exclude, *cited])
     query = to_query(manuscript, request)
     options = _options(request, service.settings, rows)
     asked = digest(query, options)
@@ -56,12 +73,22 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
         partial=request.deadline_ms is not None and page is None,
     )
     service.metrics.observe(answer)
-    unknown = [id_ for id_, row in zip(request.exclude, rows, strict=True) if row < 0]
+    unknown = [id_ for id_, row in zip(request.exclude, rows[: len(request.exclude)], strict=True) if row < 0]
     stamps = answer.answered_by or backend
-    response = to_response(manuscript, answer, stamps.papers, unknown, versions_of(stamps), options.offset)
+    response = to_response(
+        manuscript,
+        answer,
+        stamps.papers,
+        unknown,
+        versions_of(stamps),
+        options.offset,
+        explained=request.evidence,
+    )
     end = options.offset + options.top_k
     if stamps is not backend:  # in whose index the same papers may be other rows
-        asked = digest(query, _options(request, service.settings, stamps.papers.rows(request.exclude)))
+        asked = digest(
+            query, _options(request, service.settings, stamps.papers.rows([*request.exclude, *cited]))
+        )
     whole = not answer.token  # the papers behind those of two lists are no list
     if whole and len(response.papers) == options.top_k and end < min(options.depth, len(stamps.papers)):
         read = answer.read if answer.to_read else None

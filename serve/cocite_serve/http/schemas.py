@@ -6,25 +6,17 @@ Only shape and meaning stand here; how long a field may be is a setting of the e
 The API's documentation shows of each docstring what stands before the form feed (``\\f``).
 """
 
-from typing import Annotated, Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from cocite_serve.http.query_fields import (
-    GAP_EXAMPLE,
-    Milliseconds,
-    Name,
-    QueryText,
-    Share,
-    Text,
-    Whole,
-    Year,
-)
+from cocite_serve.http.option_fields import RecommendOptions
+from cocite_serve.http.query_fields import GAP_EXAMPLE, QueryText
 
 ReleaseName = Literal["served", "beside", "interleaved"]
 
 
-class RecommendRequest(QueryText):
+class RecommendRequest(RecommendOptions, QueryText):
     """The text that recommendations are asked for: a title and abstract, a text with a gap, or both.\f
 
     Example:
@@ -50,86 +42,12 @@ class RecommendRequest(QueryText):
         },
     )
 
-    top_k: Whole | None = Field(
-        default=None, ge=1, description="Papers to return. Default: the server's setting."
-    )
-    depth: Whole | None = Field(
-        default=None,
-        ge=1,
-        description="Candidates that the second stage reranks. More is slower.",
-    )
-    K: Whole | None = Field(default=None, ge=1, description="Another name of `depth`; give one of the two.")
-    rerank: Whole | None = Field(
-        default=None,
-        ge=0,
-        description="The best of those, which the cross-encoder reads, where one is served. 0: none, which is fastest.",
-    )
-    year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
-    year_to: Year | None = Field(
-        default=None,
-        description="Only papers of this year or earlier, whatever the manuscript's year. With `year_from` or "
-        "`year_to`, papers of unknown year are left out.",
-    )
-    candidates: Literal["older", "all"] = Field(
-        default="older",
-        description="`older`: where `year` is given, only papers of that year or earlier, and papers of unknown year; "
-        "`all`: later papers too. A request without a `year` gets papers of every year.",
-    )
-    exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
-    exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
-    evidence: StrictBool = Field(default=True, description="Whether to say why each paper is recommended.")
-    retrievers: list[Name] = Field(
-        default=[],
-        description="Signals that alone find candidates, by the names of the first stage's blend (`whole>text`, "
-        "`sentence`), with the blend's weights, or 1 where it has none. Default: those of the blend.",
-    )
-    weights: dict[Name, Annotated[float, Field(strict=True, ge=0, le=1000)]] = Field(
-        default={},
-        description="Signal and weight, in place of the blend's; 0 leaves the signal out. A learned fusion orders the "
-        "candidates by what it has learned with the blend's own weights.",
-    )
-    popularity: Share = Field(
-        default=0.0,
-        description="Share by which the score of a much-cited paper is damped: by all of it for the candidate that is "
-        "cited most, by none for one that is not cited, and between them by the logarithm of the citations.",
-    )
-    diversity: Share = Field(
-        default=0.0,
-        description="How much a paper's likeness to those before it counts against it: maximal marginal relevance with "
-        "lambda = 1 - `diversity`. 0: not at all. The first paper stays the first.",
-    )
     page: str = Field(
         default="",
         max_length=1_000,
         description="`next` of an answer to the same request: returns the papers behind those. All other fields but "
         "`top_k`, `evidence` and `deadline_ms` have to be as they were.",
     )
-    deadline_ms: Milliseconds | None = Field(
-        default=None,
-        description="Milliseconds within which the answer is wanted. Where they do not allow the cross-encoder to read "
-        "all of `rerank`, it reads the best of them, and `reranked` of the answer says how many. Where others are the "
-        "reason that it could read next to none, the request is refused at once with 429.",
-    )
-
-    release: Literal["served", "beside"] | None = Field(
-        default=None,
-        description="Which release answers, where a second one is loaded beside the served one. Default: as the server "
-        "divides its traffic. With `page`: the release of that list.",
-    )
-    client: str = Field(
-        default="",
-        max_length=200,
-        description="Any name of who asks, such as a random one of a session: where traffic is divided, one name keeps "
-        "its release. It is not kept. Default: the name of the API key, else the request's id.",
-    )
-
-    @model_validator(mode="after")
-    def _one_depth(self) -> Self:
-        if self.K is not None:
-            if self.depth is not None:
-                raise ValueError("K: is another name of depth; give one of the two")
-            self.depth = self.K
-        return self
 
 
 class SharedWord(BaseModel):
@@ -278,10 +196,15 @@ class RecommendResponse(BaseModel):
 
     read_as: Literal["context", "title and abstract"] = Field(description="How the request was understood.")
     gap: int | None = Field(default=None, description="Which gap this answers, from 0.")
-    gaps: int = Field(default=0, description="How many `[CIT]` the text holds.")
+    gaps: int = Field(default=0, description="How many gaps the text holds.")
     context: str = Field(default="", description="The text around the gap that was searched with.")
     papers: list[RecommendedPaper]
     unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
+    warning: str | None = Field(
+        default=None,
+        description="Why the list says little about the text: it has no words, or no paper has anything in common with "
+        "it. Null otherwise. The second reason is found with `evidence` alone.",
+    )
     shards: Shards | None = Field(
         default=None,
         description="How many shards of the index answered; the papers of a missing one are not in this answer. Null "

@@ -3,16 +3,18 @@
 const KEY = "cocite-key";
 
 export class Refusal extends Error {
-  constructor(sentence, status) {
+  /** @param {string} sentence @param {number} status @param {string | null} [field] Of the request that is at fault. */
+  constructor(sentence, status, field = null) {
     super(sentence);
     this.status = status;
+    this.field = field;
   }
 }
 
 let key = "";
 try { key = sessionStorage.getItem(KEY) ?? ""; } catch { /* storage is off: for this visit only */ }
 
-// Until the browser's tab is closed.
+/** Until the browser's tab is closed. @param {string} given */
 export function useKey(given) {
   key = given.trim();
   try { sessionStorage.setItem(KEY, key); } catch { /* storage is off: for this visit only */ }
@@ -35,13 +37,14 @@ async function ask(path, options = {}) {
     throw new Error("The server cannot be reached. Is it still running?");
   }
   if (response.ok) return response;
-  let sentence = `The server answered ${response.status}.`;
+  let problem = {};
   try {
-    sentence = (await response.json()).error || sentence;
-  } catch { /* not JSON: keep the status */ }
-  throw new Refusal(sentence, response.status);
+    problem = await response.json();
+  } catch { /* not JSON: the status has to do */ }
+  throw new Refusal(problem.error || `The server answered ${response.status}.`, response.status, problem.field);
 }
 
+/** @param {Record<string, unknown>} request @param {AbortSignal} signal */
 export async function recommend(request, signal) {
   const response = await ask("v1/recommend", {
     method: "POST",
@@ -52,7 +55,7 @@ export async function recommend(request, signal) {
   return response.json();
 }
 
-// A paper was taken from a list of two models. Nobody waits for it, and what goes wrong changes nothing.
+/** A paper was taken from a list of two models. Nobody waits for it, and what goes wrong changes nothing. */
 export function click(token, paper) {
   ask("v1/click", {
     method: "POST",
@@ -66,7 +69,7 @@ export async function version() {
   return (await ask("v1/version")).json();
 }
 
-export async function bibtex(ids) {
-  const query = new URLSearchParams(ids.map((id) => ["id", id]));
-  return (await ask(`v1/bibtex?${query}`)).text();
+/** Papers as references. @param {"bibtex" | "ris" | "csl-json"} form @param {string[]} ids @returns {Promise<string>} */
+export async function references(form, ids) {
+  return (await ask(`v1/${form}?${new URLSearchParams(ids.map((id) => ["id", id]))}`)).text();
 }

@@ -1,10 +1,8 @@
-// One recommended paper as a card: what it is, how it scored, and why it is here.
+// One recommended paper as a card: what it is, how it scored, why it is here, and where it is to be read.
 
-import { el, firstWords, lastWords } from "./dom.js";
-
-const WORDS = 10;
-const NEIGHBOURS = 3;
-const NEAR = 110;
+import { el } from "./dom.js";
+import { everything, neighbours, number, sentence, words } from "./evidence.js";
+import { links } from "./links.js";
 
 const LABELS = { nnselect: "NNSelect", nnrank: "NNRank", fusion: "Learned fusion" };
 
@@ -12,14 +10,14 @@ const label = (name) => {
   const plain = name.replaceAll(/[_-]+/g, " ");
   return LABELS[name] ?? plain[0].toUpperCase() + plain.slice(1);
 };
-const number = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
+/** @param {string[]} authors */
 export function people(authors) {
   if (authors.length <= 5) return authors.join(", ");
   return `${authors.slice(0, 4).join(", ")} and ${authors.length - 4} more`;
 }
 
-// How far a value lies between the smallest and the largest of this answer, for the length of a bar.
+/** How far a value lies between the smallest and the largest of this answer, for the length of a bar. */
 export function scales(papers) {
   const ranges = { score: range(papers.map((paper) => paper.score)) };
   for (const name of new Set(papers.flatMap((paper) => Object.keys(paper.stages)))) {
@@ -41,35 +39,59 @@ function bar(part, title) {
     el("span", { style: { "--part": `${(100 * part).toFixed(1)}%` } }));
 }
 
+/**
+ * @typedef {object} Actions What a card's buttons do.
+ * @property {(id: string) => boolean} isChosen For the gap in focus.
+ * @property {(paper: object) => void} toggle Chooses the paper for the gap in focus, or no more.
+ * @property {() => string} where "for gap 2", or "".
+ * @property {(ids: string[]) => void} copy
+ * @property {(ids: string[]) => void} taken
+ * @property {(paper: object) => void} exclude
+ */
+
+/** @param {object} paper Of the API. @param {object} ranges Of `scales`. @param {Actions} actions */
 export function card(paper, ranges, actions) {
   const evidence = paper.evidence ?? { shared_words: [], cited_by: [], sentences: [] };
   const id = `paper-${paper.rank}`;
-  const title = el("h3", { id }, paper.doi ? link(paper, actions) : paper.title);
+  const places = links(paper);
+  const title = el("h3", { id }, places.length ? link(places[0].address, paper.title, paper, actions) : paper.title);
   const { least, high } = ranges.score;
   const part = high > least ? 0.06 + 0.94 * ((paper.score - least) / (high - least)) : 1;
-  const pick = el("input", {
-    type: "checkbox", "aria-label": `Select ${paper.title}`, checked: actions.isSelected(paper.id),
-    on: { change: (event) => { actions.select(paper.id, event.target.checked); node.classList.toggle("picked", event.target.checked); } },
-  });
   const more = details(paper, evidence, ranges, `${id}-more`);
-  const node = el("li", { class: `card${actions.isSelected(paper.id) ? " picked" : ""}`, "aria-labelledby": id },
-    el("label", { class: "pick" }, pick, el("span", { class: "rank", "aria-hidden": "true" }, String(paper.rank))),
+  const node = el("li", { class: "card", tabindex: "-1", "aria-labelledby": id, "data-id": paper.id },
+    el("span", { class: "rank" }, el("span", { class: "sr" }, "Rank "), String(paper.rank)),
     el("div", { class: "body" },
       el("div", { class: "head" }, title,
         el("div", { class: "score" }, bar(part, `Score ${number(paper.score)}`),
           el("span", { class: "sr" }, `Score ${number(paper.score)}`))),
       el("p", { class: "who" }, people(paper.authors) || "Authors unknown"),
       el("p", { class: "where" }, ...facts(paper)),
+      places.length ? el("p", { class: "links" }, ...places.map((place) =>
+        link(place.address, place.name, paper, actions, `${place.name}: ${paper.title}`))) : null,
       sentence(evidence.sentences[0], true),
       neighbours(evidence.cited_by),
       words(evidence.shared_words),
       el("div", { class: "actions" },
+        el("button", { type: "button", class: "use small", on: { click: () => actions.toggle(paper) } }),
         more && opener(more),
-        el("button", { type: "button", class: "quiet small", on: { click: () => actions.copy([paper.id]) } }, "Copy BibTeX"),
+        el("button", { type: "button", class: "quiet small", on: { click: () => actions.copy([paper.id]) },
+          "aria-label": `Copy reference of ${paper.title}` }, "Copy reference"),
         el("button", { type: "button", class: "quiet small", on: { click: () => actions.exclude(paper) },
           "aria-label": `Leave out ${paper.title}` }, "Leave out")),
       more));
+  showChoice(node, paper, actions);
   return node;
+}
+
+/** Brings a card up to date with what is chosen. */
+export function showChoice(node, paper, actions) {
+  const chosen = actions.isChosen(paper.id);
+  const where = actions.where();
+  const button = node.querySelector(".use");
+  node.classList.toggle("picked", chosen);
+  const says = chosen ? `Used${where}` : `Use${where || " this paper"}`;
+  button.setAttribute("aria-label", `${says}: ${paper.title}`); // begins with what is seen, for whoever speaks it
+  button.textContent = chosen ? `✓ ${says}` : says;
 }
 
 function opener(panel) {
@@ -82,10 +104,9 @@ function opener(panel) {
   }, "Details");
 }
 
-function link(paper, actions) {
-  const address = `https://doi.org/${encodeURI(paper.doi.replace(/^https?:\/\/(dx\.)?doi\.org\//, ""))}`;
+function link(address, text, paper, actions, name) {
   const taken = (event) => { if (event.button < 2) actions.taken([paper.id]); }; // the middle button opens a tab
-  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", on: { click: taken, auxclick: taken } }, paper.title);
+  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", "aria-label": name, on: { click: taken, auxclick: taken } }, text);
 }
 
 function facts(paper) {
@@ -99,51 +120,10 @@ function facts(paper) {
   return parts;
 }
 
-function sentence(one, brief) {
-  if (!one) return null;
-  const source = one.year ? `${one.title} (${one.year})` : one.title;
-  return el("figure", { class: "sentence" },
-    el("figcaption", {}, "Cited in sentences like yours"),
-    el("blockquote", {}, ...marked(brief ? near(one.sentence) : one.sentence)),
-    el("cite", {}, source));
-}
-
-// About two lines of the words around the place where the paper was cited.
-function near(text) {
-  const [before, ...rest] = text.split("TARGETCIT");
-  return rest.length ? `${lastWords(before, NEAR)}TARGETCIT${firstWords(rest.join("TARGETCIT"), NEAR)}` : text;
-}
-
-// The corpus writes TARGETCIT where this paper was cited and OTHERCIT for other citations.
-function marked(text) {
-  const tidy = text.replaceAll(/\s+([.,;:)])/g, "$1"); // scanned texts set a space before every full stop
-  return tidy.split(/(TARGETCIT|OTHERCIT)/).map((piece) => {
-    if (piece === "TARGETCIT") return el("span", { class: "here" }, "this paper");
-    if (piece === "OTHERCIT") return el("span", { class: "other" }, "…");
-    return piece;
-  });
-}
-
-function neighbours(papers) {
-  if (!papers.length) return null;
-  const rows = papers.slice(0, NEIGHBOURS).map((one) => el("li", {}, one.title, one.year ? el("span", {}, ` ${one.year}`) : null));
-  const rest = papers.length - NEIGHBOURS;
-  if (rest > 0) rows.push(el("li", { class: "rest" }, `and ${rest} more`));
-  return el("div", { class: "neighbours" },
-    el("p", { class: "label" }, papers.length === 1 ? "Cited by a paper like yours" : `Cited by ${papers.length} papers like yours`),
-    el("ul", {}, ...rows));
-}
-
-function words(shared) {
-  if (!shared.length) return null;
-  const most = shared[0].weight || 1;
-  return el("ul", { class: "words", "aria-label": "Shared words" },
-    ...shared.slice(0, WORDS).map(({ word, weight }) =>
-      el("li", { style: { "--weight": Math.max(0.15, weight / most).toFixed(2) }, title: `weight ${number(weight)}` }, word)));
-}
-
 function details(paper, evidence, ranges, id) {
   const parts = [];
+  if (paper.abstract) parts.push(el("h4", {}, "Abstract"), el("p", { class: "abstract" }, paper.abstract));
+  parts.push(...everything(evidence));
   const stages = Object.entries(paper.stages);
   if (stages.length) {
     parts.push(el("h4", {}, "Scores by stage"),
@@ -151,17 +131,12 @@ function details(paper, evidence, ranges, id) {
         el("dt", {}, label(name)),
         el("dd", {}, bar(share(ranges[`stage:${name}`], value)), el("span", {}, number(value)))])));
   }
-  if (paper.abstract) parts.push(el("h4", {}, "Abstract"), el("p", { class: "abstract" }, paper.abstract));
-  if (evidence.sentences.length) {
-    const title = evidence.sentences.length === 1 ? "The sentence that cites it" : "Sentences that cite it";
-    parts.push(el("h4", {}, title), ...evidence.sentences.map((one) => sentence(one, false)));
-  }
   return parts.length ? el("div", { class: "more", id, hidden: true }, ...parts) : null;
 }
 
 export function skeleton() {
   return el("li", { class: "card ghost", "aria-hidden": "true" },
-    el("span", { class: "pick" }),
+    el("span", { class: "rank" }),
     el("div", { class: "body" }, ...["72%", "38%", "24%", "92%", "84%"].map((width) =>
       el("span", { class: "line", style: { width } }))));
 }

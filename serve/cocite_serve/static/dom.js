@@ -1,7 +1,14 @@
 // Builds elements. Text from the corpus or the author only ever becomes a text node: markup in it stays text.
 
+/** @param {string} id @returns {any} The element of the page with this id. */
 export const $ = (id) => document.getElementById(id);
 
+/**
+ * An element. Of the attributes, `on` has its listeners and `style` its style properties, by name; those that are
+ * false, null or undefined are left out, and so are children that are null or undefined.
+ * @param {string} tag @param {Record<string, any>} attributes @param {...(Node | string | null | undefined)} children
+ * @returns {HTMLElement}
+ */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,12 +22,19 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A button with a title that is taken away by it. @param {string} name For screen readers; has the title in it. */
+export function titleChip(title, name, run) {
+  return el("button", { type: "button", class: "chip", title, "aria-label": name, on: { click: run } },
+    el("span", { class: "cut" }, title), el("span", { "aria-hidden": "true" }, "×"));
+}
+
 // The beginning or end of a text, whole words, with a mark where something was cut off.
 export const firstWords = (text, most) => (text.length <= most ? text : `${text.slice(0, most).replace(/\s\S*$/, "")} …`);
 export const lastWords = (text, most) => (text.length <= most ? text : `… ${text.slice(-most).replace(/^\S*\s/, "")}`);
 
 let toastTimer;
 
+/** Says a sentence for a moment, above everything. @param {string} text */
 export function toast(text) {
   const node = $("toast");
   node.textContent = text;
@@ -29,6 +43,7 @@ export function toast(text) {
   toastTimer = setTimeout(() => node.classList.remove("show"), 2600);
 }
 
+/** Puts a text on the clipboard. @param {string} text @throws {Error} Where the browser refuses. */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -390,6 +390,19 @@ RECOMMEND = [
     wrong("a missing draft", "recommend {missing} --index {index}", "missing"),
     wrong("a draft of no known form", "recommend {papers_jsonl} --index {index}", "papers.jsonl"),
     wrong("garbage", "recommend {garbage_bin} --index {index}", "garbage.bin"),
+    *(
+        wrong(
+            f"garbage for a .{kind}",
+            f"recommend {{garbage_{kind}}} --index {{index}}",
+            f"garbage.{kind}: is no ",
+        )
+        for kind in ("zip", "pdf", "docx")
+    ),
+    wrong(
+        "a main file of no archive",
+        "recommend {thesis_txt} --index {index} --main main.tex",
+        "--main: goes with a .zip",
+    ),
     wrong(
         "a change of nothing", "recommend {thesis_txt} --index {index} --in-place", "--in-place", "--write"
     ),

@@ -39,7 +39,6 @@ LINES = [{"id": f"p{i}", "title": f"T {i}", "citations": [f"p{i - 1}"] if i else
         ),
         ("x.json", '{"paperId": "1", "title": "A"}', "papers of Semantic Scholar's API"),
         ("x.json", '{"total": 1, "data": [{"paperId": "1"}]}', "a page of an API"),
-        ("x.json", '{"status": "ok", "message-type": "work-list", "message": {}}', "works of Crossref's API"),
         (
             "x.jsonl",
             '{"pmid": 1, "name": "A", "k": 2}',

@@ -7,7 +7,7 @@ from cocite.drafts.reading import read_text
 from cocite_serve.editors.head import MAX_HEAD, read_head
 
 LATEX = (
-    "\\documentclass{article}\n\\title{On \\emph{BLEU}}\n\\date{May 2015}\n\\newcommand{\\x}{y}\n"
+    "\\documentclass{article}\n\\title{On \\emph{BLEU}}\n\\author{Ann Lee}\n\\date{May 2015}\n\\newcommand{\\x}{y}\n"
     "\\begin{document}\n\\maketitle\n\\begin{abstract}We measure.\\end{abstract}\n\\section{Introduction}\n"
     "We parse.\n% \\bibliography{none}\n\\bibliography{refs, more}\n\\end{document}\n"
 )
@@ -21,11 +21,13 @@ def test_a_finished_draft_has_the_head_that_its_reader_gives() -> None:
     for source, kind in ((LATEX, "latex"), (MARKDOWN, "markdown")):
         draft, head = read_text(source, kind), read_head(source, kind)
         assert (head.title, head.abstract, head.year) == (draft.title, draft.abstract, draft.year)
+        assert head.authors == draft.authors
         assert head.title == "On BLEU"
         assert head.abstract == "We measure."
         assert head.year == 2015
         assert head.bibliographies == draft.bibliographies
     assert set(read_head(LATEX, "latex").macros) == {"x"}
+    assert read_head(LATEX, "latex").authors == ("Ann Lee",)
     assert not read_head(LATEX, "latex").is_part
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from typing import Any
 
 import httpx
 import pytest
@@ -137,3 +138,48 @@ def test_a_body_that_was_read_comes_once() -> None:
 
     first, second = asyncio.run(both())
     assert (first["body"], first["more_body"], second["body"]) == (b"{}", False, b"END")  # type: ignore[index]
+
+
+def test_so_many_large_bodies_are_held_until_their_answers_begin() -> None:
+    async def run() -> None:
+        begin, end = asyncio.Event(), asyncio.Event()
+        came, bodies = asyncio.Semaphore(0), []
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            bodies.append(len((await receive())["body"]))
+            came.release()
+            await begin.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            came.release()
+            await end.wait()
+
+        limited = BodyLimit(app, limit=10, larger={"/large": 20}, at_once=2, retry_after_s=3)
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"x" * 15}
+
+        async def post(path: str) -> Any:
+            sent: list[Any] = []
+
+            async def send(message: Any) -> None:
+                sent.append(message)
+
+            await limited(SCOPE | {"path": path}, receive, send)
+            return sent[0]
+
+        first = [asyncio.ensure_future(post("/large")) for _ in range(2)]
+        for _ in first:
+            await came.acquire()
+        refused = await post("/large")
+        assert (refused["status"], dict(refused["headers"])[b"retry-after"]) == (429, b"3")
+        assert (await post("/small"))["status"] == 413
+        begin.set()
+        for _ in first:
+            await came.acquire()
+        # The answers are not at their end, but the bodies are read: there is room for the next.
+        next_one = asyncio.ensure_future(post("/large"))
+        end.set()
+        assert [(await one)["status"] for one in (*first, next_one)] == [200] * 3
+        assert bodies == [15] * 3
+
+    asyncio.run(run())

@@ -3,9 +3,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pytest
 from helpers.api_backend import InProcess, client
 
+from cocite.pipeline.evidence import Evidence, SharedWord
 from cocite.pipeline.options import Options
+from cocite.protocols import Query
 from cocite_serve.http.conversion import Answer, to_paper, to_query, to_response
 from cocite_serve.http.manuscript import Manuscript
 from cocite_serve.http.schemas import RecommendRequest
@@ -88,3 +91,28 @@ def test_one_paper(backend: InProcess) -> None:
         list(record.authors),
     )
     assert paper.in_citations == backend.papers.in_citations([3])[0]
+
+
+NOTHING = Evidence()
+SHARED = Evidence(shared_words=(SharedWord("bleu", 4.0),))
+
+
+@pytest.mark.parametrize(
+    ("context", "evidence", "explained", "words"),
+    [
+        ("TARGETCIT", SHARED, True, "no words"),
+        ("12 TARGETCIT 7.", NOTHING, False, "no words"),
+        ("qwzzx TARGETCIT", NOTHING, True, "in common"),
+        ("qwzzx TARGETCIT", NOTHING, False, None),
+        ("BLEU TARGETCIT", SHARED, True, None),
+    ],
+)
+def test_a_list_that_says_little_has_a_warning(
+    backend: InProcess, context: str, evidence: Evidence, explained: bool, words: str | None
+) -> None:
+    [paper] = backend.recommender.recommend(Query("q", title="BLEU"), Options(top_k=1))
+    answer = Answer([replace(paper, evidence=evidence)], 1.0, 1.0)
+    versions = {"model_version": "m", "index_version": "000001"}
+    manuscript = Manuscript("", "", context, 0, 1)
+    warning = to_response(manuscript, answer, backend.papers, [], versions, explained=explained).warning
+    assert (warning is None) if words is None else (warning is not None and words in warning)

@@ -54,3 +54,11 @@ def test_an_open_snapshot_is_not_deleted(tmp_path: Path) -> None:
     assert VersionedFolder(index).names() == ["000001", "000003", "000004"]
     assert len(papers) == len(corpus)
     assert len(Papers.open(index, "000004")) == len(corpus) - 3
+
+
+def test_the_links_that_are_known_are_those_of_the_snapshot(tmp_path: Path) -> None:
+    IndexSnapshot.create(build_starter(tmp_path / "corpus"), tmp_path / "index", known_until=2010)
+    papers = Papers.open(tmp_path / "index", "000001")
+    known = papers.history.citing
+    assert 0 < known.sum() < len(known)
+    np.testing.assert_array_equal(papers.history.citing, papers.history.until(papers.corpus, 2010).citing)

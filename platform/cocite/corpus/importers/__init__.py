@@ -9,6 +9,11 @@ format             source
 ``openalex``       OpenAlex works, as JSON lines or pages of the API
 ``citeomatic``     Citeomatic's JSON lines
 ``aminer``         AMiner's DBLP citation network, versions 10 to 14
+``crossref``       Crossref works: JSON lines, pages of the API, the public data file
+``arxiv``          arXiv's metadata snapshot
+``unarxive``       unarXive's full texts of arXiv, in the form of 2022
+``acl-anthology``  the XML of the ACL Anthology, a file for each collection
+``grobid``         a folder of TEI that GROBID made of PDFs, a file for each paper
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
@@ -25,11 +30,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from cocite.corpus.importers.acl_anthology import ACLAnthology
 from cocite.corpus.importers.aminer import AMiner
+from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.bibtex import BibTeX
 from cocite.corpus.importers.citeomatic import Citeomatic
+from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.detect import check_format, detect
+from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import Hatten
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
@@ -38,6 +47,7 @@ from cocite.corpus.importers.ris import RIS
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import Source
 from cocite.corpus.importers.table import Table, parse_columns
+from cocite.corpus.importers.unarxive import UnarXive
 from cocite.errors import InputError, NotFoundError, nearest
 
 __all__ = ["FORMATS", "detect", "open_source"]
@@ -49,6 +59,11 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "openalex": OpenAlex,
     "citeomatic": Citeomatic,
     "aminer": AMiner,
+    "crossref": Crossref,
+    "arxiv": ArXiv,
+    "unarxive": UnarXive,
+    "acl-anthology": ACLAnthology,
+    "grobid": Grobid,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocite.corpus.importers.files import InputFile
 from cocite.corpus.importers.text_lines import in_utf8
 from cocite.corpus.importers.whole_files import WholeFiles
-from cocite.corpus.records import Malformed, Record
+from cocite.corpus.records import Malformed, PaperRecord, Record
 
 if TYPE_CHECKING:
     from cocite.corpus.importers.bibtex_entries import Fields
@@ -51,7 +51,7 @@ class BibTeX(WholeFiles):
         # The parsers take a tenth of a second to import, which only this format needs.
         from cocite.corpus.importers.bibtex_entries import Entry, EntryParser, papers
 
-        parents = self._parents(file)
+        parents = _parents(lambda: (text for _, _, text in _blocks(file)))
         parser = EntryParser()
         self.position.file = file.name
         before = self.done
@@ -71,50 +71,75 @@ class BibTeX(WholeFiles):
                 else:
                     yield entry
 
-    def _parents(self, file: Path) -> dict[str, Fields]:
-        """The fields of the entries that others refer to, by their keys in lower case."""
-        from cocite.corpus.importers.bibtex_entries import INHERITED, Entry, EntryParser
 
-        keys = {key.lower() for text in _texts(file, _CROSSREF.search) for key in _CROSSREF.findall(text)}
-        if not keys:
-            return {}
+def bibtex_papers(data: bytes) -> Iterator[PaperRecord]:
+    """The papers of a bibliography that is no file; entries that cannot be read are left out.
 
-        def needed(text: str) -> bool:
-            return bool(_STRING.search(text)) or any(key.lower() in keys for key in _KEY.findall(text))
+    Example:
+        >>> [paper.title for paper in bibtex_papers(b"@misc{a, title = {Trees}}\\n@misc{b, title = {")]
+        ['Trees']
+    """
+    from cocite.corpus.importers.bibtex_entries import Entry, EntryParser, papers
 
-        parser = EntryParser()
-        parents: dict[str, Fields] = {}
-        for text in _texts(file, needed):
-            for _, entry in parser.parse(in_utf8(text)[0], 1):
-                if isinstance(entry, Entry) and entry.key.lower() in keys:
-                    fields = {name: entry.fields[name] for name in INHERITED if name in entry.fields}
-                    parents.setdefault(entry.key.lower(), fields)
-        return parents
+    pieces = list(_pieces(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "surrogateescape")))
+    parents = _parents(lambda: (piece for _, piece in pieces))
+    parser = EntryParser()
+    for first, piece in pieces:
+        if isinstance(piece, str):
+            for _, entry in parser.parse(in_utf8(piece)[0], first):
+                if isinstance(entry, Entry):
+                    yield from (paper for paper in papers(entry, parents) if isinstance(paper, PaperRecord))
 
 
-def _texts(file: Path, needed: Callable[[str], Any]) -> Iterator[str]:
-    return (text for _, _, text in _blocks(file) if isinstance(text, str) and needed(text))
+def _parents(pieces: Callable[[], Iterator[str | Malformed]]) -> dict[str, Fields]:
+    """The fields of the entries that others refer to, by their keys in lower case."""
+    from cocite.corpus.importers.bibtex_entries import INHERITED, Entry, EntryParser
+
+    def texts(needed: Callable[[str], Any]) -> Iterator[str]:
+        return (piece for piece in pieces() if isinstance(piece, str) and needed(piece))
+
+    keys = {key.lower() for text in texts(_CROSSREF.search) for key in _CROSSREF.findall(text)}
+    if not keys:
+        return {}
+
+    def needed(text: str) -> bool:
+        return bool(_STRING.search(text)) or any(key.lower() in keys for key in _KEY.findall(text))
+
+    parser = EntryParser()
+    parents: dict[str, Fields] = {}
+    for text in texts(needed):
+        for _, entry in parser.parse(in_utf8(text)[0], 1):
+            if isinstance(entry, Entry) and entry.key.lower() in keys:
+                fields = {name: entry.fields[name] for name in INHERITED if name in entry.fields}
+                parents.setdefault(entry.key.lower(), fields)
+    return parents
 
 
 def _blocks(file: Path) -> Iterator[tuple[int, int, str | Malformed]]:
-    """Pieces of a file that begin where an entry begins a line: bytes read so far, number of the first line, text.
+    """The pieces of a file: bytes read so far, number of the first line, text."""
+    with InputFile(file) as stream:
+        for first, text in _pieces(io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape")):
+            yield stream.bytes_read, first, text
 
-    An entry that is not closed spoils its own piece alone. Bytes that are not UTF-8 become lone surrogates.
+
+def _pieces(source: Iterable[str]) -> Iterator[tuple[int, str | Malformed]]:
+    """Pieces of lines that begin where an entry begins a line: number of the first line, text.
+
+    An entry that is not closed spoils its own piece alone. Bytes that are not UTF-8 became lone surrogates.
     """
     piece: list[str] = []
     size, first = 0, 1
-    with InputFile(file) as stream:
-        lines = enumerate(io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape"), 1)
-        while True:
-            number, line = next(lines, (0, ""))
-            if (not number or _ENTRY.match(line)) and piece:
-                too_long = Malformed(f"an entry of more than {MAX_ENTRY >> 20} Mi characters")
-                yield stream.bytes_read, first, "".join(piece) if size <= MAX_ENTRY else too_long
-                piece, size = [], 0
-            if not number:
-                return
-            if not piece:
-                first = number
-            size += len(line)
-            if size <= MAX_ENTRY or not piece:
-                piece.append(line)
+    lines = enumerate(source, 1)
+    while True:
+        number, line = next(lines, (0, ""))
+        if (not number or _ENTRY.match(line)) and piece:
+            too_long = Malformed(f"an entry of more than {MAX_ENTRY >> 20} Mi characters")
+            yield first, "".join(piece) if size <= MAX_ENTRY else too_long
+            piece, size = [], 0
+        if not number:
+            return
+        if not piece:
+            first = number
+        size += len(line)
+        if size <= MAX_ENTRY or not piece:
+            piece.append(line)

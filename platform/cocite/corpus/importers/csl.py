@@ -82,7 +82,7 @@ def _paper(value: Any) -> PaperRecord:
         {"venue": ("container-title", "publisher")},
         title=_plain(text(value, "title")),
         abstract=_plain(text(value, "abstract")),
-        year=_year(mapping(value, "issued")),
+        year=issued_year(mapping(value, "issued")),
         authors=tuple(filter(None, map(_author, objects(value, "author")))),
         keyphrases=tuple(filter(None, map(str.strip, keywords.split(";" if ";" in keywords else ",")))),
         doi=bare_doi(text(value, "DOI")),
@@ -90,7 +90,13 @@ def _paper(value: Any) -> PaperRecord:
     )
 
 
-def _year(issued: dict[str, Any]) -> int:
+def issued_year(issued: dict[str, Any]) -> int:
+    """The year of a date, as CSL and Crossref write it; 0 when unknown.
+
+    Example:
+        >>> issued_year({"date-parts": [[1999, 5]]}), issued_year({"raw": "May 1999"}), issued_year({})
+        (1999, 1999, 0)
+    """
     parts = issued.get("date-parts")
     if isinstance(parts, list) and parts and isinstance(parts[0], list) and parts[0]:
         first = str(parts[0][0])

@@ -6,30 +6,46 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
+from cocite.corpus.importers.acl_anthology import ACLAnthology
 from cocite.corpus.importers.aminer import AMiner
+from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.citeomatic import Citeomatic
+from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.files import bare_name, data_files
+from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import is_published
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
 from cocite.corpus.importers.ris import BEGIN
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import first_objects
+from cocite.corpus.importers.unarxive import UnarXive
 from cocite.corpus.importers.unknown_formats import describe_binary, describe_source, read_head
+from cocite.corpus.importers.xml_records import root_of
 from cocite.errors import InputError
 
 _BIBTEX = re.compile(r"(?m)^[ \t]*@[A-Za-z]+\s*[{(]\s*[^\s,{}()]+\s*,")
 RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
     "s2": SemanticScholar.recognises,
     "openalex": OpenAlex.recognises,
+    "crossref": Crossref.recognises,
+    "unarxive": UnarXive.recognises,
+    "arxiv": ArXiv.recognises,
     "citeomatic": Citeomatic.recognises,
     "aminer": AMiner.recognises,
     "csl-json": CSL.recognises,
     "jsonl": NativeJSONL.recognises,
 }
 """Format of JSON objects -> whether an object looks like one of it; the first that does has it."""
+
+MARKUP: dict[str, Callable[[Element], bool]] = {
+    "acl-anthology": ACLAnthology.recognises,
+    "grobid": Grobid.recognises,
+}
+"""Format of XML -> whether an outermost element is that of it."""
 
 
 def detect(path: Path) -> str:
@@ -93,6 +109,9 @@ def _format_of(file: Path) -> str:
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     if BEGIN.match(text.lstrip()):
         return "ris"
+    if text.lstrip().startswith("<"):
+        root = root_of(head)
+        return "" if root is None else next((name for name, fits in MARKUP.items() if fits(root)), "")
     return "bibtex" if _BIBTEX.search(text) else ""
 
 

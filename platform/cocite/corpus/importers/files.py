@@ -15,6 +15,8 @@ from cocite.errors import InputError
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".bib")
 TABLES = (".ris", ".csv", ".tsv")
 """Suffixes of data where a folder has no file of those above: beside these they are notes or exports of the same."""
+MARKUP = (".xml",)
+"""Suffixes of data where a folder has no file of those above either: XML often describes data of another form."""
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 BUFFER = 1 << 18
 """Bytes read at a time."""
@@ -127,7 +129,9 @@ def data_files(path: Path) -> list[Path]:
         return [path]
     files = folder_files(path)
     data = [p for p in files if bare_name(p).endswith(SUFFIXES) or p.suffix.lower() in PACKED]
-    return data or [p for p in files if p.name.lower().endswith(TABLES)]
+    return data or next(
+        filter(None, ([p for p in files if p.name.lower().endswith(names)] for names in (TABLES, MARKUP))), []
+    )
 
 
 def unread_files(path: Path, files: list[Path]) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from cocite.corpus.records import OTHER_MARK, TARGET_MARK, ContextRecord, Record
 
 WINDOW = 200
 """Characters of a context each side of its gap."""
-_JOINT = re.compile(r"[\s,;&()\[\]–-]*(?:and)?[\s,;&()\[\]–-]*")
+_SPACE = re.compile(r"\s+")
+_JOINT = re.compile(r"[\s,;&()\[\]–-]*+(?:and)?[\s,;&()\[\]–-]*+")
 """What may stand between two citations of one group."""
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
 _ABBREVIATION = re.compile(
@@ -38,6 +40,61 @@ class Mention:
     cited: str
 
 
+class BodyText:
+    """A body that is put together from pieces of text and citations; white space becomes one space.
+
+    Attributes:
+        size: characters so far.
+
+    Example:
+        >>> from cocite.corpus.importers.fulltext import BodyText
+        >>> body = BodyText()
+        >>> body.add("As shown by ")
+        >>> body.cite("Lee (1999)", "lee99")
+        >>> body.add(", it\\n holds.")
+        >>> body.end_paragraph("Results")
+        >>> sentence, context = body.records("p")
+        >>> sentence.text, context.text, context.section
+        ('As shown by [[CIT:0]], it holds.', 'As shown by TARGETCIT , it holds.', 'Results')
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._pieces: list[str] = []
+        self._paragraphs: list[tuple[int, int, str]] = []
+        self._mentions: list[Mention] = []
+        self._begin = 0
+
+    def add(self, piece: str) -> None:
+        """Go on with a text."""
+        piece = _SPACE.sub(" ", piece)
+        if self._pieces and self._pieces[-1].endswith(" "):
+            piece = piece.lstrip(" ")  # something was left out between the two
+        if piece:
+            self._pieces.append(piece)
+            self.size += len(piece)
+
+    def cite(self, mark: str, cited: str) -> None:
+        """Go on with a citation.
+
+        Args:
+            mark: the text that stands for it.
+            cited: id of the cited paper, empty when unknown.
+        """
+        begin = self.size
+        self.add(mark)
+        self._mentions.append(Mention(begin, self.size, cited))
+
+    def end_paragraph(self, section: str) -> None:
+        """End a paragraph of the section with a heading."""
+        self._paragraphs.append((self._begin, self.size, section))
+        self._begin = self.size
+
+    def records(self, paper: str) -> Iterator[Record]:
+        """The sentences and contexts of the ended paragraphs, of the paper with an id."""
+        return body_records(paper, "".join(self._pieces), self._paragraphs, self._mentions)
+
+
 def body_records(
     paper: str, text: str, paragraphs: Sequence[tuple[int, int, str]], mentions: Sequence[Mention]
 ) -> Iterator[Record]:
@@ -51,8 +108,10 @@ def body_records(
     """
     position = number = 0
     ordered = sorted(mentions, key=lambda mention: (mention.start, mention.end))
+    starts = [mention.start for mention in ordered]
     for start, end, section in paragraphs:
-        inside = [m for m in ordered if start <= m.start < m.end <= end]
+        near = ordered[bisect_left(starts, start) : bisect_left(starts, end)]
+        inside = [m for m in near if m.start < m.end <= end]
         groups = _groups(text, inside)
         marked, at = [], start
         for offset, group in enumerate(groups):
@@ -106,13 +165,40 @@ def _groups(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
 
 def _context(text: str, start: int, end: int, groups: Sequence[Sequence[Mention]], target: int) -> str:
     """The text around one group, with the other groups masked."""
-    left = "".join(_masked(text, start, groups[:target], groups[target][0].start))
-    right = "".join(_masked(text, groups[target][-1].end, groups[target + 1 :], end))
+    left = "".join(reversed(list(_before(text, start, groups, target))))
+    right = "".join(_after(text, end, groups, target))
     return f"{left[-WINDOW:].lstrip()} {TARGET_MARK} {right[:WINDOW].rstrip()}".replace("  ", " ").strip()
 
 
-def _masked(text: str, begin: int, groups: Sequence[Sequence[Mention]], end: int) -> Iterator[str]:
-    for group in groups:
-        yield text[begin : group[0].start] + OTHER_MARK
-        begin = group[-1].end
-    yield text[begin:end]
+def _before(text: str, start: int, groups: Sequence[Sequence[Mention]], target: int) -> Iterator[str]:
+    """Pieces before a group, the nearest first, as many as a context needs."""
+    missing, end = WINDOW, groups[target][0].start
+    for number in range(target - 1, -2, -1):
+        begin = groups[number][-1].end if number >= 0 else start
+        piece = text[max(begin, end - missing) : end]
+        yield piece
+        missing -= len(piece)
+        if number < 0 or missing <= 0:
+            return
+        yield OTHER_MARK
+        missing -= len(OTHER_MARK)
+        if missing <= 0:
+            return
+        end = groups[number][0].start
+
+
+def _after(text: str, end: int, groups: Sequence[Sequence[Mention]], target: int) -> Iterator[str]:
+    """Pieces after a group, as many as a context needs."""
+    missing, begin = WINDOW, groups[target][-1].end
+    for number in range(target + 1, len(groups) + 1):
+        until = groups[number][0].start if number < len(groups) else end
+        piece = text[begin : min(until, begin + missing)]
+        yield piece
+        missing -= len(piece)
+        if number == len(groups) or missing <= 0:
+            return
+        yield OTHER_MARK
+        missing -= len(OTHER_MARK)
+        if missing <= 0:
+            return
+        begin = groups[number][-1].end

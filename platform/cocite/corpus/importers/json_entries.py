@@ -41,23 +41,14 @@ def json_entries(
     decoder = json.JSONDecoder()
     text = Window(stream)
 
-    def expect(mark: str, where: str) -> bool:
-        """Go past a mark; False where another character stands."""
-        if not text.skip_space():
-            raise InputError("the JSON object has no end: the file is cut short", where=where)
-        if text.ahead != mark:
-            return False
-        text.advance(1)
-        return True
-
     path = str(stream.path)
-    if not text.skip_space() or not expect("{", path):
+    if not text.skip_space() or not expect(text, "{", path):
         raise InputError("one JSON object is expected, with an entry for each id", where=path)
-    while not expect("}", path):
+    while not expect(text, "}", path):
         position.line = 1 + text.lines
         where = f"{path}:{position.line}"
         name = next_value(text, decoder, where)
-        if not isinstance(name, str) or not expect(":", where):
+        if not isinstance(name, str) or not expect(text, ":", where):
             raise InputError("not valid JSON: a name and a colon are expected", where=where)
         if not text.skip_space():
             raise InputError("the JSON object has no end: the file is cut short", where=where)
@@ -65,3 +56,17 @@ def json_entries(
         yield name, value if isinstance(value, dict) else not_an_object(value)
     if text.skip_space():
         raise InputError("not valid JSON: text follows the end of the object", where=path)
+
+
+def expect(text: Window, mark: str, where: str) -> bool:
+    """Go past a mark and the white space before it; False where another character stands.
+
+    Raises:
+        InputError: the file ends before.
+    """
+    if not text.skip_space():
+        raise InputError("the JSON object has no end: the file is cut short", where=where)
+    if text.ahead != mark:
+        return False
+    text.advance(1)
+    return True

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cocite.corpus.importers.files import InputFile, data_files, unread_files
+from cocite.corpus.importers.json_items import has_items, json_items
 from cocite.corpus.importers.json_values import is_document, json_values
 from cocite.corpus.importers.parts import SourcePart, byte_ranges
 from cocite.corpus.importers.record_reading import malformed
@@ -159,12 +160,16 @@ class JSONLines(Source):
         result = []
         for number, file in enumerate(self.ordered_files()):
             total = file.stat().st_size
-            ranges = [] if is_document(file, self.decoder) else byte_ranges(file, size)
+            ranges = [] if self.is_whole(file) else byte_ranges(file, size)
             if len(ranges) < 2:
                 result.append(SourcePart(number, size=total))
                 continue
             result += [SourcePart(number, first, last, last - first, first > 0) for first, last in ranges]
         return result
+
+    def is_whole(self, file: Path) -> bool:
+        """Whether a file cannot be divided at its lines."""
+        return is_document(file, self.decoder)
 
     def read_part(self, part: SourcePart) -> Iterator[Record]:
         """The records of a file or of a range of its lines."""
@@ -211,8 +216,7 @@ class JSONLines(Source):
 
 
 def first_objects(path: Path) -> list[dict[str, Any]]:
-    """The JSON objects among a file's first values."""
+    """The JSON objects among a file's first values; of a file that is one object with a list, the list's."""
+    read = json_items if has_items(path) else json_values
     with InputFile(path) as stream:
-        return [
-            value for value in islice(json_values(stream, SourcePosition()), FIRST) if isinstance(value, dict)
-        ]
+        return [value for value in islice(read(stream, SourcePosition()), FIRST) if isinstance(value, dict)]

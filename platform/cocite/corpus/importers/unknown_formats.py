@@ -67,12 +67,6 @@ _OBJECTS: list[tuple[Callable[[dict[str, Any]], bool], str, str]] = [
         "an object of papers or contexts by their ids, as HAtten's authors published",
         "name the folder that holds papers.json, contexts.json and train.json, val.json or test.json",
     ),
-    (
-        lambda v: "message-type" in v or ("DOI" in v and isinstance(v.get("title"), list)),
-        "works of Crossref's API",
-        "jq -c '(.message.items // [.message // .])[] | {id: .DOI, doi: .DOI, title: .title[0], "
-        'year: .issued."date-parts"[0][0], citations: [.reference[]?.DOI // empty]}\' FILE > NEW.jsonl',
-    ),
 ]
 """Whether the first object is of a format, the format, what to do."""
 

@@ -1,0 +1,64 @@
+"""Takes the pictures of the web page, ``page.png``, ``page-dark.png`` and ``page-phone.png``, from a running endpoint.
+
+    make demo
+    python docs/images/page.py [ADDRESS]
+
+It needs Playwright and a Chromium, as the tests of the page do. The address is that of ``make demo`` without one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+HERE = Path(__file__).resolve().parent
+ADDRESS = "http://127.0.0.1:8000"
+DRAFT = (
+    "\\section{Related work}\n"
+    "Topic models describe documents as mixtures of topics \\cite{?}. Later work learns dense vectors of words from "
+    "their neighbours [CIT] and reads whole sentences with attention \\cite{}, which made transfer to small data sets "
+    "practical. We score translations with BLEU (citation needed), as is usual \\cite{post2018call}."
+)
+GAP = 2
+"""The gap in focus, from 1."""
+PICTURES = {
+    "page.png": ("light", 1280, 860),
+    "page-dark.png": ("dark", 1280, 860),
+    "page-phone.png": ("light", 390, 844),
+}
+
+
+def take(page: Page, address: str, to: Path) -> None:
+    """Paste the draft, choose papers for two of its gaps, and take the picture."""
+    page.goto(address)
+    page.get_by_label("Your text").fill(DRAFT)
+    page.get_by_role("button", name="Find papers").click()
+    page.locator(".card .use").first.click()
+    page.get_by_role("group", name="Gaps in the text").get_by_role("button").nth(GAP - 1).click()
+    page.locator("#summary").filter(has_text=f"for gap {GAP} of").wait_for()
+    page.locator(".card .use").first.click()
+    page.evaluate("scrollTo(0, 0)")
+    page.mouse.move(0, 0)
+    page.screenshot(path=to)
+
+
+def main() -> None:
+    """Take every picture."""
+    address = sys.argv[1] if len(sys.argv) > 1 else ADDRESS
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name, (theme, width, height) in PICTURES.items():
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
+            )
+            take(context.new_page(), address, HERE / name)
+            context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

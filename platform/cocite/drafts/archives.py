@@ -1,0 +1,104 @@
+"""Reads a project from a .zip, such as Overleaf's *Download source*, without unpacking it to disk.
+
+What an archive says of itself decides what is unpacked of it: only files that a draft may read, and no more bytes than
+the limits allow. Names that lead out of the archive, links and archives within it are left out.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+import zlib
+from pathlib import PurePosixPath
+
+from cocite.drafts.limits import MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_UNPACKED_TEXT
+from cocite.drafts.source_files import inner_path
+from cocite.errors import InputError
+
+_READ = frozenset(
+    {".tex", ".ltx", ".bib", ".md", ".markdown", ".qmd", ".rmd", ".txt", ".text", ".bbl", ".tikz", ".pgf"}
+)
+"""Ends of the names of files that are unpacked; all others, such as pictures, stay packed."""
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Methods for which an entry's stated size bounds what is unpacked of it."""
+
+
+def unpacked(data: bytes, name: str) -> dict[str, bytes]:
+    """The text files of an archive, by their paths.
+
+    Args:
+        data: the archive.
+        name: of the archive, for messages.
+
+    Raises:
+        InputError: it is no archive that can be read, is encrypted, or holds more than the limits allow.
+
+    Example:
+        >>> buffer = io.BytesIO()
+        >>> with zipfile.ZipFile(buffer, "w") as archive:
+        ...     archive.writestr("paper/main.tex", "We parse.")
+        ...     archive.writestr("../secret.tex", "x")
+        ...     archive.writestr("figure.png", b"...")
+        >>> unpacked(buffer.getvalue(), "paper.zip")
+        {'paper/main.tex': b'We parse.'}
+    """
+    if len(data) > MAX_ARCHIVE_BYTES:
+        raise InputError(
+            f"has more than {MAX_ARCHIVE_BYTES >> 20} MiB", where=name, hint="leave out its pictures"
+        )
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, OverflowError) as error:
+        raise InputError("is no ZIP archive that can be read", where=name, hint="pack it anew") from error
+    with archive:
+        entries = _chosen(archive, name)
+        return {path: _content(archive, entry, name) for path, entry in entries.items()}
+
+
+def _chosen(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
+    """The entries to unpack, by their paths; of several with one path the first."""
+    every = archive.infolist()
+    if len(every) > MAX_ENTRIES:
+        raise InputError(
+            f"holds {len(every):,} files, more than {MAX_ENTRIES:,}", where=name, hint="pack the draft alone"
+        )
+    chosen: dict[str, zipfile.ZipInfo] = {}
+    size = 0
+    for entry in every:
+        path = inner_path(entry.filename)
+        if path is None or "\\" in path or not _is_read(path) or _is_link(entry) or entry.is_dir():
+            continue
+        if entry.flag_bits & 1 or entry.compress_type not in _METHODS:
+            raise InputError("is encrypted, or packed in an unusual way", where=name, hint="pack it anew")
+        if path not in chosen:
+            chosen[path] = entry
+            size += entry.file_size
+    if size > MAX_UNPACKED_TEXT:
+        raise InputError(
+            f"unpacks to more than {MAX_UNPACKED_TEXT >> 20} MiB of text",
+            where=name,
+            hint="pack the draft alone",
+        )
+    return chosen
+
+
+def _is_read(path: str) -> bool:
+    pure = PurePosixPath(path)
+    # macOS adds a folder of files that only its Finder reads.
+    return pure.suffix.lower() in _READ and not pure.name.startswith(".") and pure.parts[0] != "__MACOSX"
+
+
+def _is_link(entry: zipfile.ZipInfo) -> bool:
+    return stat.S_ISLNK(entry.external_attr >> 16)
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> bytes:
+    try:
+        with archive.open(entry) as file:
+            return file.read(entry.file_size + 1)
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        # Newlines in an entry's name would break the sentence.
+        raise InputError(
+            f"holds a damaged file, {entry.filename[:100]!r}", where=name, hint="pack it anew"
+        ) from error

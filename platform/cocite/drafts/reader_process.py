@@ -1,0 +1,166 @@
+"""Reads the draft of a stranger in a process of its own, which may take so much time and memory and no more.
+
+Parsers of LaTeX, Word and PDF compute for seconds on a draft that was made to trouble them, and hold other work of
+their process up meanwhile. Nothing of the draft is written to disk: it goes in by a pipe, and what was read comes back
+by another, both as JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from cocite.corpus.records import PaperRecord
+from cocite.drafts.draft import Draft
+from cocite.drafts.limits import Budget
+from cocite.errors import InputError
+
+START_S = 20.0
+"""Seconds that the process may take to start, beside those for the draft; on an idle machine it takes half a second."""
+MEMORY = 1 << 30
+"""Bytes that the process may take beside those of its own code."""
+MAX_ENTRIES = 20_000
+"""Entries of a draft's bibliographies that are looked at."""
+_DRAFT: TypeAdapter[Draft] = TypeAdapter(Draft)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDraft:
+    """What was read.
+
+    Attributes:
+        draft: without its sources.
+        entries: of its bibliographies, with key (as id), title, year and DOI.
+        missing: bibliographies that it names and that were not given.
+
+    Example:
+        >>> ReadDraft(Draft("text", "", title="Parsing"), (), ()).draft.title
+        'Parsing'
+    """
+
+    draft: Draft
+    entries: tuple[PaperRecord, ...]
+    missing: tuple[str, ...]
+
+
+def read_apart(
+    files: Mapping[str, bytes], main: str = "", bib: bytes = b"", *, seconds: float, memory: int = MEMORY
+) -> ReadDraft:
+    """Read a draft from files in memory, in another process.
+
+    Args:
+        files, main: as of :func:`~cocite.drafts.reading.open_files`.
+        bib: of a bibliography, beside those that the draft names.
+        seconds: that the reading may take.
+        memory: bytes that it may take.
+
+    Raises:
+        InputError: as of :func:`~cocite.drafts.reading.open_files`, or the reading takes too long or too much memory.
+
+    Example:
+        >>> read_apart({"draft.txt": b"We parse trees [CIT]."}, seconds=60).draft.gaps[0].context
+        'We parse trees TARGETCIT.'
+    """
+    job = {
+        "files": {name: base64.b64encode(data).decode() for name, data in files.items()},
+        "main": main,
+        "bib": base64.b64encode(bib).decode(),
+        "seconds": seconds,
+        "memory": memory,
+    }
+    # The other process has to find this package where this process has found it, as in a worker of Ray.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cocite.drafts.reader_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # a traceback may quote the draft
+        env=environment,
+    )
+    try:
+        output, _ = process.communicate(json.dumps(job).encode(), timeout=seconds + START_S)
+    except subprocess.TimeoutExpired:
+        raise InputError(f"reading the draft takes more than {seconds:g} s", hint="shorten it") from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    try:
+        answer: dict[str, Any] = json.loads(output)
+    except ValueError:
+        raise InputError(
+            "reading the draft takes more time or memory than is allowed", hint="shorten it"
+        ) from None
+    if "error" in answer:
+        error = answer["error"]
+        raise InputError(error["message"], where=error["where"], hint=error["hint"])
+    entries = tuple(
+        PaperRecord(key, title, year=year, doi=doi) for key, title, year, doi in answer["entries"]
+    )
+    return ReadDraft(_DRAFT.validate_python(answer["draft"]), entries, tuple(answer["missing"]))
+
+
+def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
+    """What :func:`read_apart` gets back: the draft, or why it cannot be read.
+
+    Example:
+        >>> job = {"files": {"draft.odt": ""}, "main": "", "bib": "", "seconds": 5, "memory": MEMORY}
+        >>> read_job(job)["error"]["message"]
+        "is of no known kind: '.odt'"
+    """
+    from cocite.corpus.importers.bibtex import bibtex_papers
+    from cocite.drafts.reading import open_files
+
+    budget = Budget("", job["seconds"])
+    try:
+        files = {name: base64.b64decode(data) for name, data in job["files"].items()}
+        opened = open_files(files, job["main"], seconds=job["seconds"])
+        found, missing = opened.bibliographies()
+        texts = [base64.b64decode(job["bib"]), *(data for _, data in found)]
+        entries: dict[str, PaperRecord] = {}
+        for text in texts:
+            for paper in bibtex_papers(text):
+                budget.check_time()
+                entries.setdefault(paper.id, paper)
+                if len(entries) > MAX_ENTRIES:
+                    raise InputError(
+                        f"the draft's bibliographies have more than {MAX_ENTRIES:,} entries",
+                        hint="send those that it cites",
+                    )
+    except InputError as error:
+        return {"error": {"message": error.message, "where": error.where, "hint": error.hint}}
+    except MemoryError:
+        sentence = f"reading the draft takes more than {job['memory'] >> 20} MiB of memory"
+        return {"error": {"message": sentence, "where": None, "hint": "shorten it"}}
+    return {
+        "draft": _DRAFT.dump_python(replace(opened.draft, sources={}), mode="json"),
+        "entries": [[paper.id, paper.title, paper.year, paper.doi] for paper in entries.values()],
+        "missing": missing,
+    }
+
+
+def _limit(seconds: float, memory: int) -> None:
+    """Let this process take no more than its share, also where nobody waits for it any more."""
+    most = math.ceil(seconds) + math.ceil(START_S)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the system would write the draft to disk with it
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+
+
+if __name__ == "__main__":
+    own_job = json.load(sys.stdin.buffer)
+    _limit(own_job["seconds"], own_job["memory"])
+    sys.stdout.write(json.dumps(read_job(own_job)))

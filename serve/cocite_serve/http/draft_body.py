@@ -1,0 +1,63 @@
+"""Parses the body of ``/v1/draft``, which may be large, at a cost that its size alone bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from cocite.errors import InputError
+from cocite_serve.http.draft_schemas import DraftRequest
+
+_FIELDS = 100
+"""Fields of the request, or of a file, whose values are looked at."""
+
+
+def parse_draft(body: bytes, media_type: str, most: int) -> DraftRequest:
+    """The request in a body.
+
+    A list of millions of wrong values would keep the gateway busy for a minute, with an error for each of them: what
+    is too long is refused before its values are looked at.
+
+    Args:
+        body: of the request.
+        media_type: of the body.
+        most: values that a field may have.
+
+    Raises:
+        InputError: it is no JSON object, or has too many values.
+        RequestValidationError: a field does not fit.
+
+    Example:
+        >>> parse_draft(b'{"files": [{"name": "a.txt", "text": "We."}]}', "application/json", most=500).files[0].name
+        'a.txt'
+    """
+    kind = media_type.partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    try:
+        value = from_json(body) if is_json else None
+    except ValueError as error:
+        raise InputError(f"the body is not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InputError("the body must be a JSON object, sent as Content-Type: application/json")
+    _check_lengths(value, most)
+    try:
+        return DraftRequest.model_validate(value)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from error
+
+
+def _check_lengths(value: dict[str, Any], most: int) -> None:
+    if len(value) > _FIELDS:
+        raise InputError(f"the body may have at most {_FIELDS} fields, got {len(value):,}")
+    for name, part in value.items():
+        if isinstance(part, list | dict) and len(part) > most:
+            raise InputError(f"at most {most:,} values are allowed, got {len(part):,}", where=name[:100])
+    files = value.get("files")
+    for number, file in enumerate(files if isinstance(files, list) else ()):
+        if isinstance(file, dict) and len(file) > _FIELDS:
+            raise InputError(
+                f"at most {_FIELDS} fields are allowed, got {len(file):,}", where=f"files.{number}"
+            )

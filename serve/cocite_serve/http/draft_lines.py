@@ -1,0 +1,162 @@
+"""The lines by which a draft is answered: one about it, one for each gap as soon as it is done, and a last one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel
+
+from cocite.corpus.records import PaperRecord
+from cocite.drafts.advice import NO_PAPERS, NO_WORDS
+from cocite.drafts.cite_keys import CiteKeys
+from cocite.drafts.draft import Gap
+from cocite.text.gap_context import whole_words
+from cocite_serve.http.batch import AnswerLines
+from cocite_serve.http.conversion import Stamps
+from cocite_serve.http.draft_reading import FoundDraft
+from cocite_serve.http.draft_schemas import (
+    CitedOut,
+    DraftEnd,
+    DraftHead,
+    DraftRequest,
+    GapLine,
+    TogetherOut,
+)
+from cocite_serve.http.manuscript import Manuscript
+from cocite_serve.http.option_fields import RecommendOptions
+from cocite_serve.http.recommending import recommend_for, versions_of
+from cocite_serve.http.request_context import current
+from cocite_serve.http.schemas import Problem, RecommendRequest, RecommendResponse
+from cocite_serve.http.service import Service
+
+
+class DraftLines(AnswerLines):
+    """Answers the gaps of a draft, several at a time.
+
+    Args:
+        app, request: as of :class:`~cocite_serve.http.batch.AnswerLines`.
+        service: answers a gap as it answers a request.
+        asked: the options.
+        found: the draft.
+
+    Example:
+        The path makes one for each draft; see :func:`cocite_serve.http.draft_paths.draft_router`:
+
+        >>> issubclass(DraftLines, AnswerLines)
+        True
+    """
+
+    def __init__(
+        self, app: FastAPI, request: Request, service: Service, asked: DraftRequest, found: FoundDraft
+    ) -> None:
+        limits = service.settings.limits
+        super().__init__(app, request, limits.batch_at_once)
+        self._service, self._found = service, found
+        self._keys = CiteKeys(found.own_keys, found.taken)
+        self._counts = {"answered": 0, "empty": 0, "refused": 0}
+        self._title = found.draft.title[: limits.title_chars]
+        self._abstract = whole_words(found.draft.abstract, limits.abstract_chars)
+        options = asked.model_dump(include={*RecommendOptions.model_fields} - {"K"})
+        self._request_of_gaps = RecommendRequest(
+            **options,
+            year=found.year,
+            authors=asked.authors or list(found.draft.authors[: limits.exclude]),
+            venue=asked.venue,
+        )
+
+    async def all(self, stamps: Stamps) -> AsyncIterator[bytes]:
+        """All lines.
+
+        Args:
+            stamps: the release in whose index the draft's citations were found.
+        """
+        found, draft = self._found, self._found.draft
+        yield _line(
+            DraftHead(
+                file=draft.file,
+                form=draft.kind,
+                title=draft.title,
+                authors=self._request_of_gaps.authors,
+                year=found.year,
+                gaps=len(draft.gaps),
+                cited=[
+                    CitedOut(key=one.key, title=one.title, id=None if one.paper is None else one.paper.id)
+                    for one in found.cited
+                ],
+                warnings=[
+                    *draft.warnings,
+                    *(
+                        f"the bibliography {name!r} is not among the files: send it too"
+                        for name in found.missing
+                    ),
+                ],
+                request_id=current().id,
+                **versions_of(stamps),
+            )
+        )
+        async with aclosing(self.lines(draft.gaps)) as lines:
+            async for line in lines:
+                yield line
+        papers = [one.paper for one in found.companions]
+        counts = stamps.papers.in_citations(stamps.papers.rows([paper.id for paper in papers]))
+        yield _line(
+            DraftEnd(
+                usually_cited_together=[
+                    TogetherOut(
+                        id=one.paper.id,
+                        title=one.paper.title,
+                        authors=list(one.paper.authors),
+                        year=one.paper.year or None,
+                        venue=one.paper.venue,
+                        abstract=one.paper.abstract,
+                        doi=one.paper.doi,
+                        in_citations=count,
+                        papers=one.papers,
+                    )
+                    for one, count in zip(found.companions, counts, strict=True)
+                ],
+                **self._counts,
+            )
+        )
+
+    async def line(self, index: int, value: Any) -> bytes:
+        """The line of one gap."""
+        gap: Gap = value
+        told: dict[str, Any] = {
+            "gap": index + 1,
+            "file": gap.place.file,
+            "line": gap.place.line,
+            "sentence": gap.sentence,
+        }
+        if not gap.has_words:
+            self._counts["empty"] += 1
+            return _line(GapLine(**told, note=NO_WORDS, status=200))
+        try:
+            answer = await self._answer(index, gap)
+        except Exception as error:
+            status, after, problem = await self.refusal(error)
+            self._counts["refused"] += 1
+            refused = Problem.model_validate_json(problem)
+            return _line(GapLine(**told, status=status, problem=refused, retry_after=after))
+        self._counts["answered" if answer.papers else "empty"] += 1
+        papers = [
+            PaperRecord(paper.id, paper.title, year=paper.year or 0, authors=tuple(paper.authors))
+            for paper in answer.papers
+        ]
+        note = "" if papers else NO_PAPERS
+        return _line(GapLine(**told, note=note, status=200, answer=answer, cite=self._keys.of(papers)))
+
+    async def _answer(self, index: int, gap: Gap) -> RecommendResponse:
+        manuscript = Manuscript(
+            self._title, self._abstract, gap.context, gap=index, gaps=len(self._found.draft.gaps)
+        )
+        answer = await recommend_for(self._service, self._request_of_gaps, manuscript, self._found.cited_ids)
+        answer.next = None  # the request that a page continues is not one that the client has
+        return answer
+
+
+def _line(value: BaseModel) -> bytes:
+    return value.model_dump_json().encode() + b"\n"

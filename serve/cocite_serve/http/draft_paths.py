@@ -1,0 +1,58 @@
+"""The path ``/v1/draft``.
+
+A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
+"""
+
+from fastapi import APIRouter, FastAPI, Request
+
+from cocite.drafts.limits import MAX_FILES
+from cocite_serve.http.batch import JSON, NDJSON, LineResponse
+from cocite_serve.http.body_limit import DRAFT_PATH
+from cocite_serve.http.draft_body import parse_draft
+from cocite_serve.http.draft_lines import DraftLines
+from cocite_serve.http.draft_reading import DraftReader
+from cocite_serve.http.draft_schemas import DraftLine
+from cocite_serve.http.openapi import refusals
+from cocite_serve.http.request_context import current
+from cocite_serve.http.service import Service
+
+SCHEMAS = "#/components/schemas/"
+REQUEST = {"$ref": f"{SCHEMAS}DraftRequest"}
+KINDS = {"draft": f"{SCHEMAS}DraftHead", "gap": f"{SCHEMAS}GapLine", "end": f"{SCHEMAS}DraftEnd"}
+LINE = {
+    "oneOf": [{"$ref": kind} for kind in KINDS.values()],
+    "discriminator": {"propertyName": "kind", "mapping": KINDS},
+}
+"""The schema of one line of the answer."""
+
+
+def draft_router(app: FastAPI, service: Service) -> APIRouter:
+    """The path over a service; the application's handlers of errors refuse a draft's gaps too."""
+    router = APIRouter(tags=["recommend"])
+    limits = service.settings.limits
+    most = max(MAX_FILES, limits.exclude, limits.weights)
+    reader = DraftReader(service)
+
+    @router.post(
+        DRAFT_PATH,
+        summary="Recommend papers for each gap of a draft",
+        description="Reads a draft, or a LaTeX project, and answers a JSON value a line: first `draft`, what was read "
+        f"and what it cites; then a `gap` for each of up to {limits.draft_gaps} gaps, as soon as it is done; at last "
+        "`end`, what is usually cited together with what the draft cites. What it cites is not recommended. Nothing of "
+        f"the draft is kept. The body may have {limits.draft_bytes:,} bytes.",
+        responses={200: {"content": {NDJSON: {"schema": LINE}}}, **refusals(422, 504)},
+        response_class=LineResponse,
+        response_model=DraftLine,
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": REQUEST}}}},
+    )
+    async def draft(request: Request) -> LineResponse:
+        # Not by FastAPI, which would keep body and fields in memory until the last line is sent.
+        body = b"".join([part async for part in request.stream()])
+        asked = parse_draft(body, request.headers.get("content-type", ""), most)
+        del body
+        context = current()
+        backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
+        found = await reader.read(asked, backend.papers)
+        return LineResponse(DraftLines(app, request, service, asked, found).all(backend))
+
+    return router

@@ -1,0 +1,162 @@
+"""Reads a draft that a client sent, and finds what it cites, beside the gateway's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from cocite.drafts.advice import CitedPaper, Companion, cited_papers, companions
+from cocite.drafts.bibliography import Bibliography
+from cocite.drafts.draft import Draft
+from cocite.drafts.reader_process import read_apart
+from cocite.drafts.reading import require_known
+from cocite.errors import InputError
+from cocite_serve.http.draft_schemas import DraftFile, DraftRequest
+from cocite_serve.http.papers import Papers
+from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
+from cocite_serve.http.service import Service
+from cocite_serve.settings import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDraft:
+    """A draft, and what it cites.
+
+    Attributes:
+        draft: as it was read.
+        year: its own, or that of the request.
+        cited: every key.
+        companions: papers usually cited together with those.
+        own_keys: id of a paper -> its key in the draft's bibliography.
+        taken: all keys of the draft and its bibliography.
+        missing: bibliographies that were not sent.
+
+    Example:
+        >>> FoundDraft(Draft("text", "a.txt"), None, [], [], {}, frozenset(), ()).cited_ids
+        ()
+    """
+
+    draft: Draft
+    year: int | None
+    cited: list[CitedPaper]
+    companions: list[Companion]
+    own_keys: dict[str, str]
+    taken: frozenset[str]
+    missing: tuple[str, ...]
+
+    @property
+    def cited_ids(self) -> tuple[str, ...]:
+        """Ids of the corpus' papers that the draft cites."""
+        return tuple(dict.fromkeys(one.paper.id for one in self.cited if one.paper is not None))
+
+
+class DraftReader:
+    """Reads a few drafts at a time.
+
+    Args:
+        service: whose settings say how many, and for how long.
+
+    Example:
+        The path ``/v1/draft`` has one:
+
+        >>> from cocite_serve.settings import ServeSettings
+        >>> reader = DraftReader(Service(lambda: None, ServeSettings(index="index"), metrics=None))
+        >>> reader.under_way
+        0
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._lock = service, threading.Lock()
+        self._threads = ThreadPoolExecutor(service.settings.limits.drafts_at_once, "drafts")
+        self.under_way = 0
+
+    async def read(self, request: DraftRequest, papers: Papers) -> FoundDraft:
+        """Read a draft, and find what it cites among some papers.
+
+        Raises:
+            InputError: it is none, or is above a limit.
+            OverloadedError: too many drafts wait.
+            TooSlowError: it took longer than a request may.
+        """
+        limits, most = self._service.settings.limits, self._service.settings.request_timeout_s
+        check_options(request, limits, request.year)
+        check_values(request.authors, "authors", limits)
+        if len(request.venue) > limits.title_chars:
+            raise InputError(f"at most {limits.title_chars:,} characters are allowed", where="venue")
+        with self._service.room():
+            if self.under_way >= limits.drafts_waiting:
+                raise OverloadedError(f"{self.under_way} drafts are read or wait")
+            with self._lock:
+                self.under_way += 1
+            job = self._threads.submit(found_draft, request, papers, limits)
+            # Not when the client leaves, but when the thread has ended.
+            job.add_done_callback(lambda _: self._end())
+            try:
+                async with asyncio.timeout(most):
+                    found = await asyncio.wrap_future(job)
+            except TimeoutError as error:
+                raise TooSlowError(most, "a shorter draft is faster") from error
+        check_options(request, limits, found.year)  # of the draft's own year, where the request has none
+        return found
+
+    def _end(self) -> None:
+        with self._lock:
+            self.under_way -= 1
+
+
+def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundDraft:
+    """Read a draft in another process, and find what it cites.
+
+    Raises:
+        InputError: it is none, or is above a limit; ``where`` is the field of the request.
+    """
+    files = _files(request.files)
+    bib = request.bib.encode("utf-8", "replace")
+    try:
+        require_known(files)  # at no cost, unlike the process
+        read = read_apart(files, request.main, bib, seconds=limits.draft_s)
+    except InputError as error:
+        raise InputError(str(error), where="files") from None
+    draft = read.draft
+    if len(draft.gaps) > limits.draft_gaps:
+        raise InputError(
+            f"the draft has {len(draft.gaps):,} gaps, at most {limits.draft_gaps:,} are allowed",
+            where="files",
+        )
+    if not draft.gaps and not draft.citations:
+        raise InputError("the draft has neither gaps nor citations; mark a gap with [CIT]", where="files")
+    bibliography = Bibliography.of(read.entries, papers.corpus)
+    rows = {key: row for key, row in bibliography.rows.items() if papers.alive[row]}
+    bibliography = Bibliography(bibliography.entries, rows)
+    year = request.year or draft.year
+    cited = cited_papers(draft, bibliography, papers.corpus)
+    own_rows = list(bibliography.cited_rows(draft).values())
+    own = dict(zip(rows, papers.corpus.ids(list(rows.values())), strict=True))
+    return FoundDraft(
+        draft,
+        year,
+        cited,
+        companions(papers, own_rows, request.together, year),
+        # The first of several keys counts.
+        {id_: key for key, id_ in reversed(own.items())},
+        frozenset({*bibliography.entries, *(one.key for one in cited)}),
+        read.missing,
+    )
+
+
+def _files(sent: list[DraftFile]) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for number, file in enumerate(sent):
+        if file.name in files:
+            raise InputError(f"{file.name!r} stands twice", where=f"files.{number}.name")
+        if file.base64 is None:
+            files[file.name] = (file.text or "").encode("utf-8", "replace")
+            continue
+        try:
+            files[file.name] = base64.b64decode(file.base64, validate=True)
+        except ValueError:
+            raise InputError("is no base64", where=f"files.{number}.base64") from None
+    return files

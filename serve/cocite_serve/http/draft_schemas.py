@@ -1,0 +1,186 @@
+"""Request and lines of the answer of ``/v1/draft``.
+
+The API's documentation shows of each docstring what stands before the form feed (``\\f``).
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from cocite.drafts.draft import Kind
+from cocite.drafts.limits import MAX_FILES
+from cocite_serve.http.option_fields import RecommendOptions
+from cocite_serve.http.query_fields import GAP_EXAMPLE, Text, Whole, Year
+from cocite_serve.http.schemas import PaperOut, Problem, RecommendResponse
+
+FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+
+class DraftFile(BaseModel):
+    """A file of a draft: its text, or the bytes of a binary one.\f
+
+    Example:
+        >>> DraftFile(name="paper.md", text="We parse trees [@?].").base64 is None
+        True
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: FileName = Field(
+        description="Path within the project, with `/`. Its end says what it is: `.tex`, `.md`, `.txt`, `.docx`, "
+        "`.pdf`, `.bib`, or `.zip` for a whole project."
+    )
+    text: str | None = Field(default=None, description="The text of a text file.")
+    base64: str | None = Field(default=None, description="The bytes of any file, in base64.")
+
+    @model_validator(mode="after")
+    def _one_content(self) -> Self:
+        if (self.text is None) == (self.base64 is None):
+            raise ValueError("give either text or base64")
+        return self
+
+
+class DraftRequest(RecommendOptions):
+    """A draft, whose gaps are answered.\f
+
+    Example:
+        >>> request = DraftRequest(files=[{"name": "paper.txt", "text": "We parse trees [CIT]."}], top_k=5)
+        >>> request.files[0].name, request.top_k
+        ('paper.txt', 5)
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"files": [{"name": "draft.txt", "text": GAP_EXAMPLE}], "top_k": 3},
+                {
+                    "files": [
+                        {
+                            "name": "main.tex",
+                            "text": "\\documentclass{article}\n\\title{Neural translation}\n\\begin{document}\n"
+                            "Self-attention replaced recurrence \\cite{vaswani}.\n"
+                            "Rare words are split into subword units \\cite{?}.\n\\end{document}\n",
+                        }
+                    ],
+                    "bib": "@misc{vaswani, title = {Attention Is All You Need}, year = 2017}",
+                    "top_k": 3,
+                },
+            ]
+        },
+    )
+
+    files: list[DraftFile] = Field(
+        min_length=1,
+        max_length=MAX_FILES,
+        description="One draft, or the files of one LaTeX project, with its `.bib` files. A `.zip` comes alone.",
+    )
+    main: str = Field(
+        default="",
+        max_length=300,
+        description="Path of the main file. Default: the only draft, or the only LaTeX file with `\\documentclass`.",
+    )
+    bib: str = Field(default="", description="Text of a `.bib` file, beside those that the draft names.")
+    together: Whole = Field(
+        default=5, ge=0, le=100, description="Papers usually cited together with what the draft cites."
+    )
+    year: Year | None = Field(
+        default=None, description="Year of the draft: as in `/v1/recommend`. Default: that of its `\\date`."
+    )
+    authors: list[Text] = Field(
+        default=[],
+        description="Authors of the draft, as the corpus writes names. Default: those that it names.",
+    )
+    venue: Text = Field(default="", description="Venue the draft is written for.")
+
+
+class CitedOut(BaseModel):
+    """A key that the draft cites.\f
+
+    Example:
+        >>> CitedOut(key="lee99").id is None
+        True
+    """
+
+    key: str
+    title: str = Field(default="", description="In the draft's bibliography; empty where that lacks the key.")
+    id: str | None = Field(
+        default=None,
+        description="The corpus' paper, never recommended to this draft; null: it was not found.",
+    )
+
+
+class DraftHead(BaseModel):
+    """The first line: what was read.\f
+
+    Example:
+        >>> DraftHead(file="paper.txt", form="text", gaps=2, model_version="", index_version="000001").cited
+        []
+    """
+
+    kind: Literal["draft"] = "draft"
+    file: str = Field(description="Name of the main file.")
+    form: Kind
+    title: str = ""
+    authors: list[str] = []
+    year: int | None = None
+    gaps: int = Field(description="How many lines of gaps follow.")
+    cited: list[CitedOut] = Field(default=[], description="Every key, in the order of the text.")
+    warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
+    model_version: str
+    index_version: str
+    request_id: str = ""
+
+
+class GapLine(BaseModel):
+    """The answer to one gap.\f
+
+    Example:
+        >>> GapLine(gap=1, file="a.tex", line=7, sentence="Trees [CIT].", status=200).cite
+        []
+    """
+
+    kind: Literal["gap"] = "gap"
+    gap: int = Field(description="Number of the gap in the draft, from 1.")
+    file: str
+    line: int = Field(description="Line of the file; of `.docx` the paragraph, of `.pdf` the page.")
+    sentence: str = Field(description="With gaps as `[CIT]` and citations as `[OTHERCIT]`.")
+    note: str = Field(default="", description="Why no paper is recommended.")
+    status: int = Field(description="The status that the gap would be answered alone.")
+    answer: RecommendResponse | None = Field(default=None, description="With status 200, as `/v1/recommend`.")
+    cite: list[str] = Field(
+        default=[],
+        description="A key for each paper of the answer: the draft's own where its bibliography has the paper, else a "
+        "new one, the same for all gaps.",
+    )
+    problem: Problem | None = Field(default=None, description="With any other status.")
+    retry_after: int | None = Field(default=None, description="Seconds after which to try again.")
+
+
+class TogetherOut(PaperOut):
+    """A paper that others cite together with what the draft cites, and that the draft lacks.\f
+
+    Example:
+        >>> TogetherOut(id="P02-1040", title="BLEU", papers=12).papers
+        12
+    """
+
+    papers: int = Field(description="Papers that cite it and at least one paper that the draft cites.")
+
+
+class DraftEnd(BaseModel):
+    """The last line: what is usually cited together, and a summary.\f
+
+    Example:
+        >>> DraftEnd(answered=3, refused=1, empty=0).usually_cited_together
+        []
+    """
+
+    kind: Literal["end"] = "end"
+    usually_cited_together: list[TogetherOut] = []
+    answered: int = Field(description="Gaps with papers.")
+    empty: int = Field(description="Gaps for which no paper was found.")
+    refused: int = Field(description="Gaps with a `problem`.")
+
+
+DraftLine = Annotated[DraftHead | GapLine | DraftEnd, Field(discriminator="kind")]
+"""A line of the answer."""

@@ -1,0 +1,93 @@
+"""The options of a request for recommendations, of one text or of each gap of a draft."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+from cocite_serve.http.query_fields import Milliseconds, Name, Share, Text, Whole, Year
+
+
+class RecommendOptions(BaseModel):
+    """How many papers, which, and how they are found.\f
+
+    Example:
+        >>> RecommendOptions(K=100).depth
+        100
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    top_k: Whole | None = Field(
+        default=None, ge=1, description="Papers to return. Default: the server's setting."
+    )
+    depth: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="Candidates that the second stage reranks. More is slower.",
+    )
+    K: Whole | None = Field(default=None, ge=1, description="Another name of `depth`; give one of the two.")
+    rerank: Whole | None = Field(
+        default=None,
+        ge=0,
+        description="The best of those, which the cross-encoder reads, where one is served. 0: none, which is fastest.",
+    )
+    year_from: Year | None = Field(default=None, description="Only papers of this year or later.")
+    year_to: Year | None = Field(
+        default=None,
+        description="Only papers of this year or earlier, whatever the manuscript's year. With `year_from` or "
+        "`year_to`, papers of unknown year are left out.",
+    )
+    candidates: Literal["older", "all"] = Field(
+        default="older",
+        description="`older`: where `year` is given, only papers of that year or earlier, and papers of unknown year; "
+        "`all`: later papers too. A request without a `year` gets papers of every year.",
+    )
+    exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
+    exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
+    evidence: StrictBool = Field(default=True, description="Whether to say why each paper is recommended.")
+    retrievers: list[Name] = Field(
+        default=[],
+        description="Signals that alone find candidates, by the names of the first stage's blend (`whole>text`, "
+        "`sentence`), with the blend's weights, or 1 where it has none. Default: those of the blend.",
+    )
+    weights: dict[Name, Annotated[float, Field(strict=True, ge=0, le=1000)]] = Field(
+        default={},
+        description="Signal and weight, in place of the blend's; 0 leaves the signal out. A learned fusion orders the "
+        "candidates by what it has learned with the blend's own weights.",
+    )
+    popularity: Share = Field(
+        default=0.0,
+        description="Share by which the score of a much-cited paper is damped: by all of it for the candidate that is "
+        "cited most, by none for one that is not cited, and between them by the logarithm of the citations.",
+    )
+    diversity: Share = Field(
+        default=0.0,
+        description="How much a paper's likeness to those before it counts against it: maximal marginal relevance with "
+        "lambda = 1 - `diversity`. 0: not at all. The first paper stays the first.",
+    )
+    deadline_ms: Milliseconds | None = Field(
+        default=None,
+        description="Milliseconds within which the answer is wanted. Where they do not allow the cross-encoder to read "
+        "all of `rerank`, it reads the best of them, and `reranked` of the answer says how many. Where others are the "
+        "reason that it could read next to none, the request is refused at once with 429.",
+    )
+
+    release: Literal["served", "beside"] | None = Field(
+        default=None,
+        description="Which release answers, where a second one is loaded beside the served one. Default: as the server "
+        "divides its traffic. With `page`: the release of that list.",
+    )
+    client: str = Field(
+        default="",
+        max_length=200,
+        description="Any name of who asks, such as a random one of a session: where traffic is divided, one name keeps "
+        "its release. It is not kept. Default: the name of the API key, else the request's id.",
+    )
+
+    @model_validator(mode="after")
+    def _one_depth(self) -> Self:
+        if self.K is not None:
+            if self.depth is not None:
+                raise ValueError("K: is another name of depth; give one of the two")
+            self.depth = self.K
+        return self

@@ -1,0 +1,108 @@
+// Puts citations into the text: \cite{key} of LaTeX or [@key] of Markdown.
+
+import { references } from "./api.js";
+import { $, copyText, titleChip, toast } from "./dom.js";
+import { focusGap, replace } from "./editor.js";
+import { taken } from "./search.js";
+import { changed, chosenFor, gapInFocus, selectedIds, state, when } from "./state.js";
+import { choice } from "./storage.js";
+
+const CITE = /^\\[a-z]*cite/i;
+
+/**
+ * A citation in place of a gap's mark. A command such as \citep[see][]{?} stays, and gets the keys.
+ * @param {string} mark @param {string[]} keys @param {"latex" | "markdown"} style
+ */
+export function citation(mark, keys, style) {
+  if (CITE.test(mark)) return `${mark.slice(0, mark.lastIndexOf("{"))}{${keys.join(",")}}`;
+  if (mark.startsWith("\\") || (style === "latex" && !mark.startsWith("[@"))) return `\\cite{${keys.join(",")}}`;
+  return `[${keys.map((key) => `@${key}`).join("; ")}]`;
+}
+
+/**
+ * The keys of papers as their references have them; papers in the text come first, so that their keys stay.
+ * @param {string[]} ids @returns {Promise<string[]>}
+ */
+async function keysOf(ids) {
+  const all = [...new Set([...state.cited, ...ids])];
+  const items = JSON.parse(await references("csl-json", all));
+  const keys = new Map(all.map((id, place) => [id, items[place].id]));
+  return ids.map((id) => keys.get(id));
+}
+
+// The papers chosen for a gap; without one, those for the text that are not in it yet.
+function toInsert(gap) {
+  return gap ? chosenFor(gap.id) : chosenFor(null).filter((one) => !state.cited.has(one.id));
+}
+
+/** Puts the papers chosen for the gap in focus into the text, and goes on to the next gap. */
+export async function insert() {
+  const gap = gapInFocus();
+  const papers = toInsert(gap);
+  if (!papers.length) {
+    toast("Use a paper first: then its key is inserted here.");
+    return;
+  }
+  try {
+    const keys = await keysOf(papers.map((one) => one.id));
+    const now = state.gaps.find((one) => one.id === gap?.id);
+    // While the keys were fetched, the gap was edited away, or the papers were inserted or unselected.
+    if ((gap && !now) || !papers.every((one) => state.chosen.includes(one))) return;
+    for (const one of papers) state.cited.add(one.id);
+    state.chosen = state.chosen.filter((one) => !papers.includes(one));
+    const text = citation(now?.mark ?? "", keys, $("style").value);
+    if (now) replace(now.start, now.end, text);
+    else replace($("text").selectionEnd, $("text").selectionEnd, text);
+    changed("choice");
+    taken(papers.map((one) => one.id));
+    toast(`Inserted ${text}`);
+    if (state.gaps.length) focusGap(state.focus);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+/** Copies the text, with each gap filled for which papers were chosen. The draft on the page stays as it is. */
+export async function copyFinished() {
+  try {
+    // As they are now: the text may be edited while the keys are fetched.
+    let { text } = state;
+    const filled = state.gaps.map((gap) => ({ ...gap, ids: chosenFor(gap.id).map((one) => one.id) }))
+      .filter((gap) => gap.ids.length);
+    const open = state.gaps.length - filled.length;
+    const ids = [...new Set(filled.flatMap((gap) => gap.ids))];
+    const all = selectedIds();
+    const found = ids.length ? await keysOf(all) : [];
+    const keys = new Map(all.map((id, place) => [id, found[place]]));
+    for (const gap of filled.reverse()) {
+      const own = gap.ids.map((id) => keys.get(id));
+      text = text.slice(0, gap.start) + citation(gap.mark, own, $("style").value) + text.slice(gap.end);
+    }
+    await copyText(text);
+    taken(ids);
+    toast(open ? `Text copied; ${open === 1 ? "1 gap is" : `${open} gaps are`} still open` : "Finished text copied");
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+function paint() {
+  const gap = gapInFocus();
+  const papers = toInsert(gap);
+  $("chosen").hidden = !papers.length;
+  $("chosen_list").replaceChildren(...papers.map((one) => titleChip(one.title, `Do not use ${one.title}`, () => {
+    state.chosen = state.chosen.filter((other) => other !== one);
+    changed("choice");
+  })));
+  $("chosen_where").textContent = gap ? `For gap ${state.focus + 1}` : "For the text";
+  $("put").textContent = gap ? `Insert at gap ${state.focus + 1}` : "Insert at the cursor";
+}
+
+export function setUpCiting() {
+  const style = choice("style");
+  if (style === "latex" || style === "markdown") $("style").value = style;
+  $("style").addEventListener("change", () => choice("style", $("style").value));
+  $("put").addEventListener("click", insert);
+  $("finish").addEventListener("click", copyFinished);
+  when(["draft", "focus", "choice"], paint);
+}

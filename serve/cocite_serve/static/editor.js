@@ -1,0 +1,84 @@
+// The text field, with the gaps marked and numbered behind its letters.
+
+import { $, el } from "./dom.js";
+import { followGaps, reading } from "./gaps.js";
+import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
+
+/** Takes the field's text over: finds its gaps anew, and keeps the focus on the gap that had it. */
+function read() {
+  const text = $("text").value;
+  const inFocus = gapInFocus()?.id;
+  state.gaps = followGaps(state, text);
+  state.text = text;
+  const place = state.gaps.findIndex((gap) => gap.id === inFocus);
+  state.focus = place >= 0 ? place : Math.max(0, Math.min(state.focus, state.gaps.length - 1));
+  const ids = new Set(state.gaps.map((gap) => gap.id));
+  // The papers of a gap that was deleted stay selected.
+  for (const one of state.chosen) if (one.gap !== null && !ids.has(one.gap)) one.gap = null;
+  changed("draft");
+}
+
+/** @param {string} text */
+export function write(text) {
+  $("text").value = text;
+  read();
+}
+
+/**
+ * Puts a text in the place of another as typing does, so that the browser's undo takes it back.
+ * @param {number} start @param {number} end @param {string} text
+ */
+export function replace(start, end, text) {
+  const area = $("text");
+  area.focus({ preventScroll: true });
+  area.setSelectionRange(start, end);
+  if (!document.execCommand("insertText", false, text)) area.setRangeText(text, start, end, "end");
+  read();
+}
+
+/** Moves the focus to a gap. @param {number} place */
+export function focusGap(place) {
+  if (!state.gaps.length) return;
+  state.focus = (place + state.gaps.length) % state.gaps.length;
+  changed("focus");
+  $("sheet").querySelector("mark.current")?.scrollIntoView({ block: "nearest" });
+}
+
+function paint() {
+  const pieces = [];
+  let at = 0;
+  state.gaps.forEach((gap, place) => {
+    const count = chosenFor(gap.id).length;
+    pieces.push(state.text.slice(at, gap.start),
+      el("mark", { class: place === state.focus ? "current" : false, "data-number": `${place + 1}${count ? "✓" : ""}` }, gap.mark));
+    at = gap.end;
+  });
+  $("backdrop").replaceChildren(...pieces, `${state.text.slice(at)}\n`);
+  const says = reading(state.text, state.gaps.length);
+  if ($("reading").textContent !== says) $("reading").textContent = says; // said anew by screen readers
+  const focused = [...$("gaps").children].indexOf(document.activeElement);
+  $("gaps").hidden = !state.gaps.length;
+  $("gaps").replaceChildren(...state.gaps.map((gap, place) => {
+    const count = chosenFor(gap.id).length;
+    return el("button", { type: "button", class: "chip", "aria-pressed": String(place === state.focus), on: { click: () => focusGap(place) } },
+      `Gap ${place + 1}`, count ? el("span", {}, count === 1 ? ": 1 paper" : `: ${count} papers`) : null);
+  }));
+  if (focused >= 0) $("gaps").children[focused]?.focus();
+}
+
+function insertMark() {
+  const { selectionStart: at, selectionEnd: end, value } = $("text");
+  replace(at, end, at > 0 && !/\s$/.test(value.slice(0, at)) ? " [CIT]" : "[CIT]");
+}
+
+export function setUpEditor() {
+  when(["draft", "focus", "choice"], paint);
+  $("text").addEventListener("input", read);
+  $("text").addEventListener("click", () => {
+    const { selectionStart: at, selectionEnd: end } = $("text");
+    const place = state.gaps.findIndex((gap) => gap.start <= at && at <= gap.end);
+    if (at === end && place >= 0) focusGap(place);
+  });
+  $("insert").addEventListener("click", insertMark);
+  paint();
+}

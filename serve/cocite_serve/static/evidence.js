@@ -1,0 +1,69 @@
+// Why a paper is suggested: sentences that cite it, similar papers that cite it, and words in common.
+
+import { el, firstWords, lastWords } from "./dom.js";
+
+const WORDS = 10;
+const NEIGHBOURS = 3;
+const NEAR = 110;
+
+/** A score or a weight in few digits. @param {number} value */
+export const number = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
+
+/** @param {{sentence: string, title: string, year: number | null}} one @param {boolean} brief Two lines of it. */
+export function sentence(one, brief) {
+  if (!one) return null;
+  const source = one.year ? `${one.title} (${one.year})` : one.title;
+  return el("figure", { class: "sentence" },
+    el("figcaption", {}, "Cited in sentences like yours"),
+    el("blockquote", {}, ...marked(brief ? near(one.sentence) : one.sentence)),
+    el("cite", {}, source));
+}
+
+// About two lines of the words around the place where the paper was cited.
+function near(text) {
+  const [before, ...rest] = text.split("TARGETCIT");
+  return rest.length ? `${lastWords(before, NEAR)}TARGETCIT${firstWords(rest.join("TARGETCIT"), NEAR)}` : text;
+}
+
+// The corpus writes TARGETCIT where this paper was cited and OTHERCIT for other citations.
+function marked(text) {
+  const tidy = text.replaceAll(/\s+([.,;:)])/g, "$1"); // scanned texts set a space before every full stop
+  return tidy.split(/(TARGETCIT|OTHERCIT)/).map((piece) => {
+    if (piece === "TARGETCIT") return el("span", { class: "here" }, "this paper");
+    if (piece === "OTHERCIT") return el("span", { class: "other" }, "…");
+    return piece;
+  });
+}
+
+/** @param {{title: string, year: number | null}[]} papers @param {boolean} all Else the nearest three. */
+export function neighbours(papers, all = false) {
+  if (!papers.length) return null;
+  const shown = all ? papers : papers.slice(0, NEIGHBOURS);
+  const rows = shown.map((one) => el("li", {}, one.title, one.year ? el("span", {}, ` ${one.year}`) : null));
+  const rest = papers.length - shown.length;
+  if (rest > 0) rows.push(el("li", { class: "rest" }, `and ${rest} more`));
+  return el("div", { class: "neighbours" },
+    el("p", { class: "label" }, papers.length === 1 ? "Cited by a paper like yours" : `Cited by ${papers.length} papers like yours`),
+    el("ul", {}, ...rows));
+}
+
+/** @param {{word: string, weight: number}[]} shared Heaviest first. @param {boolean} all Else the first ten. */
+export function words(shared, all = false) {
+  if (!shared.length) return null;
+  const most = shared[0].weight || 1;
+  return el("ul", { class: "words", "aria-label": "Shared words" },
+    ...shared.slice(0, all ? shared.length : WORDS).map(({ word, weight }) =>
+      el("li", { style: { "--weight": Math.max(0.15, weight / most).toFixed(2) }, title: `weight ${number(weight)}` }, word)));
+}
+
+/** The evidence of which the card shows a part, in full, for its details. */
+export function everything({ sentences, cited_by: citing, shared_words: shared }) {
+  const parts = [];
+  if (sentences.length > 1 || sentences.some((one) => near(one.sentence) !== one.sentence)) {
+    parts.push(el("h4", {}, sentences.length === 1 ? "The whole sentence" : "All sentences that cite it"),
+      ...sentences.map((one) => sentence(one, false)));
+  }
+  if (citing.length > NEIGHBOURS) parts.push(el("h4", {}, "All papers like yours that cite it"), neighbours(citing, true));
+  if (shared.length > WORDS) parts.push(el("h4", {}, "All shared words"), words(shared, true));
+  return parts;
+}

@@ -1,0 +1,82 @@
+// Which parts of the page are kept in the browser, and how they come back after a reload.
+
+import { $ } from "./dom.js";
+import { write } from "./editor.js";
+import { changed, state, when } from "./state.js";
+import { forget, keep, kept } from "./storage.js";
+
+const OPTIONS = ["top_k", "depth", "year", "year_from", "year_to", "exclude_authors", "exclude"];
+const WAIT_MS = 250;
+
+let timer = null; // runs while something is to be saved
+
+function save() {
+  notSoon();
+  const options = Object.fromEntries(OPTIONS.map((id) => [id, $(id).value]).filter(([, value]) => value));
+  if ($("later").checked) options.later = true;
+  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !Object.keys(options).length;
+  if (empty) {
+    forget();
+    return;
+  }
+  const place = new Map(state.gaps.map((gap, at) => [gap.id, at]));
+  keep({
+    text: state.text,
+    focus: state.focus,
+    options,
+    chosen: state.chosen.map(({ id, title, gap }) => ({ id, title, gap: place.get(gap) ?? null })),
+    cited: [...state.cited],
+    excluded: [...state.excluded],
+    searched: state.answer !== null,
+  });
+}
+
+function notSoon() {
+  clearTimeout(timer);
+  timer = null;
+}
+
+/** Empties the options, and forgets the draft and what was about to be kept of it. */
+export function forgetDraft() {
+  for (const id of OPTIONS) $(id).value = "";
+  $("later").checked = false;
+  notSoon();
+  forget();
+}
+
+const listOf = (value) => (Array.isArray(value) ? value : []);
+
+/**
+ * Brings back what was kept.
+ * @returns {boolean} Whether the page was reloaded over an answer, which is to be asked for again.
+ */
+export function restore() {
+  const { text, focus, options, chosen, cited, excluded, searched } = kept();
+  if (options && typeof options === "object") {
+    for (const id of OPTIONS) if (typeof options[id] === "string") $(id).value = options[id];
+    $("later").checked = options.later === true;
+    if ([...OPTIONS, "later"].some((id) => options[id] && $(id).closest("details"))) $("options").open = true;
+  }
+  for (const id of listOf(cited)) if (typeof id === "string") state.cited.add(id);
+  for (const entry of listOf(excluded)) {
+    if (Array.isArray(entry) && entry.every((part) => typeof part === "string")) state.excluded.set(entry[0], entry[1] ?? entry[0]);
+  }
+  write(typeof text === "string" ? text : "");
+  if (Number.isInteger(focus) && focus >= 0 && focus < state.gaps.length) state.focus = focus;
+  state.chosen = listOf(chosen).filter((one) => typeof one?.id === "string" && typeof one.title === "string")
+    .map(({ id, title, gap }) => ({ id, title, gap: state.gaps[gap]?.id ?? null }));
+  changed("draft");
+  changed("choice");
+  const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+  return reloaded && searched === true && state.text.trim() !== "";
+}
+
+/** Keeps the page from now on, a moment after each change. */
+export function setUpKeeping() {
+  const soon = () => { notSoon(); timer = setTimeout(save, WAIT_MS); };
+  when(["draft", "focus", "choice", "answer"], soon);
+  document.addEventListener("input", soon);
+  document.addEventListener("change", soon);
+  // Only what is new: the draft that another tab cleared must not come back when this one is closed.
+  addEventListener("pagehide", () => { if (timer !== null) save(); });
+}

@@ -1,0 +1,26 @@
+// Addresses of a paper at the places that its identifiers name.
+
+const ACL = /^(?:[A-Z]\d{2}-\d{4,5}|\d{4}\.[a-z0-9_]+-[a-z0-9]+\.\d+)$/;
+const ARXIV = /^(?:arxiv:)?(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?\/\d{7}(?:v\d+)?)$/i;
+const DOI_PREFIX = /^https?:\/\/(?:dx\.)?doi\.org\//i;
+
+/**
+ * @param {{id: string, doi: string}} paper
+ * @returns {{name: string, address: string}[]} The best place first; empty where no identifier is of a known kind.
+ */
+export function links({ id, doi }) {
+  const bare = (doi ?? "").replace(DOI_PREFIX, "");
+  const found = [];
+  const add = (name, address) => { if (!found.some((one) => one.name === name)) found.push({ name, address }); };
+  const acl = /^10\.(?:18653\/v1|3115)\/(.+)$/i.exec(bare)?.[1] ?? id;
+  const arxiv = ARXIV.exec(/^10\.48550\/arxiv\.(.+)$/i.exec(bare)?.[1] ?? id)?.[1];
+  if (bare) add("DOI", `https://doi.org/${encodeURI(bare).replaceAll(/[?#]/g, encodeURIComponent)}`);
+  if (ACL.test(acl)) add("ACL Anthology", `https://aclanthology.org/${acl}`);
+  if (arxiv) add("arXiv", `https://arxiv.org/abs/${arxiv}`);
+  if (/^[0-9a-f]{40}$/.test(id)) add("Semantic Scholar", `https://www.semanticscholar.org/paper/${id}`);
+  const number = /^(?:CorpusId|S2):(\d+)$/i.exec(id)?.[1];
+  if (number) add("Semantic Scholar", `https://www.semanticscholar.org/p/${number}`);
+  const openAlex = /^(?:https:\/\/openalex\.org\/)?(W\d{4,})$/.exec(id)?.[1];
+  if (openAlex) add("OpenAlex", `https://openalex.org/${openAlex}`);
+  return found;
+}

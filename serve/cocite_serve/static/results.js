@@ -1,0 +1,161 @@
+// Shows an answer: its cards, filtered and sorted, and what is to be said about it.
+
+import { card, scales, showChoice, skeleton } from "./card.js";
+import { $, el, firstWords, lastWords, titleChip } from "./dom.js";
+import { fieldError } from "./fields.js";
+import { gapInFocus, state, when } from "./state.js";
+
+let actions = null;
+let keyForm = null;
+let warned = null;
+let shownContext = null;
+
+const ORDERS = {
+  rank: (one, other) => one.rank - other.rank,
+  newest: (one, other) => (other.year ?? -1) - (one.year ?? -1) || one.rank - other.rank,
+  oldest: (one, other) => (one.year ?? 9999) - (other.year ?? 9999) || one.rank - other.rank,
+};
+
+/** Whether an answer is on its way. @param {boolean} on */
+export function busy(on) {
+  $("submit").textContent = on ? "Searching…" : "Find papers";
+  $("results").setAttribute("aria-busy", String(on));
+  if (!on) { $("cards").classList.remove("stale"); return; }
+  document.body.classList.add("searched");
+  $("intro").hidden = true;
+  $("problem").hidden = true;
+  if (!$("cards").querySelector(".card:not(.ghost)")) $("cards").replaceChildren(...Array.from({ length: 4 }, skeleton));
+  else $("cards").classList.add("stale");
+}
+
+/** Shows the answer of the state, and says it to screen readers. */
+export function show() {
+  const { answer } = state;
+  $("problem").hidden = true;
+  $("toolbar").hidden = false;
+  yearLimits();
+  venues(answer.papers);
+  quote(answer);
+  leftOut(answer.unknown);
+  incomplete(answer.shards);
+  cards();
+  $("said").textContent = ["summary", "warning", "incomplete"].filter((id) => !$(id).hidden)
+    .map((id) => (id === "warning" ? answer.warning : $(id).textContent)).join(" ");
+}
+
+/** Brings the page back to its beginning. */
+export function showNothing() {
+  $("cards").replaceChildren();
+  $("said").textContent = "";
+  for (const id of ["toolbar", "problem", "incomplete", "warning"]) $(id).hidden = true;
+  $("intro").hidden = false;
+  document.body.classList.remove("searched");
+}
+
+function cards() {
+  const { papers, warning, gap, gaps, took_ms: took } = state.answer;
+  const hidden = Boolean(warning) && warned !== state.answer;
+  $("warning").hidden = !warning;
+  if (warning) {
+    $("warning").replaceChildren(el("p", {}, warning), hidden ? el("button", {
+      type: "button", on: { click: () => {
+        warned = state.answer;
+        cards();
+        $("cards").firstElementChild?.focus();
+      } },
+    }, "Show the papers anyway") : null);
+  }
+  const venue = $("venue").value;
+  const shown = hidden ? [] : papers.filter((paper) => !venue || paper.venue === venue).sort(ORDERS[$("sort").value]);
+  const ranges = papers.length ? scales(papers) : {};
+  keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions))));
+  const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
+  $("summary").replaceChildren(...(hidden ? ["No paper fits this text."] : [
+    el("b", {}, shown.length === papers.length ? count : `${shown.length} of ${count}`),
+    `${gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : ""} in ${Math.max(1, Math.round(took.total))} ms`]));
+  if (!papers.length) {
+    $("cards").replaceChildren(el("li", { class: "none" },
+      el("b", {}, "Nothing fits."), " Widen the years, leave fewer papers out, or describe the claim in more words."));
+  }
+}
+
+// New cards take the keyboard's focus over from the old ones: at the same place, or the first for another text.
+function keepingFocus(replace) {
+  const place = [...$("cards").children].indexOf(document.activeElement.closest(".card"));
+  const { context } = state.answer;
+  replace();
+  const nodes = $("cards").children;
+  if (place >= 0) nodes[context === shownContext ? Math.min(place, nodes.length - 1) : 0]?.focus({ preventScroll: true });
+  shownContext = context;
+}
+
+// The venues of the answer, those with most papers first. One that was chosen stays as long as it has papers.
+function venues(papers) {
+  const counts = new Map();
+  for (const { venue } of papers) if (venue) counts.set(venue, (counts.get(venue) ?? 0) + 1);
+  const before = $("venue").value;
+  const names = [...counts].sort(([one, many], [other, more]) => more - many || one.localeCompare(other));
+  $("venue").replaceChildren(el("option", { value: "" }, "All venues"),
+    ...names.map(([name, count]) => el("option", { value: name }, `${name} (${count})`)));
+  $("venue").value = counts.has(before) ? before : "";
+}
+
+/** A manuscript's year limits the answer as a year typed beside the results does. */
+export function yearLimits() {
+  const { year, year_from, year_to, candidates } = state.request ?? {};
+  const limited = year && candidates === "older";
+  $("year_to").placeholder = limited ? year : state.newest;
+  $("years_clear").hidden = !(limited || year_from || year_to);
+}
+
+function quote({ gaps, context }) {
+  $("quote").hidden = !gaps;
+  if (!gaps) return;
+  const [before, after = ""] = context.replaceAll("OTHERCIT", "[…]").split("TARGETCIT");
+  $("quote").replaceChildren(lastWords(before, 90), el("span", { class: "here" }, "citation"), firstWords(after, 70));
+}
+
+function leftOut(unknown) {
+  const chips = [...state.excluded].map(([id, title]) =>
+    titleChip(title, `Bring back ${title}`, () => actions.include(id)));
+  const strangers = unknown.map((id) => el("span", { class: "unknown" }, `${id} is not in this corpus`));
+  $("left_out").hidden = !(chips.length + strangers.length);
+  $("left_out").replaceChildren("Left out: ", ...chips, ...strangers);
+}
+
+// Of an index in shards: papers of a shard that did not answer are not in the list.
+function incomplete(shards) {
+  const some = Boolean(shards?.missing.length);
+  $("incomplete").hidden = !some;
+  if (some) $("incomplete").textContent = `Only ${shards.answered} of ${shards.of} parts of the corpus answered: papers may be missing from this list.`;
+}
+
+/**
+ * Says what went wrong: beside the field that is at fault, or above the cards. What was found before stays.
+ * @param {Error} error @param {() => void} retry
+ * @returns {boolean} Whether it stands above the cards.
+ */
+export function problem(error, retry) {
+  if (!state.answer) showNothing();
+  if (fieldError(error.field ?? null, error.message)) return false;
+  $("problem").hidden = false;
+  $("problem").replaceChildren(el("p", {}, error.message), error.status === 401 ? keyForm(retry)
+    : el("button", { type: "button", on: { click: retry } }, "Try again"));
+  return true;
+}
+
+/** @param {import("./card.js").Actions} given @param {(retry: () => void) => HTMLElement} form Asks for the API key. */
+export function setUpResults(given, form) {
+  actions = given;
+  keyForm = form;
+  for (const id of ["venue", "sort"]) $(id).addEventListener("change", () => { if (state.answer) cards(); });
+  when(["choice", "focus", "draft"], () => {
+    for (const node of $("cards").querySelectorAll(".card[data-id]")) {
+      const paper = state.answer?.papers.find((one) => one.id === node.dataset.id);
+      if (paper) showChoice(node, paper, actions);
+    }
+  });
+}
+
+/** "for gap 2", as buttons say it; "" in a text without gaps. */
+export const forGap = () => (gapInFocus() ? ` for gap ${state.focus + 1}` : "");

@@ -1,0 +1,98 @@
+// Asks the server for the papers of the gap in focus.
+
+import { click, recommend } from "./api.js";
+import { $ } from "./dom.js";
+import { clearFieldErrors, fieldError, numbersFit } from "./fields.js";
+import { hasWords } from "./gaps.js";
+import { busy, problem, show } from "./results.js";
+import { changed, state } from "./state.js";
+
+const KEPT = 40;
+const answers = new Map();
+let running = null;
+
+const list = (text, separator) => text.split(separator).map((part) => part.trim()).filter(Boolean);
+const whole = (id) => ($(id).value.trim() === "" ? undefined : Number($(id).value));
+
+function fromForm() {
+  const request = { text: state.text, gap: state.gaps.length ? state.focus : 0 };
+  for (const id of ["top_k", "depth", "year", "year_from", "year_to"]) request[id] = whole(id);
+  request.candidates = $("later").checked ? "all" : "older";
+  request.exclude = [...new Set([...list($("exclude").value, /[,;\s]+/), ...state.excluded.keys()])];
+  request.exclude_authors = list($("exclude_authors").value, /[;\n]+/);
+  return request;
+}
+
+// Answers of this visit: going back to a gap costs nothing.
+async function answerTo(request, signal) {
+  const name = JSON.stringify(request);
+  if (!answers.has(name)) {
+    answers.set(name, await recommend(request, signal));
+    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
+  }
+  return answers.get(name);
+}
+
+/**
+ * Asks for papers, unless the form says nothing to ask with; what was found before stays where that fails.
+ * @returns {Promise<boolean>} Whether the results have something new; an error beside a field is not there.
+ */
+export async function find() {
+  stop();
+  clearFieldErrors();
+  if (!state.text.trim()) {
+    fieldError("text", "Paste some text first.");
+    return false;
+  }
+  if (!hasWords(state.text)) {
+    fieldError("text", "Write a few words of the claim: there is nothing to search with beside the gap.");
+    return false;
+  }
+  if (!numbersFit()) return false;
+  const mine = new AbortController();
+  const request = fromForm();
+  let told = true;
+  running = mine;
+  busy(true);
+  try {
+    const answer = await answerTo(request, mine.signal);
+    if (running !== mine) return false;
+    state.request = request;
+    state.answer = answer;
+    for (const { id } of answer.papers) {
+      if (answer.interleaved) state.tokens.set(id, answer.interleaved);
+      else state.tokens.delete(id);
+    }
+    show();
+    changed("answer");
+  } catch (error) {
+    if (error.name === "AbortError" || running !== mine) return false;
+    told = problem(error, find);
+  }
+  running = null;
+  busy(false);
+  return told;
+}
+
+/** Asks again where something was found before, or is looked for. */
+export function again() {
+  if (state.answer || running) find();
+}
+
+/** Asks at the author's own request: with nothing remembered. */
+export function findAnew() {
+  answers.clear();
+  return find();
+}
+
+/** Gives the request up that is on its way. */
+export function stop() {
+  running?.abort();
+  if (running) busy(false);
+  running = null;
+}
+
+/** Papers of a list of two models: which of them gave a paper, the server knows. @param {string[]} ids */
+export function taken(ids) {
+  for (const id of ids) if (state.tokens.has(id)) click(state.tokens.get(id), id);
+}

@@ -1,0 +1,69 @@
+// The bar of selected papers: copies and downloads their references.
+
+import { references } from "./api.js";
+import { $, copyText, el, toast } from "./dom.js";
+import { changed, selectedIds, state, when } from "./state.js";
+import { choice } from "./storage.js";
+
+const FORMS = {
+  bibtex: { name: "BibTeX", file: "cocite.bib", type: "application/x-bibtex" },
+  ris: { name: "RIS", file: "cocite.ris", type: "application/x-research-info-systems" },
+  "csl-json": { name: "CSL-JSON", file: "cocite.json", type: "application/json" },
+};
+
+/**
+ * Copies references in the form that is chosen.
+ * @param {string[]} ids @param {(ids: string[]) => void} taken Called when the papers were taken.
+ */
+export async function copyReferences(ids, taken) {
+  const form = $("form_of_references").value;
+  try {
+    await copyText(await references(form, ids));
+    taken(ids);
+    toast(ids.length === 1 ? `${FORMS[form].name} copied` : `${FORMS[form].name} of ${ids.length} papers copied`);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+async function download(ids, taken) {
+  const form = $("form_of_references").value;
+  try {
+    const address = URL.createObjectURL(new Blob([await references(form, ids)], { type: FORMS[form].type }));
+    el("a", { href: address, download: FORMS[form].file }).click();
+    taken(ids);
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+function paint() {
+  const count = selectedIds().length;
+  const inText = state.cited.size;
+  $("tray").hidden = !count;
+  document.body.classList.toggle("has-tray", count > 0);
+  $("tray_count").textContent = (count === 1 ? "1 paper selected" : `${count} papers selected`)
+    + (inText ? `, ${inText} in the text` : "");
+}
+
+/** @param {(ids: string[]) => void} taken */
+export function setUpSelection(taken) {
+  const form = choice("form");
+  if (Object.hasOwn(FORMS, form)) $("form_of_references").value = form;
+  $("form_of_references").addEventListener("change", () => { choice("form", $("form_of_references").value); changed("choice"); });
+  $("copy").addEventListener("click", () => copyReferences(selectedIds(), taken));
+  $("download").addEventListener("click", () => download(selectedIds(), taken));
+  $("unselect").addEventListener("click", () => {
+    state.chosen = [];
+    state.cited.clear();
+    changed("choice");
+  });
+  // On a narrow screen the bar has one line, and this button shows the rest of it.
+  $("tray_more").addEventListener("click", () => {
+    const open = $("tray").classList.toggle("unfolded");
+    $("tray_more").setAttribute("aria-expanded", String(open));
+  });
+  when(["choice", "draft"], paint);
+  paint();
+}

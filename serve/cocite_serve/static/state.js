@@ -1,0 +1,47 @@
+// What the page knows, and who wants to hear when it changes.
+
+/**
+ * @typedef {{id: string, title: string, gap: number | null}} Chosen A paper that is to be cited at a gap; null: anywhere.
+ */
+export const state = {
+  text: "",
+  /** @type {import("./gaps.js").Gap[]} */
+  gaps: [],
+  /** The gap in focus, by its place in `gaps`. */
+  focus: 0,
+  /** The answer that the cards show, and what was asked for it. */
+  answer: null,
+  request: null,
+  /** @type {Chosen[]} */
+  chosen: [],
+  /** Ids of papers whose key was put into the text, in that order. */
+  cited: new Set(),
+  /** Papers left out: id -> title. */
+  excluded: new Map(),
+  /** Tokens of answers with papers of two releases: id of the paper -> token. */
+  tokens: new Map(),
+  /** Of the corpus, as far as it is known. */
+  newest: "",
+  corpusKnown: false,
+};
+
+const bus = new EventTarget();
+
+/** @param {"draft" | "focus" | "choice" | "answer"} what */
+export const changed = (what) => bus.dispatchEvent(new Event(what));
+
+/** @param {string[]} events @param {() => void} run */
+export function when(events, run) {
+  for (const event of events) bus.addEventListener(event, run);
+}
+
+/** The gap in focus; undefined in a text without gaps. */
+export const gapInFocus = () => state.gaps[state.focus];
+
+/** Papers chosen for a gap; null: for the text as a whole. @param {number | null} gap */
+export const chosenFor = (gap) => state.chosen.filter((one) => one.gap === gap);
+
+/** Ids of all papers to export: first those with a key in the text, so that their keys stay. */
+export function selectedIds() {
+  return [...new Set([...state.cited, ...state.chosen.map((one) => one.id)])];
+}

@@ -1,0 +1,67 @@
+"""One endpoint in one process and one browser for the tests of the page, over the starter corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.endpoint import Running, serving
+from helpers.page import QUIET, WAIT_MS
+
+from cocite.corpus.starter import build_starter
+from cocite.retrieval.index.snapshot import IndexSnapshot
+
+
+@pytest.fixture(scope="package")
+def starter_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index folder of the starter corpus."""
+    folder = tmp_path_factory.mktemp("starter")
+    IndexSnapshot.create(build_starter(folder / "corpus"), folder / "index")
+    return folder / "index"
+
+
+@pytest.fixture(scope="package")
+def browser(chromium: str) -> Iterator[Any]:
+    """A Chromium without a window."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: the page is not tested"
+    )
+    sync_api.expect.set_options(timeout=WAIT_MS)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def endpoint(starter_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """`cocite serve --on process`."""
+    log = tmp_path_factory.mktemp("endpoint") / "log.txt"
+    with serving(None, starter_index, log, "--on", "process") as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Any, endpoint: Running) -> Iterator[Any]:
+    """A fresh page, on which nothing was logged as an error and nothing was fetched from elsewhere."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "request", lambda request: complaints.append(request.url) if _foreign(request.url, endpoint) else None
+    )
+    page.goto(endpoint.url)
+    yield page
+    context.close()
+    assert [text for text in complaints if "422" not in text] == []
+
+
+def _foreign(url: str, endpoint: Running) -> bool:
+    return not url.startswith((endpoint.url, "data:", "blob:"))

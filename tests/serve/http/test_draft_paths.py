@@ -1,0 +1,216 @@
+"""``/v1/draft`` over stages in this process."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from helpers.api_backend import LIMITS, InProcess, client
+from helpers.pdf_files import pdf_file
+
+from cocite_serve.http.draft_schemas import DraftEnd, DraftHead, GapLine
+
+MAIN = r"""\documentclass{article}
+\title{Neural machine translation}
+\begin{document}
+Self-attention replaced recurrence \cite{vaswani}, as others say \cite{gone}.
+Rare words are split into subword units \cite{?}.
+\input{parts/scores}
+\bibliography{refs}
+\end{document}
+"""
+PART = "Translations are compared with references by BLEU [CIT].\n"
+REFS = """@misc{vaswani, title={Attention Is All You Need}, year=2017}
+@misc{bleu, title={BLEU: a Method for Automatic Evaluation of Machine Translation}}
+"""
+FILES = {"main.tex": MAIN, "parts/scores.tex": PART, "refs.bib": REFS}
+SLOW = {"draft_s": 120.0, "draft_bytes": 20_000, "draft_gaps": 3}
+"""The limits of the other tests, with time for a machine that does other things too."""
+
+
+def sent(files: dict[str, str | bytes]) -> list[dict[str, str]]:
+    return [
+        {"name": name, "text": data}
+        if isinstance(data, str)
+        else {"name": name, "base64": base64.b64encode(data).decode()}
+        for name, data in files.items()
+    ]
+
+
+def served(backend: InProcess, **changes: Any) -> Any:
+    limits = LIMITS.model_copy(update=SLOW | changes.pop("limits", {}))
+    return client(backend, request_timeout_s=150, **changes, limits=limits)
+
+
+def lines(served: Any, files: dict[str, Any], **options: Any) -> list[Any]:
+    answer = served.post("/v1/draft", json={"files": sent(files), **options})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_project(backend: InProcess) -> None:
+    api = served(backend)
+    first, *gaps, last = lines(api, FILES, top_k=3, depth=50)
+    head = DraftHead.model_validate(first)
+    assert (head.title, head.gaps, head.form, head.file) == (
+        "Neural machine translation",
+        2,
+        "latex",
+        "main.tex",
+    )
+    assert [(one.key, one.id, bool(one.title)) for one in head.cited] == [
+        ("vaswani", "vaswani2017attention", True),
+        ("gone", None, False),
+    ]
+    told = {line["gap"]: GapLine.model_validate(line) for line in gaps}
+    assert [(told[n].file, told[n].line) for n in (1, 2)] == [("main.tex", 5), ("parts/scores.tex", 1)]
+    assert told[1].sentence == "Rare words are split into subword units [CIT]."
+    answers = [told[n].answer for n in (1, 2)]
+    for answer, gap in zip(answers, (told[1], told[2]), strict=True):
+        assert answer is not None
+        assert len(answer.papers) == len(gap.cite) == 3
+        assert answer.papers[0].evidence is not None
+        assert answer.next is None
+        assert "vaswani2017attention" not in [paper.id for paper in answer.papers]
+    assert told[1].cite[0] == "sennrich2016neural"
+    end = DraftEnd.model_validate(last)
+    assert (end.answered, end.empty, end.refused) == (2, 0, 0)
+    assert len(end.usually_cited_together) == 5
+    # A gap gets what its context gets alone.
+    assert answers[0] is not None
+    alone = api.post(
+        "/v1/recommend",
+        json={
+            "title": head.title,
+            "context": answers[0].context,
+            "top_k": 3,
+            "depth": 50,
+            "exclude": ["vaswani2017attention"],
+        },
+    ).json()
+    assert [paper["id"] for paper in alone["papers"]] == [paper.id for paper in answers[0].papers]
+
+
+def test_the_draft_s_own_key_of_a_paper_is_used(backend: InProcess) -> None:
+    _, *gaps, _ = lines(served(backend), FILES, top_k=20, depth=50)
+    keys = {
+        paper["id"]: key
+        for gap in gaps
+        for paper, key in zip(gap["answer"]["papers"], gap["cite"], strict=True)
+    }
+    assert keys["papineni2002bleu"] == "bleu"
+    assert len(set(keys.values())) == len(keys)
+
+
+def test_text_a_pdf_and_a_bibliography_apart(backend: InProcess) -> None:
+    api = served(backend)
+    first, gap, last = lines(
+        api, {"a.md": "# BLEU\n\nAttention [@v] and words [@?]."}, bib=REFS.replace("vaswani", "v")
+    )
+    assert first["cited"][0]["id"] == "vaswani2017attention"
+    assert gap["sentence"] == "Attention [OTHERCIT] and words [CIT]."
+    assert last["answered"] == 1
+    first, gap, _ = lines(
+        api, {"a.pdf": pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])}
+    )
+    assert (first["form"], gap["line"], gap["sentence"]) == (
+        "pdf",
+        1,
+        "Words are split into subword units [CIT].",
+    )
+    _, gap, last = lines(api, {"a.txt": "[CIT]"})
+    assert (gap["note"], gap["answer"]) == ("there are no words around the gap to search with", None)
+    assert last["empty"] == 1
+
+
+def test_each_gap_needs_room_as_a_request_does(backend: InProcess) -> None:
+    text = "We parse trees [CIT]. " * 3
+    _, *gaps, last = lines(served(backend, gateway={"max_requests": 1}), {"a.txt": text})
+    refused = [gap for gap in gaps if gap["status"] == 429]
+    assert refused
+    assert all(gap["retry_after"] >= 1 and gap["problem"]["reason"] == "overloaded" for gap in refused)
+    assert last["refused"] == len(refused) == 3 - last["answered"]
+
+
+NOT_READ = {"files": [{"name": "a.txt", "text": "We [CIT]."}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({}, 422, "files: is required"),
+        ({"files": []}, 422, "files: "),
+        ({"files": [{"name": "a.txt"}]}, 422, "files.0: give either text or base64"),
+        (
+            {"files": [{"name": "a.txt", "text": "x", "base64": "eA=="}]},
+            422,
+            "files.0: give either text or base64",
+        ),
+        ({"files": [{"name": "", "text": "x"}]}, 422, "files.0.name: "),
+        ({"files": [{"name": "a.pdf", "base64": "no base64!"}]}, 422, "files.0.base64: is no base64"),
+        ({"files": [{"name": "a.txt", "text": "x"}] * 2}, 422, "files.1.name: 'a.txt' stands twice"),
+        (NOT_READ | {"together": 101}, 422, "together: "),
+        (NOT_READ | {"top_k": 31}, 422, "top_k: at most 30 is allowed, got 31"),
+        (
+            NOT_READ | {"year": 2000, "year_from": 2001},
+            422,
+            "year_from: 2001 is later than the manuscript's year",
+        ),
+        (NOT_READ | {"authors": ["x"] * 4}, 422, "authors: at most 3 values"),
+        (NOT_READ | {"venue": "x" * 101}, 422, "venue: at most 100 characters"),
+        (NOT_READ | {"release": "beside"}, 422, "release: no release is loaded beside"),
+        (NOT_READ | {"file": 1}, 422, "file: there is no such field (did you mean 'files'?)"),
+        (NOT_READ | {"bib": "x" * 20_000}, 413, "The request's body is larger than the 20,000 bytes"),
+    ],
+)
+def test_what_is_refused_before_a_draft_is_read(
+    backend: InProcess, body: Any, status: int, error: str
+) -> None:
+    answer = served(backend).post("/v1/draft", json=body)
+    assert answer.status_code == status
+    assert answer.json()["error"].startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "error"),
+    [
+        ({"a.odt": "x"}, {}, "files: a.odt: is of no known kind: '.odt' (known: "),
+        (
+            {"a.tex": MAIN, "b.tex": MAIN},
+            {},
+            "files: 2 files hold \\documentclass, where one has to (name the main file by --main, or in a request by "
+            "main; found: a.tex, b.tex).",
+        ),
+        (
+            {"a.txt": "We parse."},
+            {},
+            "files: the draft has neither gaps nor citations; mark a gap with [CIT].",
+        ),
+        ({"a.txt": "We [CIT]. " * 4}, {}, "files: the draft has 4 gaps, at most 3 are allowed."),
+        ({"a.zip": b"PK"}, {}, "files: a.zip: is no ZIP archive that can be read (pack it anew)."),
+        ({"a.txt": "We [CIT]."}, {"main": "b.txt"}, "files: there is no file 'b.txt' (name the main file"),
+    ],
+)
+def test_what_is_no_draft(backend: InProcess, files: Any, options: Any, error: str) -> None:
+    answer = served(backend).post("/v1/draft", json={"files": sent(files), **options})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith(error)
+    assert answer.json()["field"] == "files"
+
+
+def test_a_draft_that_was_refused_makes_room_for_the_next(backend: InProcess) -> None:
+    api = served(backend, limits={"drafts_waiting": 1, "draft_s": 0.000_01})
+    for _ in range(2):
+        answer = api.post("/v1/draft", json={"files": sent({"a.tex": MAIN})})
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("files: a.tex: reading the draft takes more than 1e-05 s")
+
+
+def test_the_draft_s_own_year_counts_where_the_request_has_none(backend: InProcess) -> None:
+    text = MAIN.replace("\\begin{document}", "\\date{2017}\\begin{document}")
+    answer = served(backend).post("/v1/draft", json={"files": sent({"a.tex": text}), "year_from": 2020})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("year_from: 2020 is later than the manuscript's year, 2017")

@@ -1,0 +1,89 @@
+"""What is read from a pasted text: its gaps, its title, and the prose within LaTeX."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cocite_serve.http.manuscript import parse_manuscript
+from cocite_serve.http.pasted_text import GAP, GAP_MARK, mark_gaps, read_pasted, strip_commands
+
+GAPS = [
+    "[CIT]", "[cit]", "[ CIT ]", "TARGETCIT", "[?]", "[??]", "[@?]", "[@]", "(citation needed)", "[Citations needed]",
+    r"\cite{}", r"\cite{?}", r"\cite{ }", r"\citep{?}", r"\citet*{}", r"\citep[see][p.~3]{?}", r"\parencite{}",
+    r"\cite{TODO}", r"\todo{cite}", r"\todo[inline]{add a citation here}", r"\todo{which reference?}",
+]  # fmt: skip
+NO_GAPS = [
+    r"\cite{lee99}", r"\citep[see][]{lee99, kim2001}", r"\nocite{}", r"\todo{rewrite}", r"\todo{excited}", "[12]",
+    "[@lee99]", "CIT", "(CIT)", "(needed)", "[]", "XTARGETCITX", r"\section{CIT}", "[?", "?]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", GAPS)
+def test_every_way_to_mark_a_gap_is_one_gap(mark: str) -> None:
+    assert mark_gaps(f"We parse {mark}, as said.") == f"We parse {GAP_MARK}, as said."
+    assert parse_manuscript(text=f"We parse {mark}, as said.").context == "We parse TARGETCIT, as said."
+
+
+@pytest.mark.parametrize("text", NO_GAPS)
+def test_what_cites_or_says_something_else_is_no_gap(text: str) -> None:
+    assert GAP.search(f"We parse {text}, as said.") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "body"),
+    [
+        ("\\section{Data}\nWe parse.", "", "Data.\nWe parse."),
+        ("\\subsection*{Data and {BERT}}\n\nWe parse.", "", "Data and BERT.\nWe parse."),
+        ("\\title{On {BLEU}}\n\\maketitle\nWe parse.", "On BLEU", "We parse."),
+        ("\\title{On parsing}\n\\begin{document}\nWe parse\n\\end{document}", "On parsing", "We parse"),
+        ("Neural parsing\nWe use \\emph{trees}~\\cite{lee99}.", "Neural parsing", "We use trees."),
+        ("% a comment\nWe parse.\n\\section{Data}", "", "We parse.\nData."),
+        (
+            "We gain 5\\% with \\textbf{trees} \\& words\nand more",
+            "We gain 5% with trees & words",
+            "and more",
+        ),
+        ("# Neural parsing\nWe parse.", "Neural parsing", "We parse."),
+        ("## Data\nWe parse.", "", "Data.\nWe parse."),
+        ("\\section{Only}", "", "Only."),
+        ("We cost \\$5 and no more.", "", "We cost \\$5 and no more."),
+    ],
+)
+def test_the_title_and_the_prose(text: str, title: str, body: str) -> None:
+    pasted = read_pasted(text)
+    assert (pasted.title, pasted.body) == (title, body)
+
+
+def test_the_abstract_of_latex() -> None:
+    pasted = read_pasted("\\title{T}\n\\begin{abstract}\nWe \\emph{parse}.\n\\end{abstract}\nMore [CIT].")
+    assert (pasted.title, pasted.abstract, pasted.body) == ("T", "We parse.", f"More {GAP_MARK}.")
+    manuscript = parse_manuscript(
+        text="\\begin{abstract}We parse \\cite{?}.\\end{abstract} It helps \\cite{}.", gap=1
+    )
+    assert (manuscript.gaps, manuscript.abstract) == (2, "We parse .")
+
+
+@given(
+    st.lists(
+        st.sampled_from([*GAPS, *NO_GAPS, "word", "\n", "{", "}", "[", "]", "\\", "?", "\\emph", "\\title{", "~", "%",
+                         "\\begin{document}", "\\begin{abstract}", "\\end{abstract}", "\\label{", "# ", GAP_MARK]),
+        max_size=30,
+    )
+)  # fmt: skip
+def test_every_gap_stays_whatever_is_around_it(parts: list[str]) -> None:
+    for text in (" ".join(parts), "".join(parts)):
+        pasted = read_pasted(text)
+        gaps = mark_gaps(text).count(GAP_MARK)
+        assert pasted.body.count(GAP_MARK) == gaps
+        assert GAP_MARK not in pasted.title + pasted.abstract
+        for gap in range(gaps):
+            assert parse_manuscript(text=text, gap=gap).gaps == gaps
+
+
+def test_commands_of_latex_are_no_words() -> None:
+    assert (
+        strip_commands("As \\textit{in} \\ref{x}, see Fig.~\\ref{fig:a}\\\\ and more")
+        == "As in , see Fig. and more"
+    )
