@@ -17,6 +17,7 @@ from cocite.pipeline.options import Options, Recommendation
 from cocite.pipeline.recommender import Recommender
 from cocite_serve.editors.cursor import Spot
 from cocite_serve.editors.head import Head, read_head
+from cocite_serve.editors.names import AuthorNames
 from cocite_serve.editors.references import ReferenceFiles, References
 from cocite_serve.editors.surroundings import context_at
 
@@ -81,6 +82,7 @@ class Completer:
     def __init__(self, recommender: Recommender) -> None:
         self.recommender = recommender
         self.files = ReferenceFiles(recommender.index.corpus)
+        self._names = AuthorNames(recommender.index.corpus, recommender.index.alive)
         self._answers: OrderedDict[tuple[object, ...], list[Recommendation]] = OrderedDict()
 
     def offers(self, text: str, spot: Spot, kind: Kind, path: Path | None) -> tuple[list[Offer], References]:
@@ -88,7 +90,7 @@ class Completer:
 
         Without anything typed these are the papers that fit the context. What is typed leaves those among them of
         which each typed word begins a word of title, authors, year, venue or key, then entries of the bibliography,
-        then papers of the corpus whose titles have the words.
+        then papers of the corpus whose authors or titles have the words.
 
         Args:
             text: of the draft.
@@ -116,7 +118,7 @@ class Completer:
                 if offer.key not in offers and fits(offer, asked):
                     offers[offer.key] = offer
         if len(offers) < _FEW and len(spot.typed) >= _TYPED:
-            for offer in self._offers(self._answer("", spot.typed), references, kept, reasons=False):
+            for offer in self._remembered(spot.typed, asked, head.year, references, kept):
                 if fits(offer, asked):
                     offers.setdefault(offer.key, offer)
         return list(offers.values())[:MAX_ITEMS], references
@@ -125,6 +127,7 @@ class Completer:
         """Answer a query that nobody asks: the first one compiles and loads what the others use."""
         self._answer("A language is modelled TARGETCIT by a network.", "")
         self._answers.clear()
+        self._names.rows("a", 1)
 
     def _fitting(
         self, context: str, head: Head, typed: str, references: References, kept: set[int]
@@ -133,27 +136,42 @@ class Completer:
         title = head.title if context or head.title or head.abstract else typed
         if context or title or head.abstract:
             found = self._answer(context, title, head.abstract, head.year, head.authors)
-            yield from self._offers(found, references, kept)
+            papers = [(paper.row, _record(paper)) for paper in found]
+            yield from self._offers(papers, references, kept, [paper.evidence for paper in found])
+
+    def _remembered(
+        self, typed: str, asked: Sequence[str], year: int | None, references: References, kept: set[int]
+    ) -> Iterator[Offer]:
+        """The papers that an author remembers, whatever the context is: by an author's name, or by the title."""
+        word = max((word for word in asked if word.isalpha()), key=len, default="")
+        rows = self._names.rows(word, FOUND) if len(word) >= _TYPED else []
+        named = [
+            (row, paper)
+            for row, paper in zip(rows, self.recommender.index.corpus.papers_at(rows), strict=True)
+            if not year or paper.year <= year
+        ]
+        yield from self._offers(named, references, kept)
+        found = self._answer("", typed)
+        yield from self._offers([(paper.row, _record(paper)) for paper in found], references, kept)
 
     def _offers(
         self,
-        papers: Sequence[Recommendation],
+        papers: Sequence[tuple[int, PaperRecord]],
         references: References,
         kept: set[int],
-        *,
-        reasons: bool = True,
+        evidence: Sequence[Evidence] = (),
     ) -> Iterator[Offer]:
+        """Papers, given by their rows, with their keys; ``evidence`` has the reasons of each, or is empty."""
         keys = references.keys_of_rows
-        new = [paper for paper in papers if paper.row not in keys]
-        records = {paper.row: _record(paper) for paper in papers}
+        new = [(row, paper) for row, paper in papers if row not in keys]
         # All new papers get their keys, so that a key does not change while it is typed.
-        new_keys = citation_keys([records[paper.row] for paper in new], references.taken)
-        named = dict(zip((paper.row for paper in new), new_keys, strict=True))
-        for paper in papers:
-            if paper.row not in kept:
-                key = keys.get(paper.row)
-                evidence = paper.evidence if reasons else None
-                yield Offer(key or named[paper.row], records[paper.row], key is None, evidence)
+        new_keys = citation_keys([paper for _, paper in new], references.taken)
+        named = dict(zip((row for row, _ in new), new_keys, strict=True))
+        for place, (row, paper) in enumerate(papers):
+            if row not in kept:
+                key = keys.get(row)
+                reasons = evidence[place] if evidence else None
+                yield Offer(key or named[row], paper, key is None, reasons)
 
     def _own(self, references: References, spot: Spot) -> Iterator[Offer]:
         for key, entry in references.bibliography.entries.items():

@@ -45,6 +45,14 @@ def test_a_title_is_found_whatever_the_context_is(completer: Completer) -> None:
     assert offers(completer, SENTENCE + "\\cite{zzzzzzzz") == []
 
 
+def test_an_author_is_found_whatever_the_context_is(completer: Completer) -> None:
+    text = "Dogs bark at the moon \\cite{papineni"
+    assert [offer.key for offer in offers(completer, text)] == ["papineni2002bleu"]
+    assert offers(completer, text + " 1999") == []
+    dated = "\\date{2001}\n\\begin{document}\n" + text
+    assert offers(completer, dated) == [], "it is later than the draft"
+
+
 def test_a_draft_without_words_is_asked_by_its_title_then_by_what_is_typed(completer: Completer) -> None:
     titled = "\\title{Automatic evaluation of machine translation}\\begin{document}\\cite{|}\\end{document}"
     assert "papineni2002bleu" in [offer.key for offer in offers(completer, titled)]
