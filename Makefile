@@ -91,6 +91,7 @@ ARGS_cross_encoder_scoring = --corpus $(BENCH_CORPUS)
 ARGS_embedding         = --corpus $(BENCH_CORPUS)
 ARGS_first_stage       = $(BENCH_CORPUS)
 ARGS_fusion_training   = $(BENCH_CORPUS)
+ARGS_language_server   = --index $(BENCH_INDEX)
 ARGS_nnselect_training = --corpus $(BENCH_CORPUS)
 ARGS_serve_latency     = --index $(BENCH_INDEX)
 ARGS_serving           = --index $(BENCH_INDEX) --json .cache/bench/serving.json

@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("cocite_serve.cli:app", "Serve recommendations over HTTP, with a web page."),
     "keys": ("cocite_serve.cli_keys:app", "Make API keys for the endpoint."),
     "mcp": ("cocite_serve.cli_mcp:app", "Let agents ask for recommendations, over MCP."),
+    "language-server": ("cocite_serve.cli_language_server:app", "Complete citations in editors, over LSP."),
 }
 """Command -> (module:Typer app, one-line help)."""
 INDEX_ON_RAY = "cocite_jobs.retrieval.ray_shards:open_on_ray"

@@ -439,6 +439,13 @@ MCP = [
     wrong("a missing model", "mcp --index {index} --model {missing}", "missing"),
     wrong("a port out of range", "mcp --index {index} --http 0", "'--http'"),
 ]
+LANGUAGE_SERVER = [
+    wrong("no index", "language-server", "Missing option '--index'"),
+    wrong("a missing index", "language-server --index {missing}", "missing"),
+    wrong("a corpus for an index", "language-server --index {corpus}", "corpus"),
+    wrong("a missing model", "language-server --index {index} --model {missing}", "missing"),
+    wrong("an unknown option", "language-server --index {index} --stdio", "--stdio"),
+]
 REPRODUCE = [
     wrong("no paper", "reproduce --corpus {corpus}", "Missing argument 'paper'"),
     wrong("an unknown paper", "reproduce citeomatik --corpus {corpus}", "'citeomatik'", "citeomatic"),
@@ -452,4 +459,5 @@ REPRODUCE = [
     wrong("a folder with other things", "reproduce citeomatic --corpus {corpus} --to {home}", "home"),
 ]
 
-ROWS = [*MODEL, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVE, *DEMO, *RECOMMEND, *MCP, *REPRODUCE]
+SERVERS = [*SERVE, *MCP, *LANGUAGE_SERVER]
+ROWS = [*MODEL, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVERS, *DEMO, *RECOMMEND, *REPRODUCE]
