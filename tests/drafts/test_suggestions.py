@@ -99,7 +99,7 @@ def test_places_of_other_forms(classifier: CitingSentenceClassifier, tmp_path: P
         document.add_paragraph(text)
     document.save(str(tmp_path / "paper.docx"))
     [one] = suggestions(read_draft(tmp_path / "paper.docx"), classifier, 5)
-    assert str(one.gap.place) == "paper.docx:3"
+    assert str(one.gap.place) == "paper.docx, paragraph 3"
 
 
 def test_papers_are_ranked_as_for_a_gap(classifier: CitingSentenceClassifier) -> None:
@@ -107,9 +107,11 @@ def test_papers_are_ranked_as_for_a_gap(classifier: CitingSentenceClassifier) ->
     recommender = Recommender.over(None, Index.build(corpus, History.all(corpus)))
     asked = read_text(NEEDY, "text")
     marked = read_text(NEEDY.replace(".", " [CIT]."), "text")
-    [suggested] = papers_of(Adviser(recommender, asked), suggestions(asked, classifier, 5), Options(top_k=3))
-    [gap] = Adviser(recommender, marked).gaps(Options(top_k=3))
-    assert [paper.id for paper in suggested.advice.papers] == [paper.id for paper in gap.papers]
+    for own in ({}, {"year": 2015}, {"authors": ("Rico Sennrich",)}):
+        [found] = suggestions(asked, classifier, 5)
+        [suggested] = papers_of(Adviser(recommender, asked, **own), [found], Options(top_k=3))
+        [gap] = Adviser(recommender, marked, **own).gaps(Options(top_k=3))
+        assert suggested.advice.papers == gap.papers
     assert len(gap.papers) == 3
     assert suggested.heading == f"Suggestion 1, line 1, probability {suggested.probability:.2f}"
 

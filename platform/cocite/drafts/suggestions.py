@@ -112,8 +112,10 @@ def papers_of(
 ) -> Iterator[SuggestedPapers]:
     """The papers for each suggestion, ranked as those for a gap are."""
     draft = replace(adviser.draft, gaps=tuple(one.gap for one in suggested))
-    # A draft that cites keeps what it cites: the same bibliography and year.
-    other = Adviser(adviser.recommender, draft, adviser.bibliography, year=adviser.year)
+    # All but the gaps stays: what the draft cites, its year and its authors.
+    other = Adviser(
+        adviser.recommender, draft, adviser.bibliography, year=adviser.year, authors=adviser.authors
+    )
     for one, advice in zip(suggested, other.gaps(options), strict=True):
         yield SuggestedPapers(advice, one.probability)
 
