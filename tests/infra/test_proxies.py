@@ -212,8 +212,8 @@ def test_a_requests_id_and_the_endpoints_key_pass(proxy: tuple[int, int]) -> Non
 
 def test_a_body_above_the_endpoints_limit_is_refused_by_the_proxy(proxy: tuple[int, int]) -> None:
     with client(proxy) as http_client:
-        large = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * 300_000)
-        small = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * 250_000)
+        large = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * (9 << 20))
+        small = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * (7 << 20))
     assert (large.status_code, small.status_code) == (413, 200)
 
 

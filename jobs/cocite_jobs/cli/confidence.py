@@ -14,6 +14,7 @@ from cocite.cli.options import (
     CorpusOption,
     JsonOption,
     NoVerifyOption,
+    RerankOption,
     SampleOption,
     SeedOption,
 )
@@ -36,12 +37,7 @@ def confidence(
     depth: Annotated[
         int | None, typer.Option(min=1, max=100_000, help="Candidates of the second stage [default: 300].")
     ] = None,
-    rerank: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=100_000, help="Candidates that the cross-encoder reads [default: as calibrated]."
-        ),
-    ] = None,
+    rerank: RerankOption = None,
     index: IndexOption = None,
     diagram: Annotated[
         Path | None, typer.Option(**OUTPUT, help="File to draw the reliability diagram to, as SVG.")

@@ -10,8 +10,10 @@ import typer
 from cocite.cli.console import print_json, print_table, progress_bar
 from cocite.cli.locations import OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
+    FORM_HELP,
     JsonOption,
     NoVerifyOption,
+    ReplaceOption,
     SampleOption,
     SeedOption,
     StoreArgument,
@@ -39,19 +41,14 @@ def export(
     ] = "test",
     form: Annotated[
         Literal["title", "title+abstract", "context", "context+title", "context+title+abstract"] | None,
-        typer.Option(
-            help="Text of a query [default: context+title of local ones, title+abstract of global ones, which the "
-            "BM25 of cocite evaluate matches].",
-        ),
+        typer.Option(help=FORM_HELP),
     ] = None,
     sample: SampleOption = None,
     seed: SeedOption = 0,
     packed: Annotated[
         bool, typer.Option("--gzip", help="Compress documents and queries; judgements stay plain.")
     ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Put the new files in the place of an earlier export.")
-    ] = False,
+    replace: ReplaceOption = False,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:

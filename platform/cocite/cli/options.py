@@ -19,7 +19,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A corpus store.")]
 StoreDestinationOption = Annotated[Path, typer.Option("--to", **OUTPUT, help="Folder to write the store to.")]
 ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Put the new store in the place of an existing one.")
+    bool,
+    typer.Option("--replace", help="Put what is written in the place of what an earlier run wrote there."),
 ]
 CorpusOption = Annotated[Path, typer.Option("--corpus", **INPUT, help="Corpus store.")]
 
@@ -78,10 +79,14 @@ DepthOption = Annotated[int, typer.Option("--k", min=1, max=100_000, help="Paper
 QueryBatchOption = Annotated[
     int, typer.Option("--batch", min=1, max=4096, help="Queries ranked at a time; bounds the memory.")
 ]
+FORM_HELP = "Texts of a query that BM25 reads [default: the best ones for the query's kind]."
 RerankOption = Annotated[
     int | None,
     typer.Option(
-        "--rerank", min=0, max=100_000, help="Candidates that the cross-encoder reads [default: 50]."
+        "--rerank",
+        min=0,
+        max=100_000,
+        help="Candidates that the cross-encoder reads [default: 50, or as the confidence was calibrated].",
     ),
 ]
 

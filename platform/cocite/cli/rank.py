@@ -15,6 +15,7 @@ from cocite.cli import INDEX_ON_RAY, RANK_ON_RAY
 from cocite.cli.console import err, print_json, print_note, print_warnings, progress_bar
 from cocite.cli.locations import INPUT, OUTPUT, shown, with_local_paths
 from cocite.cli.options import (
+    FORM_HELP,
     CandidatesOption,
     DepthOption,
     JsonOption,
@@ -75,9 +76,7 @@ def rank(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            help="Which texts of a query bm25 matches; by default the best one for the query's kind."
-        ),
+        typer.Option(help=FORM_HELP),
     ] = None,
     rerank: RerankOption = None,
     candidates: CandidatesOption = "all",

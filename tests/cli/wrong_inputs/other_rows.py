@@ -206,6 +206,7 @@ JOB = [
     wrong("a relative model", "job submit evaluate pipeline --corpus /c --model m", "--model", "'m'"),
     wrong("a relative model", "job submit evaluate tables --corpus /c --model m", "--model", "'m'"),
     wrong("a relative model", "job submit evaluate controls --corpus /c --model m", "--model", "'m'"),
+    wrong("a relative model", "job submit evaluate confidence --corpus /c --model m", "--model", "'m'"),
     wrong("an unknown option", "job submit evaluate reranking --depth 3", "No such option", "--depth"),
     wrong("a relative report", "job submit evaluate cocitation --corpus /c --to r", "--to", "'r'"),
     wrong("a variable without a value", "job submit index /c --to /i --env KEY", "--env", "'KEY'"),
