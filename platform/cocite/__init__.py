@@ -62,7 +62,7 @@ def recommend(
         ...     _ = IndexSnapshot.create(starter_corpus(), Path(folder, "index"))
         ...     [best] = recommend(Path(folder, "index"), title="Attention-based machine translation", top_k=1)
         >>> best.title
-        'Effective Approaches to Attention-based Neural Machine Translation'
+        'Neural Machine Translation by Jointly Learning to Align and Translate'
     """
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender

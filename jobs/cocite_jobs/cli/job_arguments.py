@@ -15,7 +15,7 @@ from cocite_jobs.cluster.job_request import JobRequest
 
 INPUTS = frozenset({"source", "corpus", "index", "model", "queries", "run", "qrels", "against", "vectors"})
 """Parameters that name what a command reads; those of a recipe or a sweep have checks of their own."""
-OUTPUTS = frozenset({"to", "rejects", "markdown", "tracking", "cache"})
+OUTPUTS = frozenset({"to", "rejects", "markdown", "diagram", "tracking", "cache"})
 """Parameters that name what a command writes."""
 DECIDED = frozenset({"track", "wait"})
 """Parameters that a job gets in any case, one way or the other."""

@@ -46,7 +46,7 @@ class CociteRetriever(BaseRetriever):
         >>> retriever = CociteRetriever(recommender=recommender, options=Options(top_k=2))
         >>> best, _ = retriever.invoke("Translations are compared with references by BLEU [CIT].")
         >>> best.metadata["rank"], best.metadata["title"]
-        (1, 'A Call for Clarity in Reporting BLEU Scores')
+        (1, 'BLEU: a Method for Automatic Evaluation of Machine Translation')
     """
 
     recommender: Recommender

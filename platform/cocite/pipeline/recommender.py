@@ -36,9 +36,9 @@ class Recommender:
         >>> query = recommender.query(title="Attention-based machine translation", year=2015)
         >>> best, second = recommender.recommend(query, Options(top_k=2))
         >>> best.title
-        'Effective Approaches to Attention-based Neural Machine Translation'
+        'Neural Machine Translation by Jointly Learning to Align and Translate'
         >>> [word for word, weight in best.evidence.shared_words]
-        ['translation', 'attention', 'machine', 'based']
+        ['translation', 'machine', 'based']
     """
 
     name = "recommender"

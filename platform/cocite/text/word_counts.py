@@ -28,7 +28,7 @@ def count_words(
         >>> from cocite.corpus.starter import starter_corpus
         >>> counts = count_words(History.all(starter_corpus()), bodies=False)
         >>> counts.vocabulary(size=5).types
-        ('and', 'a', 'the', 'of', 'with')
+        ('the', 'of', 'a', 'and', 'with')
     """
     counts, corpus = DocumentCounts(), history.corpus
     start = 0

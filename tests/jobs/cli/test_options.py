@@ -7,6 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from cocite.cli.options import SampleOption, SeedOption
 from cocite_jobs.cli import options
 
 
@@ -41,8 +42,8 @@ def test_options_of_evaluations_are_parsed_within_their_bounds(
     @app.command()
     def command(
         split: options.SplitOption = "test",
-        sample: options.SampleOption = None,
-        seed: options.SeedOption = 0,
+        sample: SampleOption = None,
+        seed: SeedOption = 0,
         track: options.TrackOption = True,
         tracking: options.TrackingOption = Path("."),
     ) -> None:

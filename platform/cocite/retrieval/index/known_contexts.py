@@ -29,7 +29,7 @@ class KnownContexts:
     Example:
         >>> from cocite.corpus.starter import starter_corpus
         >>> len(KnownContexts.of(History.all(starter_corpus())).papers)
-        0
+        620
     """
 
     papers: NDArray[np.int32]
