@@ -162,6 +162,14 @@ class Measured:
         ranks = np.concatenate(self.ranks[name])
         return np.stack([ranks <= SHOWN, 1 / ranks], 1)
 
+    def known_citations(self) -> NDArray[np.int32]:
+        """(Q,) how often the history cites each hidden reference."""
+        return self._stage.index.history.in_citations[self._task.hidden]
+
+    def seeds(self) -> NDArray[np.int64]:
+        """(Q,) how many papers each query likes."""
+        return np.array([len(query.like) for query in self._task.queries])
+
     def best(self, names: Sequence[str]) -> str:
         """The system with the highest mean of both measures."""
         return max(names, key=lambda name: float(self.values(name).mean()))
@@ -178,6 +186,28 @@ def row(label: str, values: NDArray[np.float64], base: NDArray[np.float64] | Non
 
     differences = ["", ""] if base is None else cells(values - base, "+.3f")
     return "| " + " | ".join([label, *cells(values, ".3f"), *differences]) + " |"
+
+
+def show_slices(test: Measured, both: str) -> None:
+    """Print R@10 of three systems for parts of the papers, with the difference that the seeds make to the text."""
+    cited, likes = test.known_citations(), test.seeds()
+    parts = {
+        "hidden reference never cited before": cited == 0,
+        "cited 1 to 4 times": (cited >= 1) & (cited <= 4),
+        "cited 5 to 19 times": (cited >= 5) & (cited <= 19),
+        "cited 20 times or more": cited >= 20,
+        "4 to 6 seeds": likes <= 6,
+        "7 to 12 seeds": (likes >= 7) & (likes <= 12),
+        "13 seeds or more": likes >= 13,
+    }
+    text, seeds, sums = (test.values(name)[:, 0] for name in ("title and abstract", "seeds alone", both))
+    print("\n| slice | papers | title and abstract | seeds alone | both | difference of both from the text |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for label, part in parts.items():
+        gained = (sums - text)[part][:, None]
+        low, high = np.quantile(resampled_means(gained, np.arange(len(gained))), [0.025, 0.975])
+        means = " | ".join(f"{of[part].mean():.3f}" for of in (text, seeds, sums))
+        print(f"| {label} | {part.sum()} | {means} | {gained.mean():+.3f} ({low:+.3f} to {high:+.3f}) |")
 
 
 def main() -> None:
@@ -216,6 +246,7 @@ def main() -> None:
         base = bases.get(name)
         label = f"{name} (difference from {base})" if base else name
         print(row(label, test.values(name), test.values(base) if base else None))
+    show_slices(test, both)
 
 
 if __name__ == "__main__":
