@@ -149,9 +149,9 @@ def add_seeds(blend: Matrix, seeds: Matrix, queries: Sequence[Query], *, weight:
     Example:
         >>> blend = np.array([[4.0, 1.0]], np.float32)
         >>> add_seeds(blend, np.array([[0.0, 1.0]], np.float32), [Query("q", title="Parsing", like=(7,))])
-        array([[4.]], dtype=float32)
+        array([[2.]], dtype=float32)
         >>> blend.tolist()
-        [[4.0, 5.0]]
+        [[4.0, 3.0]]
     """
     best = blend.max(axis=1, keepdims=True, initial=0)
     scale = (weight * np.where(best > 0, best, 1)).astype(np.float32)
