@@ -28,6 +28,8 @@ def recommend(
     authors: Sequence[str] = (),
     venue: str = "",
     exclude: Sequence[str] = (),
+    like: Sequence[str] = (),
+    dislike: Sequence[str] = (),
     top_k: int = 20,
 ) -> Recommendations:
     """Recommend papers for one manuscript or gap, in one call; a notebook shows them as a table.
@@ -45,13 +47,16 @@ def recommend(
         authors: of the manuscript, as the corpus writes them.
         venue: where it is to appear.
         exclude: ids of papers not to recommend.
+        like: ids of papers whose like is wanted; with them no text is needed.
+        dislike: ids of papers whose like is not wanted.
         top_k: papers returned, at least 1.
 
     Returns:
         The papers, best first, with the reasons for each.
 
     Raises:
-        InputError: there is no text, or ``index`` or ``model`` is another kind of folder.
+        InputError: there is neither a text nor a paper that is liked, a paper is liked and disliked, or ``index`` or
+            ``model`` is another kind of folder.
         NotFoundError: a folder is missing, or the corpus does not hold one of the ids.
 
     Example:
@@ -63,6 +68,15 @@ def recommend(
         ...     [best] = recommend(Path(folder, "index"), title="Attention-based machine translation", top_k=1)
         >>> best.title
         'Neural Machine Translation by Jointly Learning to Align and Translate'
+
+        Papers in place of a text:
+
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = IndexSnapshot.create(starter_corpus(), Path(folder, "index"))
+        ...     liked = ["bahdanau2015neural", "luong2015effective"]
+        ...     [best] = recommend(Path(folder, "index"), like=liked, top_k=1)
+        >>> best.title
+        'Sequence to Sequence Learning with Neural Networks'
     """
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
@@ -76,5 +90,7 @@ def recommend(
         authors=authors,
         venue=venue,
         exclude=exclude,
+        like=like,
+        dislike=dislike,
     )
     return recommender.recommend(query, Options(top_k=top_k))

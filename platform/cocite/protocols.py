@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ class Query:
     A *local* query has a ``context`` (text around a gap that reads ``TARGETCIT`` or ``[CIT]``); a *global* one has
     only a title and abstract. ``paper`` is the manuscript's row when it is in the corpus: it is never a candidate
     for itself and its own links and contexts never vote. ``candidates_until`` is the latest year of a candidate, None
-    for any; a paper of unknown year stays a candidate, because it may be early enough.
+    for any; a paper of unknown year stays a candidate, because it may be early enough. ``like`` and ``dislike`` are
+    rows of seeds: papers like those are wanted, or not, and they are never candidates themselves.
 
     Example:
         >>> gap = Query("gap-1", context="Attention was proposed by [CIT].", title="A survey", year=2020)
@@ -36,6 +37,8 @@ class Query:
         (True, False)
         >>> gap.older_candidates().candidates_until
         2020
+        >>> Query("seeds", like=(3, 8)).kind
+        'seeds'
     """
 
     id: str
@@ -50,11 +53,25 @@ class Query:
     sentence: int = NO_ROW
     exclude: tuple[int, ...] = ()
     candidates_until: int | None = None
+    like: tuple[int, ...] = ()
+    dislike: tuple[int, ...] = ()
 
     @property
     def is_local(self) -> bool:
         """Whether the query is a gap in a text."""
         return bool(self.context)
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether papers are liked or disliked."""
+        return bool(self.like or self.dislike)
+
+    @property
+    def kind(self) -> Literal["local", "global", "seeds"]:
+        """What the query asks with: a gap in a text, a title and abstract, or seeds without any text."""
+        if self.is_local:
+            return "local"
+        return "seeds" if self.has_seeds and not (self.title.strip() or self.abstract.strip()) else "global"
 
     def older_candidates(self) -> Query:
         """The same query with candidates of its own year and earlier; of an undated query, the query itself."""

@@ -22,6 +22,7 @@ from cocite.bounds import (
     TextLength,
 )
 from cocite.config import Settings
+from cocite.pipeline.seed_lists import MOST
 from cocite_serve.beside_settings import BesideSettings
 
 Candidates = Annotated[int, Field(ge=1, le=100_000)]
@@ -72,6 +73,8 @@ class Limits(Settings):
     """Candidates that one request may have read by the cross-encoder."""
     exclude: CandidatesOrNone = 500
     """Ids, or authors, that one request may exclude."""
+    seeds: int = Field(default=MOST, ge=0, le=MOST)
+    """Papers that one request may like, and dislike."""
     papers: Candidates = 200
     """Papers in one request for BibTeX."""
     texts: Candidates = 200

@@ -43,6 +43,7 @@ def test_values_are_json() -> None:
     assert values["gaps"][0]["papers"][0]["evidence"] == {
         "shared_words": ["trees"],
         "cited_by": ["c"],
+        "seeds": [],
         "sentences": [{"text": "Trees TARGETCIT grow, OTHERCIT not.", "id": "c"}],
     }
     assert values["gaps"][1]["note"] == "no paper of the index fits"

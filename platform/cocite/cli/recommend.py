@@ -10,6 +10,7 @@ import typer
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import JsonOption, NoVerifyOption
+from cocite.cli.seed_list import require_draft, seed_rows, show_papers
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,13 +30,33 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command(epilog="docs/guide-author.md shows a draft with its gaps.")
 @with_local_paths
 def recommend(
-    draft: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DRAFT", help="A draft: .tex (or its folder, or a .zip of it), .md, .txt, .docx or .pdf."
-        ),
-    ],
     index: Annotated[Path, typer.Option(**INPUT, help="Index folder: the papers to recommend.")],
+    draft: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DRAFT",
+            help="A draft: .tex (or its folder, or a .zip of it), .md, .txt, .docx or .pdf; without one, papers like "
+            "those of --like are recommended.",
+            show_default=False,
+        ),
+    ] = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Paper of the corpus whose like is wanted; up to 50. It is not recommended itself.",
+        ),
+    ] = None,
+    dislike: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Paper of the corpus whose like is not wanted; up to 50. It is not recommended itself.",
+        ),
+    ] = None,
+    like_cited: Annotated[
+        bool, typer.Option("--like-cited", help="Take what the draft cites for papers of --like, too.")
+    ] = False,
     model: Annotated[
         Path | None,
         typer.Option(**INPUT, help="Model folder; without it nothing that was learned is used."),
@@ -57,7 +78,7 @@ def recommend(
     main: Annotated[
         str, typer.Option(metavar="NAME", help="Main file in a .zip that holds several LaTeX documents.")
     ] = "",
-    top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap.")] = 5,
+    top_k: Annotated[int, typer.Option(min=1, max=100, help="Papers for each gap, or for --like.")] = 5,
     together: Annotated[
         int, typer.Option(min=0, max=100, help="Papers usually cited together with the draft's; 0: none.")
     ] = 5,
@@ -105,7 +126,7 @@ def recommend(
     r"""Recommend papers for each gap of a draft: \cite{}, \cite{?}, \todo{cite}, [@?], [CIT], [?], (citation needed).
 
     What the draft cites is looked up in the corpus and never recommended again. The draft is only read,
-    unless --write --in-place is given.
+    unless --write --in-place is given. Without a draft, papers are recommended for those of --like alone.
     """
     from cocite.drafts.advice import Adviser
     from cocite.drafts.completion import check_destination, complete
@@ -123,6 +144,30 @@ def recommend(
         raise InputError("goes with --have", where="--new")
     if suggestions is not None and not suggest:
         raise InputError("goes with --suggest", where="--suggestions")
+    if draft is None:
+        require_draft(
+            bib=bib is not None,
+            have=bool(have),
+            main=bool(main),
+            suggest=suggest,
+            write=write,
+            like_cited=like_cited,
+            format=format_ != "terminal",
+        )
+        if not like:
+            raise InputError(
+                "there is nothing to recommend papers for",
+                where="recommend",
+                hint="give a draft, or --like ID",
+            )
+        with spinner("opening the index"):
+            recommender = Recommender.load(model, index)
+        print_warnings(*recommender.exclusion_notes)
+        # Looked up before, so that what is wrong names the option.
+        seed_rows(recommender.index.corpus, like, dislike or ())
+        query = recommender.query(like=like, dislike=dislike or (), year=year, authors=author or ())
+        show_papers(recommender.recommend(query, Options(top_k=top_k)), as_json=as_json)
+        return
     classifier = load_classifier(model) if suggest else None
     path = find_draft(draft)
     opened = open_draft(path, main)
@@ -141,7 +186,13 @@ def recommend(
     library = Library.read(have or [], recommender.index.corpus)
     if have:
         _note_library(library)
-    adviser = Adviser(recommender, read, bibliography, year=year, authors=author or ())
+    likes, dislikes = seed_rows(recommender.index.corpus, like or (), dislike or ())
+    if like_cited:
+        cited = bibliography.cited_rows(read).values()
+        likes += [row for row in cited if row not in {*likes, *dislikes}]
+    adviser = Adviser(
+        recommender, read, bibliography, year=year, authors=author or (), like=likes, dislike=dislikes
+    )
     options = Options(top_k=top_k, exclude=library.rows if new else ())
     with spinner("ranking papers"):
         gaps = list(adviser.gaps(options))

@@ -89,6 +89,8 @@ class Adviser:
         bibliography: its entries, found in the recommender's corpus.
         year: of the draft, in place of its own.
         authors: likewise, as the corpus writes names.
+        like: rows of papers whose like is wanted.
+        dislike: rows of papers whose like is not wanted.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -111,10 +113,13 @@ class Adviser:
         *,
         year: int | None = None,
         authors: Sequence[str] = (),
+        like: Sequence[int] = (),
+        dislike: Sequence[int] = (),
     ) -> None:
         self.recommender, self.draft, self.bibliography = recommender, draft, bibliography
         self.year = year or draft.year
         self.authors = tuple(authors) or draft.authors
+        self.like, self.dislike = tuple(like), tuple(dislike)
         self.cited_rows = bibliography.cited_rows(draft)
 
     def cited(self) -> list[CitedPaper]:
@@ -132,13 +137,17 @@ class Adviser:
     def _batch(self, numbered: Sequence[tuple[int, Gap]], options: Options) -> Iterator[GapAdvice]:
         draft = self.draft
         queries = {
-            number: self.recommender.query(
-                id=f"gap-{number}",
-                title=draft.title,
-                abstract=draft.abstract,
-                context=gap.context,
-                year=self.year,
-                authors=self.authors,
+            number: replace(
+                self.recommender.query(
+                    id=f"gap-{number}",
+                    title=draft.title,
+                    abstract=draft.abstract,
+                    context=gap.context,
+                    year=self.year,
+                    authors=self.authors,
+                ),
+                like=self.like,
+                dislike=self.dislike,
             )
             for number, gap in numbered
             if gap.has_words

@@ -167,21 +167,24 @@ def gap_values(advice: GapAdvice, library: Set[str] = frozenset()) -> dict[str, 
         "context": gap.context,
         "note": advice.note,
         "papers": [
-            {
-                **_paper_values(paper),
-                "in_library": paper.id in library,
-                "score": paper.score,
-                "confidence": paper.confidence,
-                "evidence": {
-                    "shared_words": [word for word, _ in paper.evidence.shared_words],
-                    "cited_by": [citing.id for citing in paper.evidence.cited_by],
-                    "sentences": [
-                        {"text": quote.sentence, "id": quote.id} for quote in paper.evidence.sentences
-                    ],
-                },
-            }
-            for paper in advice.papers
+            {**recommended_values(paper), "in_library": paper.id in library} for paper in advice.papers
         ],
+    }
+
+
+def recommended_values(paper: Recommendation) -> dict[str, Any]:
+    """A recommended paper with its reasons, as JSON has it."""
+    evidence = paper.evidence
+    return {
+        **_paper_values(paper),
+        "score": paper.score,
+        "confidence": paper.confidence,
+        "evidence": {
+            "shared_words": [word for word, _ in evidence.shared_words],
+            "cited_by": [citing.id for citing in evidence.cited_by],
+            "seeds": [seed.id for seed in evidence.seeds],
+            "sentences": [{"text": quote.sentence, "id": quote.id} for quote in evidence.sentences],
+        },
     }
 
 
@@ -227,6 +230,8 @@ def reasons(evidence: Evidence) -> list[str]:
         ['shares: parsing']
     """
     lines = []
+    if evidence.seeds:
+        lines.append(f"linked with papers you like: {'; '.join(one.title for one in evidence.seeds[:2])}")
     for quote in evidence.sentences[:2]:
         text = quote.sentence.replace(TARGET_MARK, "[this paper]").replace(OTHER_MARK, "[...]")
         lines.append(f"cited for: “{text}” ({quote.title}{f', {quote.year}' if quote.year else ''})")

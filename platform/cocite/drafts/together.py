@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
+from cocite.retrieval.signals.cocited import count_cocited
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +87,14 @@ def cited_together(
     rows = np.unique(np.asarray(cited, np.int64))
     if not len(rows) or k < 1:
         return []
-    count = len(index.corpus)
-    _, citing = index.history.cited_by.gather(rows)
-    citing, weights = np.unique(citing, return_counts=True)
-    owner, entries = index.history.cites.gather(citing)
-    shared = np.bincount(entries, weights[owner], minlength=count)
-    papers = np.bincount(entries, minlength=count)
-    allowed = index.alive & (papers >= least)
-    allowed[rows] = False
+    found = count_cocited(index.history, rows)
+    allowed = index.alive[found.rows] & (found.papers >= least) & ~np.isin(found.rows, rows)
     if year:
-        allowed &= index.corpus.years <= year  # an unknown year is 0
-    scores = np.where(allowed, shared / np.sqrt(np.maximum(index.history.in_citations, 1)), -np.inf)
+        allowed &= index.corpus.years[found.rows] <= year  # an unknown year is 0
+    # What cites them is known, so that each is cited at least once.
+    scores = np.where(allowed, found.shared / np.sqrt(index.history.in_citations[found.rows]), -np.inf)
     best = np.argsort(-scores, kind="stable")[:k]
     return [
-        CitedTogether(int(row), int(papers[row]), int(shared[row])) for row in best[scores[best] > 0].tolist()
+        CitedTogether(int(found.rows[i]), int(found.papers[i]), int(found.shared[i]))
+        for i in best[scores[best] > 0].tolist()
     ]

@@ -1,9 +1,9 @@
 """Which recommendations get a probability, and what a list of improbable ones is noted with.
 
 A probability is given where the request's last score is one that was calibrated, and None everywhere else: with signals
-or weights of the request's own, among papers or years that the request names, with a number of candidates far from the
-calibrated one, where a shard of the index did not answer, where the cross-encoder read fewer candidates than it did
-then, and for papers that it did not read.
+or weights of the request's own, with seeds, among papers or years that the request names, with a number of candidates
+far from the calibrated one, where a shard of the index did not answer, where the cross-encoder read fewer candidates
+than it did then, and for papers that it did not read.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def confidences(
         return None
     rows = candidates.top.rows
     result = np.full(rows.shape, np.nan)
-    for kind, positions in by_kind(queries):
+    for kind, of_kind in by_kind(queries):
+        positions = [i for i in of_kind if not queries[i].has_seeds]
         calibration = confidence.of(kind, stages.orders.get(kind, ""))
-        if calibration is None or not _fits(calibration, options):
+        if not positions or calibration is None or not _fits(calibration, options):
             continue
         known = (rows[positions] != NO_ROW) & np.isfinite(stages.last[positions])
         scores = np.where(known, stages.last[positions], -np.inf)

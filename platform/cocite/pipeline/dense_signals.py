@@ -15,11 +15,13 @@ from cocite.pipeline.query_signals import (
     QuerySignals,
     scaled,
 )
+from cocite.pipeline.seeds import add_seeds
 from cocite.pipeline.signals import Signals
 from cocite.protocols import Query, Ranking, require_finite
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.shards.paper_filter import EVERYTHING, PaperFilter
 from cocite.retrieval.signals.anchors import Anchors
+from cocite.retrieval.signals.sparse_scores import SparseScores
 from cocite.retrieval.signals.votes import relative
 from cocite.retrieval.vector_retriever import VectorRetriever
 
@@ -81,11 +83,19 @@ class DenseSignals(QuerySignals):
             row[first:last] = -np.inf
         return relative(Ranking.best(scores, depth))
 
-    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
+    def ranking(
+        self,
+        weights: Mapping[str, float],
+        width: int,
+        papers: PaperFilter = EVERYTHING,
+        seeds: SparseScores | None = None,
+    ) -> Ranking:
         """The best papers; see the base class."""
         blend = np.zeros((len(self.queries), self.papers), np.float32)
         for name, weight in weights.items():
             blend += weight * self.over_all(name)
+        if seeds is not None:
+            self.seed_scale = add_seeds(blend, seeds.dense(), self.queries)
         if not papers.is_open:
             blend[:, ~papers.allowed(self.index.corpus.years)] = -np.inf
         return Ranking.best(self.index.forbid(blend, self.queries), width)

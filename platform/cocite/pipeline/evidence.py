@@ -1,4 +1,4 @@
-"""The reasons for a recommendation: shared words, citing papers, citing sentences."""
+"""The reasons for a recommendation: shared words, citing papers, citing sentences, seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SharedWord(NamedTuple):
 
 
 class CitingPaper(NamedTuple):
-    """A paper of the corpus that cites the recommended one.
+    """A paper of the corpus that cites the recommended one, or a seed that is linked with it.
 
     Example:
         >>> CitingPaper("P18-1001", "A survey of parsing", 2018).year
@@ -65,3 +65,5 @@ class Evidence:
     """The query's neighbours that cite the paper, nearest first."""
     sentences: tuple[CitingSentence, ...] = ()
     """Contexts of earlier papers that resemble the query's and cite the paper, nearest first."""
+    seeds: tuple[CitingPaper, ...] = ()
+    """Liked papers that cite the paper, that it cites, or that are cited together with it; most links first."""

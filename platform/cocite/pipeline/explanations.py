@@ -15,6 +15,7 @@ from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import manuscript_texts
 from cocite.retrieval.signals.citing_sentences import citing_sentences
 from cocite.retrieval.signals.neighbours import citing_neighbours
+from cocite.retrieval.signals.seed_links import linked_seeds
 
 WORDS = 8
 """Shared words shown for each paper."""
@@ -22,6 +23,8 @@ NEIGHBOURS = 5
 """Similar papers shown that cite the paper."""
 SENTENCES = 3
 """Sentences shown that cite the paper."""
+SEEDS = 3
+"""Liked papers shown that are linked with the paper."""
 
 
 @cache
@@ -104,7 +107,7 @@ class Explainer:
             rows: (n,) the papers.
             candidates: of the batch, with the voters.
         """
-        text = manuscript_texts([query])[0]
+        text = self._text(query)
         words = self.index.shared_terms(text, rows.tolist(), WORDS, function_words())
         citing: list[tuple[int, ...]] = [()] * len(rows)
         quoted: list[tuple[tuple[int, str], ...]] = [()] * len(rows)
@@ -116,17 +119,35 @@ class Explainer:
             quoted = [
                 citing_sentences(self.index, sentences, position, row, SENTENCES) for row in rows.tolist()
             ]
+        seeds = self._linked_seeds(query, rows)
         papers = self._citing_papers(
-            {row for rows_ in citing for row in rows_} | {row for pairs in quoted for row, _ in pairs}
+            {row for rows_ in (*citing, *seeds) for row in rows_}
+            | {row for pairs in quoted for row, _ in pairs}
         )
         return [
             Evidence(
                 tuple(SharedWord(word, float(weight)) for word, weight in shared),
                 tuple(papers[row] for row in citing_rows),
                 tuple(CitingSentence(text, *papers[row]) for row, text in quotes),
+                tuple(papers[row] for row in seed_rows),
             )
-            for shared, citing_rows, quotes in zip(words, citing, quoted, strict=True)
+            for shared, citing_rows, quotes, seed_rows in zip(words, citing, quoted, seeds, strict=True)
         ]
+
+    def _text(self, query: Query) -> str:
+        """The text whose words a paper may share: the query's, or that of the papers liked where it has none."""
+        if query.kind != "seeds":
+            return manuscript_texts([query])[0]
+        columns = [self.index.corpus.papers.take(name, query.like) for name in ("title", "abstract")]
+        return " ".join(part for column in columns for part in column if part)
+
+    def _linked_seeds(self, query: Query, rows: NDArray[np.int32]) -> list[list[int]]:
+        """For each of some papers, the liked papers that are linked with it."""
+        liked = np.unique(np.asarray(query.like, np.int64))
+        if not len(liked):
+            return [[]] * len(rows)
+        history, until, own = self.index.history, query.candidates_until, query.paper
+        return [linked_seeds(history, liked, row, until=until, without=own)[:SEEDS] for row in rows.tolist()]
 
     def _citing_papers(self, rows: set[int]) -> dict[int, CitingPaper]:
         """Row -> id, title and year of some papers; each column is read once."""

@@ -15,6 +15,7 @@ from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.options import Candidates, Options, by_kind
 from cocite.pipeline.pooled_signals import UNLIMITED_POOL, PooledSignals, PoolLimits
 from cocite.pipeline.query_signals import QuerySignals
+from cocite.pipeline.seeds import SIGNAL, SeedScores, without_seeds
 from cocite.pipeline.signals import Signals
 from cocite.pipeline.weights import weights_for
 from cocite.protocols import NO_ROW, Encoder, Query, Ranking
@@ -65,6 +66,7 @@ class FirstStage:
         self.index = index
         self.weights = weights or weights_for([encoder.name for encoder in encoders])
         self.signals = Signals(index, encoders)
+        self.seeds = SeedScores(self.signals)
         whole = isinstance(index, Index)
         self.dense = whole and (len(index) <= DENSE_LIMIT if dense is None else dense)
         self.limits = (limits or PoolLimits()).of_shards(len(index.shards))
@@ -123,7 +125,7 @@ class FirstStage:
             wide: columns of the ranking, where that is more than ``depth``; the further ones have no signals.
         """
         options = options or Options()
-        queries = options.restricted(queries)
+        queries = [without_seeds(query) for query in options.restricted(queries)]
         allowed = self._filter(options)
         parts: list[tuple[list[int], Candidates]] = []
         step = int(np.clip(CELLS // max(len(self.index), 1), 1, 64))
@@ -146,8 +148,17 @@ class FirstStage:
             signals = self._signals(queries, width)
         with phase("score"):
             weights = self._weights(signals, options)
-            ranking = signals.ranking(weights, min(width, len(self.index)), papers)
-            values = signals.at(ranking.top(options.depth))
+            seeds = self.seeds.of(queries)
+            ranking = signals.ranking(weights, min(width, len(self.index)), papers, seeds)
+            top = ranking.top(options.depth)
+            if seeds is None:
+                values = signals.at(top)
+            else:
+                of_seeds = seeds.at(top.rows)
+                # What a learned stage reads of the first one is its score by the text, as it was in training.
+                values = signals.at(Ranking(top.rows, top.scores - signals.seed_scale * of_seeds))
+                seeded = np.array([query.has_seeds for query in queries])[:, None]
+                values[SIGNAL] = np.where(seeded & (top.rows != NO_ROW), of_seeds, np.float32(np.nan))
         return Candidates(
             ranking,
             values,
@@ -158,7 +169,9 @@ class FirstStage:
 
     def _weights(self, signals: QuerySignals, options: Options) -> dict[str, float]:
         """The blend's weights of the signals that are in use, as the options change them."""
-        kind = "local" if signals.local else "global"
+        kind = signals.queries[0].kind
+        if kind == "seeds":
+            return {}  # there is no text that a signal could match
         weights = {
             name: weight
             for name, weight in self.weights[kind].items()

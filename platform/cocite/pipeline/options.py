@@ -14,6 +14,7 @@ from cocite.pipeline.evidence import Evidence
 from cocite.protocols import Query, Ranking
 
 QUERY_KINDS = ("local", "global")
+"""Kinds of queries with a text, which learned stages read; a query of the kind ``seeds`` has none."""
 MAX_WEIGHT = 1_000.0
 """Greatest weight of a signal."""
 CandidateScope = Literal["older", "all"]
@@ -28,8 +29,8 @@ def by_kind(queries: Sequence[Query]) -> Iterator[tuple[str, list[int]]]:
         >>> list(by_kind([Query("a", title="A survey"), Query("b", context="as in [CIT]")]))
         [('local', [1]), ('global', [0])]
     """
-    for kind in QUERY_KINDS:
-        positions = [i for i, query in enumerate(queries) if query.is_local == (kind == "local")]
+    for kind in (*QUERY_KINDS, "seeds"):
+        positions = [i for i, query in enumerate(queries) if query.kind == kind]
         if positions:
             yield kind, positions
 

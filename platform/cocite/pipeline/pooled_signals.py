@@ -27,6 +27,7 @@ from cocite.pipeline.query_signals import (
     QuerySignals,
     scaled,
 )
+from cocite.pipeline.seeds import add_seeds
 from cocite.pipeline.signals import Signals
 from cocite.protocols import NO_ROW, Query, Ranking, require_finite
 from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best
@@ -41,6 +42,7 @@ from cocite.retrieval.shards.messages import (
     TextQuery,
 )
 from cocite.retrieval.shards.paper_filter import EVERYTHING, PaperFilter
+from cocite.retrieval.signals.sparse_scores import SparseScores
 from cocite.retrieval.signals.votes import relative
 
 Reply = TypeVar("Reply", NearestReply, ScoreReply)
@@ -172,25 +174,37 @@ class PooledSignals(QuerySignals):
 
     # -- the second round ------------------------------------------------------------------------------------
 
-    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
+    def ranking(
+        self,
+        weights: Mapping[str, float],
+        width: int,
+        papers: PaperFilter = EVERYTHING,
+        seeds: SparseScores | None = None,
+    ) -> Ranking:
         """The best papers of the pools; see the base class."""
         for name in weights:
             self.check(name)
         filters = [papers.until(query.candidates_until) for query in self.queries]
-        self._fill_pools(self._score_request(width, filters, weights))
+        self._fill_pools(self._score_request(width, filters, weights, seeds))
         rows = self._pool_rows
         blend = np.zeros(rows.shape, np.float32)
         for name, weight in weights.items():
             values = self._pool_values[name] if name in self.text_signals else self._blended_values(name)
             require_finite(values.max(axis=1, initial=0), name, "scores")
             blend += weight * scaled(values)
+        if seeds is not None:
+            self.seed_scale = add_seeds(blend, seeds.at(rows), self.queries)
         blend[~self._retrievable(filters)] = -np.inf
         best = Ranking.best(blend, width)
         found = np.take_along_axis(rows, np.maximum(best.rows, 0), 1)
         return _widened(Ranking(np.where(best.rows == NO_ROW, NO_ROW, found), best.scores), width)
 
     def _score_request(
-        self, width: int, filters: Sequence[PaperFilter], weighed: Collection[str]
+        self,
+        width: int,
+        filters: Sequence[PaperFilter],
+        weighed: Collection[str],
+        seeds: SparseScores | None,
     ) -> ScoreRequest:
         """What every shard is asked; of votes and authors those that are ``weighed`` in the blend give candidates."""
         weighed = {name.partition(":")[0] for name in weighed}
@@ -200,6 +214,7 @@ class PooledSignals(QuerySignals):
             if name in weighed
         ]
         people = [matrix for name, matrix in self.people.items() if name in weighed]
+        people += [] if seeds is None else [seeds]
         rows = []
         for i, query in enumerate(self.queries):
             parts = [self.signals.popular, np.array([query.paper]), *(of_kind[i] for of_kind in voted)]

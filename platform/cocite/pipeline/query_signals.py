@@ -76,6 +76,7 @@ class QuerySignals(ABC):
         votes: the votes of similar papers and of similar contexts for what they cite.
         sentence_voters: (Q, 100) most similar contexts of earlier papers, which are also shown as evidence.
         neighbour_voters: (Q, 50) most similar papers, which are also shown as evidence.
+        seed_scale: (Q, 1) what scores by seeds are multiplied with, once :meth:`ranking` has added them.
 
     Example:
         >>> issubclass(QuerySignals, ABC), "whole>text" in TEXT_SIGNALS
@@ -83,6 +84,7 @@ class QuerySignals(ABC):
     """
 
     neighbour_voters: Ranking
+    seed_scale: Matrix
 
     def __init__(self, signals: Signals, queries: Sequence[Query]) -> None:
         self.signals, self.queries = signals, queries
@@ -141,13 +143,20 @@ class QuerySignals(ABC):
     # -- what each way of computing them defines -------------------------------------------------------------
 
     @abstractmethod
-    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
+    def ranking(
+        self,
+        weights: Mapping[str, float],
+        width: int,
+        papers: PaperFilter = EVERYTHING,
+        seeds: SparseScores | None = None,
+    ) -> Ranking:
         """The ``width`` best papers of each query by the weighted sum of scaled signals.
 
         Args:
             weights: signal -> weight; each signal is scaled so that the query's best is 1.
             width: columns of the ranking.
             papers: those that may be retrieved, beside what each query forbids.
+            seeds: (Q, N) scores by seeds, which :func:`~cocite.pipeline.seeds.add_seeds` adds.
         """
 
     @abstractmethod

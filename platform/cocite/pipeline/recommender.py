@@ -14,6 +14,7 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Options, Recommendation, by_kind
 from cocite.pipeline.recommendation_list import Recommendations
 from cocite.pipeline.second_stage import SecondStage
+from cocite.pipeline.seed_lists import checked_seeds
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.search_index import SearchIndex
 
@@ -84,6 +85,8 @@ class Recommender:
         venue: str = "",
         paper: str | None = None,
         exclude: Sequence[str] = (),
+        like: Sequence[str] = (),
+        dislike: Sequence[str] = (),
         id: str = "query",
     ) -> Query:
         """Make a query of an author's texts and ids; ids become rows.
@@ -97,15 +100,25 @@ class Recommender:
             venue: where it is to appear.
             paper: its id, if it is in the corpus.
             exclude: ids of papers not to recommend.
+            like: ids of papers, such as those that the manuscript cites, whose like is wanted. With them no text is
+                needed.
+            dislike: ids of papers whose like is not wanted.
             id: name of the query in a run.
 
         Raises:
-            InputError: the query has no text.
+            InputError: the query has neither a text nor papers that are liked, a paper is liked and disliked, or there
+                are more than :data:`~cocite.pipeline.seed_lists.MOST` of either.
             NotFoundError: the corpus does not hold one of the ids.
         """
-        if not (title.strip() or abstract.strip() or context.strip()):
-            raise InputError("the query is empty", hint="give a title, an abstract, or a context with [CIT]")
+        if not (title.strip() or abstract.strip() or context.strip() or like):
+            raise InputError(
+                "the query is empty",
+                hint="give a title, an abstract, a context with [CIT], or papers to like",
+            )
         corpus = self.index.corpus
+        liked, disliked = checked_seeds(
+            [corpus.row(one) for one in like], [corpus.row(one) for one in dislike], corpus.ids
+        )
         return Query(
             id=id,
             context=context,
@@ -116,6 +129,8 @@ class Recommender:
             venue=venue,
             paper=corpus.row(paper) if paper else NO_ROW,
             exclude=tuple(corpus.row(other) for other in exclude),
+            like=liked,
+            dislike=disliked,
         )
 
     def recommend(self, query: Query, options: Options | None = None) -> Recommendations:

@@ -14,6 +14,7 @@ from cocite.pipeline.confidence import confidences
 from cocite.pipeline.explanations import Explainer
 from cocite.pipeline.options import QUERY_KINDS, Candidates, Options, Recommendation, Stages, by_kind
 from cocite.pipeline.reordering import Reordering
+from cocite.pipeline.seeds import with_seeds
 from cocite.pipeline.top_candidates import TopCandidates, combine_standardised, rank_features
 from cocite.protocols import NO_ROW, Query, Ranking, Reranker
 from cocite.retrieval.index.search_index import SearchIndex
@@ -129,7 +130,7 @@ class SecondStage:
                 result.scores.setdefault(name, np.full(shape, np.nan, np.float32))[positions] = values
             result.orders[kind] = next(reversed(scores))
             result.last[positions] = scores[result.orders[kind]]
-        return result
+        return with_seeds(queries, candidates, result)
 
     def _score_kind(
         self, kind: str, queries: Sequence[Query], candidates: Candidates, options: Options
@@ -152,7 +153,7 @@ class SecondStage:
         [(kind, _)] = by_kind(queries)
         top, signals = candidates.top, dict(candidates.signals)
         scores = {"first-stage": top.scores}
-        if self.nnrank is not None:
+        if self.nnrank is not None and kind in QUERY_KINDS:
             signals["nnrank"] = self.nnrank.score(queries, top)
             scores["nnrank"] = signals["nnrank"]
             if kind not in self.nnrank_orders and kind not in self.fusions:

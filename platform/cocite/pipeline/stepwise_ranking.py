@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages, by_kind
 from cocite.pipeline.second_stage import SecondStage
+from cocite.pipeline.seeds import with_seeds
 from cocite.pipeline.top_candidates import TopCandidates
 from cocite.protocols import NO_ROW, Query
 from cocite.systems.cross_encoder.query_pairs import QueryPairs
@@ -78,6 +79,7 @@ class StepwiseRanking:
             scores = self._stage.final_scores(self._kind, top, scores, signals, weight)
         name = next(reversed(scores))
         stages = Stages(scores, scores[name], {self._kind: name})
+        stages = with_seeds([self._query], self._candidates, stages)
         stages = self._stage.with_confidence([self._query], self._candidates, stages, self._options)
         stages = self._stage.reordering.apply(self._candidates.top.rows, stages, self._options)
         [papers] = self._stage.explainer.recommendations(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from cocite.pipeline.confidence import list_note
 from cocite.pipeline.options import Recommendation
 from cocite.protocols import Query
 from cocite.text.gaps import strip_marks
-from cocite_serve.http.manuscript import Manuscript
+from cocite_serve.http.manuscript import NO_TEXT, Manuscript
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.query_fields import QueryText
+from cocite_serve.http.request_seeds import NO_SEEDS, Seeds
 from cocite_serve.http.schemas import (
     EvidenceOut,
     PaperOut,
@@ -77,8 +78,8 @@ class Answer:
     in_citations: tuple[int, ...] | None = None
 
 
-def to_query(manuscript: Manuscript, request: QueryText) -> Query:
-    """The library's query of a request whose text was parsed."""
+def to_query(manuscript: Manuscript, request: QueryText, seeds: Seeds = NO_SEEDS) -> Query:
+    """The library's query of a request whose text was parsed, and whose seeds were found."""
     return Query(
         id="request",
         context=manuscript.context,
@@ -87,6 +88,8 @@ def to_query(manuscript: Manuscript, request: QueryText) -> Query:
         year=request.year,
         authors=tuple(request.authors),
         venue=request.venue,
+        like=seeds.like,
+        dislike=seeds.dislike,
     )
 
 
@@ -117,7 +120,7 @@ def to_response(
         else answer.in_citations
     )
     return RecommendResponse(
-        read_as="context" if manuscript.context else "title and abstract",
+        read_as=_read_as(manuscript),
         gap=manuscript.gap,
         gaps=manuscript.gaps,
         context=manuscript.context,
@@ -155,13 +158,27 @@ def to_response(
     )
 
 
+def _read_as(manuscript: Manuscript) -> Literal["context", "title and abstract", "seeds"]:
+    """How a request was understood."""
+    if manuscript.context:
+        return "context"
+    return "seeds" if manuscript == NO_TEXT else "title and abstract"
+
+
 def _warning(manuscript: Manuscript, answer: Answer, explained: bool) -> str | None:
     """Why a list says little about the text; None where it says something."""
+    if manuscript == NO_TEXT:
+        return (
+            None
+            if answer.recommendations
+            else "Nothing in the corpus is linked with these papers or like them."
+        )
     text = strip_marks(f"{manuscript.title} {manuscript.abstract} {manuscript.context}")
     if not any(character.isalpha() for character in text):
         return "The text has no words to search with, so these papers have nothing to do with it."
     found = [paper.evidence for paper in answer.recommendations]
-    if not explained or not found or any(one.shared_words or one.cited_by or one.sentences for one in found):
+    reasons = (one.shared_words or one.cited_by or one.sentences or one.seeds for one in found)
+    if not explained or not found or any(reasons):
         return None
     return (
         "None of these papers has a word, a similar paper or a similar sentence in common with the text, so their "

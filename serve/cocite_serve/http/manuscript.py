@@ -41,6 +41,10 @@ class Manuscript:
     gaps: int = 0
 
 
+NO_TEXT = Manuscript("", "")
+"""Of a request that asks with seeds alone."""
+
+
 def parse_manuscript(
     *, title: str = "", abstract: str = "", context: str = "", text: str = "", gap: int = 0
 ) -> Manuscript:

@@ -86,6 +86,7 @@ def _leave_out_the_frameworks(description: dict[str, Any]) -> None:
 def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Schema, property, and its bounds; those under ``items`` are of the items."""
     values = {"maxItems": limits.exclude, "items": {"maxLength": limits.title_chars}}
+    seeds = values | {"maxItems": limits.seeds}
     texts = {"maxItems": limits.texts, "items": {"maxLength": limits.text_chars}}
     of_query: dict[str, dict[str, Any]] = {
         "title": {"maxLength": limits.title_chars},
@@ -110,7 +111,7 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
         name: {"maxLength": limits.text_chars} for name in ("title", "abstract", "context")
     }
     for schema, properties in (
-        ("RecommendRequest", of_query | of_recommend),
+        ("RecommendRequest", of_query | of_recommend | {"like": seeds, "dislike": seeds}),
         ("DraftRequest", of_recommend | {name: of_query[name] for name in ("authors", "venue")}),
         ("RerankRequest", of_query | of_texts),
         ("EmbedRequest", of_texts),

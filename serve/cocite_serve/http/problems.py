@@ -100,6 +100,10 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
         cocite.errors.InputError: top_k: at most 30 is allowed, got 31
     """
     check_text(request, limits)
+    for name in ("like", "dislike"):
+        if (count := len(getattr(request, name))) > limits.seeds:
+            raise InputError(f"at most {limits.seeds:,} papers are allowed, got {count:,}", where=name)
+        check_values(getattr(request, name), name, limits)
     check_options(request, limits, request.year)
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from cocite.pipeline.options import Options
 from cocite_serve.http.conversion import Stamps, to_query, to_response
-from cocite_serve.http.manuscript import Manuscript, parse_manuscript
+from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
 from cocite_serve.http.pages import Page, digest
 from cocite_serve.http.problems import check_limits
 from cocite_serve.http.request_context import current
+from cocite_serve.http.request_seeds import find_seeds, has_text
 from cocite_serve.http.schemas import RecommendRequest, RecommendResponse
 from cocite_serve.http.service import Service
 from cocite_serve.settings import ServeSettings
@@ -26,6 +27,8 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
         TooSlowError: it took longer than it may.
     """
     check_limits(request, service.settings.limits)
+    if not has_text(request):
+        return await recommend_for(service, request, NO_TEXT)
     manuscript = parse_manuscript(
         title=request.title,
         abstract=request.abstract,
@@ -58,7 +61,7 @@ async def recommend_for(
     else:
         backend = backend.chosen(request.release, request.client or context.key or context.id)
     rows = backend.papers.rows([*request.exclude, *cited])
-    query = to_query(manuscript, request)
+    query = to_query(manuscript, request, find_seeds(request, backend.papers))
     options = _options(request, service.settings, rows)
     asked = digest(query, options)
     if page is not None:
@@ -87,7 +90,8 @@ async def recommend_for(
     end = options.offset + options.top_k
     if stamps is not backend:  # in whose index the same papers may be other rows
         asked = digest(
-            query, _options(request, service.settings, stamps.papers.rows([*request.exclude, *cited]))
+            to_query(manuscript, request, find_seeds(request, stamps.papers, lenient=True)),
+            _options(request, service.settings, stamps.papers.rows([*request.exclude, *cited])),
         )
     whole = not answer.token  # the papers behind those of two lists are no list
     if whole and len(response.papers) == options.top_k and end < min(options.depth, len(stamps.papers)):

@@ -11,13 +11,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cocite_serve.http.option_fields import RecommendOptions
-from cocite_serve.http.query_fields import GAP_EXAMPLE, QueryText
+from cocite_serve.http.query_fields import GAP_EXAMPLE, QueryText, Text
 
 ReleaseName = Literal["served", "beside", "interleaved"]
 
 
 class RecommendRequest(RecommendOptions, QueryText):
-    """The text that recommendations are asked for: a title and abstract, a text with a gap, or both.\f
+    """What recommendations are asked for: a title and abstract, a text with a gap, both, or papers that are liked.\f
 
     Example:
         >>> request = RecommendRequest(context="Quality is measured by BLEU [CIT].", K=100)
@@ -42,6 +42,17 @@ class RecommendRequest(RecommendOptions, QueryText):
         },
     )
 
+    like: list[Text] = Field(
+        default=[],
+        description="Ids of papers whose like is wanted: what they cite, what cites them, what is cited together with "
+        "them, and what is written like them comes first. With them no text is needed. They are not returned "
+        "themselves. An id that the corpus does not have is refused.",
+    )
+    dislike: list[Text] = Field(
+        default=[],
+        description="Ids of papers whose like is not wanted: they are not returned, and papers close to them come "
+        "later. Together with a text, or with `like`.",
+    )
     page: str = Field(
         default="",
         max_length=1_000,
@@ -96,7 +107,7 @@ class EvidenceOut(BaseModel):
     Example:
         >>> evidence = EvidenceOut(shared_words=[SharedWord(word="bleu", weight=5.3)])
         >>> evidence.model_dump()
-        {'shared_words': [{'word': 'bleu', 'weight': 5.3}], 'cited_by': [], 'sentences': []}
+        {'shared_words': [{'word': 'bleu', 'weight': 5.3}], 'cited_by': [], 'sentences': [], 'seeds': []}
     """
 
     shared_words: list[SharedWord] = []
@@ -104,6 +115,10 @@ class EvidenceOut(BaseModel):
         default=[], description="Papers like the manuscript that cite this one."
     )
     sentences: list[CitingSentence] = Field(default=[], description="It is cited in sentences like these.")
+    seeds: list[Neighbour] = Field(
+        default=[],
+        description="Papers of `like` that cite this one, that it cites, or that are cited together with it.",
+    )
 
 
 class PaperOut(BaseModel):
@@ -199,7 +214,9 @@ class RecommendResponse(BaseModel):
         ['BLEU']
     """
 
-    read_as: Literal["context", "title and abstract"] = Field(description="How the request was understood.")
+    read_as: Literal["context", "title and abstract", "seeds"] = Field(
+        description="How the request was understood."
+    )
     gap: int | None = Field(default=None, description="Which gap this answers, from 0.")
     gaps: int = Field(default=0, description="How many gaps the text holds.")
     context: str = Field(default="", description="The text around the gap that was searched with.")

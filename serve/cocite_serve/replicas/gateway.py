@@ -202,7 +202,7 @@ class StagePair:
     def _described(self, query: Query, options: Options) -> dict[str, str | int | float | bool]:
         """What a trace tells of a request for recommendations."""
         return {
-            "cocite.query": "local" if query.is_local else "global",
+            "cocite.query": query.kind,
             "cocite.top_k": options.top_k,
             "cocite.depth": options.depth,
             "cocite.rerank": options.rerank,

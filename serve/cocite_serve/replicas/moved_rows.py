@@ -31,6 +31,12 @@ def moved_rows(query: Query, options: Options, to_first: Stamps, to_other: Stamp
 
     paper = moved([query.paper]) if query.paper != NO_ROW else ()
     return (
-        replace(query, paper=paper[0] if paper else NO_ROW, exclude=moved(query.exclude)),
+        replace(
+            query,
+            paper=paper[0] if paper else NO_ROW,
+            exclude=moved(query.exclude),
+            like=moved(query.like),
+            dislike=moved(query.dislike),
+        ),
         replace(options, exclude=moved(options.exclude)),
     )

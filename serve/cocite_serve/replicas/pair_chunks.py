@@ -182,7 +182,7 @@ def pairs_asked(kinds: Collection[str], query: Query, options: Options) -> int:
         >>> pairs_asked(("global",), Query("q", context="as in [CIT]"), Options())
         0
     """
-    return min(options.rerank, options.depth) if ("local" if query.is_local else "global") in kinds else 0
+    return min(options.rerank, options.depth) if query.kind in kinds else 0
 
 
 def _opened(job: PairJob) -> PairReading:

@@ -386,7 +386,22 @@ PLAN = [
 ]
 
 RECOMMEND = [
-    wrong("no draft", "recommend --index {index}", "Missing argument 'DRAFT'"),
+    wrong("neither a draft nor a paper", "recommend --index {index}", "--like ID"),
+    wrong("only a dislike", "recommend --index {index} --dislike x", "--like ID"),
+    wrong("an unknown paper", "recommend --index {index} --like no-such-id", "--like", "'no-such-id'"),
+    wrong(
+        "an unknown paper beside a draft",
+        "recommend {gap_txt} --index {index} --dislike no-such-id",
+        "--dislike",
+        "'no-such-id'",
+    ),
+    wrong(
+        "the citations of nothing", "recommend --index {index} --like x --like-cited", "--like-cited", "draft"
+    ),
+    wrong("a copy of nothing", "recommend --index {index} --like x --write", "--write", "draft"),
+    wrong(
+        "a bibliography of nothing", "recommend --index {index} --like x --bib {missing}", "--bib", "draft"
+    ),
     wrong("no index", "recommend {thesis_txt}", "Missing option '--index'"),
     wrong("a missing draft", "recommend {missing} --index {index}", "missing"),
     wrong("a draft of no known form", "recommend {papers_jsonl} --index {index}", "papers.jsonl"),

@@ -24,6 +24,7 @@ def test_the_evidence_is_the_librarys(backend: InProcess) -> None:
             "shared_words": [word._asdict() for word in found.shared_words],
             "cited_by": [citing._asdict() for citing in found.cited_by],
             "sentences": [sentence._asdict() for sentence in found.sentences],
+            "seeds": [],
         }
     assert any(paper.evidence.cited_by for paper in expected)
 
@@ -35,7 +36,10 @@ def test_no_evidence_when_none_is_wanted(backend: InProcess) -> None:
         .json()["papers"]
     )
     assert papers
-    assert all(paper["evidence"] == {"shared_words": [], "cited_by": [], "sentences": []} for paper in papers)
+    assert all(
+        paper["evidence"] == {"shared_words": [], "cited_by": [], "sentences": [], "seeds": []}
+        for paper in papers
+    )
 
 
 def test_a_query_has_the_manuscripts_text_and_the_requests_metadata() -> None:

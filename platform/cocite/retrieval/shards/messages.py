@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cocite.protocols import NO_ROW
 from cocite.retrieval.engines.document_words import DocumentWords
-from cocite.retrieval.engines.inverted_lists import Best
+from cocite.retrieval.engines.inverted_lists import UNLIMITED, Best
 from cocite.retrieval.engines.query_words import Omission, QueryWords
 from cocite.retrieval.shards.paper_filter import PaperFilter
 
@@ -172,6 +172,7 @@ class SearchRequest:
         vectors: (Q, d) of the queries; None where words are searched.
         filters: the papers that each query may retrieve.
         width: how many papers a shard gives.
+        postings: read for one search by words.
 
     Example:
         >>> words = QueryWords(np.array([3]), np.ones((1, 1), np.float32))
@@ -184,6 +185,7 @@ class SearchRequest:
     vectors: NDArray[np.float32] | None
     filters: Sequence[PaperFilter]
     width: int
+    postings: int = UNLIMITED
 
 
 class OwnContexts(NamedTuple):

@@ -101,7 +101,7 @@ class IndexShard:
             if request.words is not None:
                 index = self.fields[request.field]
                 words = request.words[i].below(index.counts.shape[1])
-                best = index.best(words, 0, width, allowed=mask)
+                best = index.best(words, 0, width, budget=request.postings, allowed=mask)
             else:
                 assert request.vectors is not None
                 ranking = self.vectors[request.field].search(request.vectors[i : i + 1], width, mask)

@@ -1,0 +1,74 @@
+"""What ``cocite recommend`` answers without a draft: papers like those that are liked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cocite.cli.console import out, print_json, print_note
+from cocite.errors import InputError
+
+if TYPE_CHECKING:
+    from cocite.corpus.store import Corpus
+    from cocite.pipeline.options import Recommendation
+
+NOTHING = "no paper of the index is linked with these or like them"
+
+
+def seed_rows(corpus: Corpus, like: Sequence[str], dislike: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The rows of the papers of --like and --dislike.
+
+    Raises:
+        InputError: the corpus does not hold one of them, one is in both lists, or a list is too long.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> like, dislike = seed_rows(corpus, ["vaswani2017attention"], [])
+        >>> corpus.ids(like), dislike
+        (['vaswani2017attention'], [])
+    """
+    from cocite.pipeline.seed_lists import checked_seeds
+
+    found = []
+    for option, ids in (("--like", like), ("--dislike", dislike)):
+        rows = corpus.find(list(ids)).tolist() if ids else []
+        unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
+        if unknown:
+            raise InputError(
+                f"the corpus has no paper with the id {unknown[0]!r}",
+                where=option,
+                hint="give ids as the corpus writes them",
+            )
+        found.append(rows)
+    likes, dislikes = checked_seeds(found[0], found[1], corpus.ids)
+    return list(likes), list(dislikes)
+
+
+def require_draft(**given: bool) -> None:
+    """Refuse options that go with a draft alone; their values are whether they were given.
+
+    Example:
+        >>> require_draft(write=True)
+        Traceback (most recent call last):
+        ...
+        cocite.errors.InputError: --write: goes with a draft
+    """
+    for name, is_given in given.items():
+        if is_given:
+            raise InputError("goes with a draft", where=f"--{name.replace('_', '-')}")
+
+
+def show_papers(papers: Sequence[Recommendation], *, as_json: bool) -> None:
+    """Print recommended papers with their reasons."""
+    from cocite.drafts.report import byline, printable, reasons, recommended_values
+
+    if as_json:
+        print_json({"papers": [recommended_values(paper) for paper in papers]})
+        return
+    for number, paper in enumerate(papers, 1):
+        out.print(printable(f"{number}. {paper.title} ({byline(paper)})"))
+        for reason in reasons(paper.evidence):
+            out.print(printable(f"   {reason}"), style="dim")
+    if not papers:
+        print_note(NOTHING)

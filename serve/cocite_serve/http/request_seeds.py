@@ -1,0 +1,66 @@
+"""The papers that a request likes and dislikes, as rows of the index that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cocite.errors import InputError
+from cocite.pipeline.seed_lists import checked_seeds
+from cocite_serve.http.papers import Papers
+from cocite_serve.http.schemas import RecommendRequest
+
+
+class Seeds(NamedTuple):
+    """Rows of papers that are liked, and of papers that are disliked.
+
+    Example:
+        >>> Seeds((3, 8)).dislike
+        ()
+    """
+
+    like: tuple[int, ...] = ()
+    dislike: tuple[int, ...] = ()
+
+
+NO_SEEDS = Seeds()
+
+
+def has_text(request: RecommendRequest) -> bool:
+    """Whether a request asks with a text.
+
+    Raises:
+        InputError: it has neither a text nor a paper that it likes, but dislikes one.
+
+    Example:
+        >>> has_text(RecommendRequest(like=["P02-1040"])), has_text(RecommendRequest(title="Parsing"))
+        (False, True)
+    """
+    if request.title or request.abstract or request.context or request.text:
+        return True
+    if request.dislike and not request.like:
+        raise InputError("give a text, or papers in `like`, beside what is disliked", where="dislike")
+    return not request.like  # a request without either is refused as one without a text
+
+
+def find_seeds(request: RecommendRequest, papers: Papers, *, lenient: bool = False) -> Seeds:
+    """The seeds of a request in an index.
+
+    Args:
+        request: with their ids.
+        papers: of the index.
+        lenient: leave out papers that the index does not have, as another release than the one asked may lack them.
+
+    Raises:
+        InputError: the corpus does not have one of the ids, or one is in both lists.
+    """
+
+    def rows_of(name: str, ids: Sequence[str]) -> list[int]:
+        rows: list[int] = papers.rows(ids).tolist() if ids else []
+        unknown = [id_ for id_, row in zip(ids, rows, strict=True) if row < 0]
+        if unknown and not lenient:
+            raise InputError(f"the corpus has no paper with the id {unknown[0]!r}", where=name)
+        return [row for row in rows if row >= 0]
+
+    like, dislike = rows_of("like", request.like), rows_of("dislike", request.dislike)
+    return Seeds(*checked_seeds(like, dislike, papers.corpus.ids))
