@@ -99,7 +99,7 @@ class DomainLimits(Settings):
 
     documents: tuple[Annotated[int, Field(ge=0, le=10**12)], Annotated[int, Field(ge=0, le=10**12)]]
     """Papers and contexts that the idf of words was computed of."""
-    kinds: Annotated[dict[Kind, Limits], Field(min_length=1)]
+    kinds: Annotated[dict[Kind, Limits], Field(min_length=1, max_length=2)]
     """``local``: of contexts, with title and abstract behind them; ``global``: of titles with abstracts. Queries of a
     kind that is not there have the limits of the other."""
 
