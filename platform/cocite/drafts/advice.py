@@ -11,7 +11,6 @@ from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.together import LinkedPapers, cited_together
-from cocite.pipeline.confidence import list_note
 from cocite.pipeline.options import Options, Recommendation
 
 if TYPE_CHECKING:
@@ -32,7 +31,9 @@ class GapAdvice:
     Attributes:
         number: of the gap, from 1.
         papers: empty where nothing can be recommended.
-        note: a sentence that says why nothing was, or that none of them is probable; "" otherwise.
+        note: a sentence that says why nothing was, that the text is unlike the papers of the corpus, or that none of
+            them is probable; "" otherwise.
+        unlike_corpus: whether the text is unlike the papers of the corpus.
 
     Example:
         >>> from cocite.drafts.reading import read_text
@@ -45,6 +46,7 @@ class GapAdvice:
     gap: Gap
     papers: tuple[Recommendation, ...]
     note: str = ""
+    unlike_corpus: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +160,9 @@ class Adviser:
             if number not in answers:
                 yield GapAdvice(number, gap, (), NO_WORDS)
             else:
-                papers = tuple(answers[number])
-                yield GapAdvice(number, gap, papers, list_note(papers) if papers else NO_PAPERS)
+                papers = answers[number]
+                note = papers.note if papers else NO_PAPERS
+                yield GapAdvice(number, gap, tuple(papers), note, papers.unlike_corpus)
 
     def companions(self, k: int) -> list[Companion]:
         """What papers that cite what the draft cites also cite, and it lacks."""

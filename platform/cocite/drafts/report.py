@@ -166,6 +166,7 @@ def gap_values(advice: GapAdvice, library: Set[str] = frozenset()) -> dict[str, 
         "sentence": gap.sentence,
         "context": gap.context,
         "note": advice.note,
+        "unlike_corpus": advice.unlike_corpus,
         "papers": [
             {**recommended_values(paper), "in_library": paper.id in library} for paper in advice.papers
         ],

@@ -19,6 +19,10 @@ from cocite.systems.confidence.calibration import Calibration, Confidence
 
 LEAST = 0.1
 """Where the most probable paper of a list is below it, the list is noted with "nothing here fits"."""
+NO_WORDS = "this text has no words to search with"
+"""The note of a list for a text such as ``[CIT]`` alone."""
+UNLIKE_CORPUS = "this text is unlike the papers of the corpus, which may hold nothing for it"
+"""The note of a list for such a text."""
 DEPTHS = (1 / 3, 2.0)
 """Least and most candidates of a request as parts of the calibrated number."""
 
@@ -83,15 +87,29 @@ def _fits(calibration: Calibration, options: Options) -> bool:
     return options.rerank == calibration.rerank and options.cross_weight == Options().cross_weight
 
 
-def list_note(papers: Sequence[Recommendation]) -> str:
-    """What a list of papers is noted with: "" unless the most probable of them is below :data:`LEAST`.
+def list_note(
+    papers: Sequence[Recommendation], *, unlike_corpus: bool = False, has_words: bool = True
+) -> str:
+    """What a list of papers is noted with; "": with nothing.
+
+    Args:
+        papers: best first. Where the most probable of them is below :data:`LEAST`, that is said.
+        unlike_corpus: whether the query's text is unlike the papers of the index; that is said before anything else,
+            because the probabilities of such a text promise too much.
+        has_words: whether the text has words to search with.
 
     Example:
         >>> from cocite.pipeline.evidence import Evidence
         >>> paper = Recommendation(7, "bleu", "BLEU", (), 2002, "ACL", "", "", 3.5, {}, Evidence(), confidence=0.04)
         >>> list_note([paper]), list_note([])
         ('nothing here fits: no paper reaches 10 %', '')
+        >>> list_note([paper], unlike_corpus=True)
+        'this text is unlike the papers of the corpus, which may hold nothing for it'
     """
+    if not has_words:
+        return NO_WORDS
+    if unlike_corpus:
+        return UNLIKE_CORPUS
     known = [paper.confidence for paper in papers if paper.confidence is not None]
     if not known or max(known) >= LEAST:
         return ""

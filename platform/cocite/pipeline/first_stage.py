@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -134,12 +135,13 @@ class FirstStage:
                 part = positions[start : start + step]
                 block = [queries[i] for i in part]
                 parts.append((part, self._retrieve_block(block, options, allowed, max(wide, options.depth))))
-        return _join(
+        found = _join(
             parts,
             len(queries),
             min(options.depth, len(self.index)),
             min(max(wide, options.depth), len(self.index)),
         )
+        return replace(found, unlike=tuple(self.index.are_unlike(queries).tolist()))
 
     def _retrieve_block(
         self, queries: Sequence[Query], options: Options, papers: PaperFilter, width: int

@@ -124,6 +124,7 @@ class Candidates:
         sentence_voters: (Q, v) documents of the index' contexts that voted, nearest first.
         neighbour_voters: (Q, n) rows of the neighbours that voted, nearest first.
         missing_shards: numbers, from 0, of the index' shards that did not answer; their papers are not among these.
+        unlike: (Q,) whether each query's text is unlike the papers of the index; empty: of no query.
 
     Example:
         >>> ranking = Ranking(np.array([[4, 2, 9]], np.int32), np.array([[0.9, 0.5, 0.1]], np.float32))
@@ -137,6 +138,7 @@ class Candidates:
     sentence_voters: Ranking | None = None
     neighbour_voters: Ranking | None = None
     missing_shards: tuple[int, ...] = ()
+    unlike: tuple[bool, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -160,6 +162,7 @@ class Candidates:
             None if self.sentence_voters is None else part(self.sentence_voters),
             None if self.neighbour_voters is None else part(self.neighbour_voters),
             self.missing_shards,
+            tuple(self.unlike[i] for i in positions) if self.unlike else (),
         )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from urllib.parse import quote
 
 from cocite.corpus.records import TARGET_MARK
+from cocite.pipeline.confidence import list_note
 from cocite.pipeline.evidence import Evidence
 from cocite.pipeline.options import Recommendation
 
@@ -22,18 +24,47 @@ _STYLE = (
 class Recommendations(list[Recommendation]):
     """Recommendations, best first.
 
+    Args:
+        papers: the recommended ones.
+        unlike_corpus: whether the query's text is unlike the papers of the index.
+        has_words: whether it has words to search with.
+
+    Attributes:
+        unlike_corpus, has_words: likewise.
+
     Example:
         >>> paper = Recommendation(7, "bleu", "BLEU & <b>", ("Ann Lee",), 2002, "ACL", "", "", 3.5, {}, Evidence())
         >>> table = Recommendations([paper])._repr_html_()
         >>> "BLEU &amp; &lt;b&gt;" in table
         True
+        >>> Recommendations([paper], unlike_corpus=True).note
+        'this text is unlike the papers of the corpus, which may hold nothing for it'
     """
 
+    def __init__(
+        self,
+        papers: Iterable[Recommendation] = (),
+        *,
+        unlike_corpus: bool = False,
+        has_words: bool = True,
+    ) -> None:
+        super().__init__(papers)
+        self.unlike_corpus, self.has_words = unlike_corpus, has_words
+
+    @property
+    def note(self) -> str:
+        """A sentence where the text is unlike the papers of the index or has no words, or where no paper is probable.
+
+        "" otherwise.
+        """
+        return list_note(self, unlike_corpus=self.unlike_corpus, has_words=self.has_words)
+
     def _repr_html_(self) -> str:
-        """The table, with every text of the corpus escaped."""
+        """The table, with every text of the corpus escaped, and above it the note."""
         rows = "".join(_row(rank, paper) for rank, paper in enumerate(self, 1))
         head = "<tr><th></th><th>paper</th><th>why</th><th>score</th></tr>"
-        return f'{_STYLE}<table class="cocite"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+        note = f'<p class="cocite">{escape(self.note)}</p>' if self.note else ""
+        return f'{_STYLE}{note}<table class="cocite"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def _row(rank: int, paper: Recommendation) -> str:

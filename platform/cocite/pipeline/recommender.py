@@ -11,12 +11,13 @@ import numpy as np
 from cocite.errors import InputError
 from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.options import Options, Recommendation, by_kind
+from cocite.pipeline.options import Options, by_kind
 from cocite.pipeline.recommendation_list import Recommendations
 from cocite.pipeline.second_stage import SecondStage
 from cocite.pipeline.seed_lists import checked_seeds
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.search_index import SearchIndex
+from cocite.retrieval.query_forms import manuscript_texts
 
 
 class Recommender:
@@ -136,19 +137,28 @@ class Recommender:
     def recommend(self, query: Query, options: Options | None = None) -> Recommendations:
         """The papers that a query should cite, best first, with evidence; a notebook shows them as a table.
 
+        The list's ``note`` says where the text is unlike the papers of the index, or no paper is probable.
+
         A query with a year gets papers of that year or earlier, and papers of unknown year;
         ``Options(candidates="all")`` lets later ones through, and ``Options(year_to=...)`` sets another limit.
         """
-        return Recommendations(self.recommend_all([query], options)[0])
+        return self.recommend_all([query], options)[0]
 
     def recommend_all(
         self, queries: Sequence[Query], options: Options | None = None
-    ) -> list[list[Recommendation]]:
+    ) -> list[Recommendations]:
         """As :meth:`recommend`, for a batch."""
         options = options or Options()
         if options.candidates is None:
             options = replace(options, candidates="older")
-        return self.second.rerank(queries, self.first.retrieve(queries, options), options)
+        candidates = self.first.retrieve(queries, options)
+        ranked = self.second.rerank(queries, candidates, options)
+        unlike = candidates.unlike or [False] * len(queries)
+        texts = manuscript_texts(queries)
+        return [
+            Recommendations(papers, unlike_corpus=one, has_words=any(map(str.isalpha, text)))
+            for papers, one, text in zip(ranked, unlike, texts, strict=True)
+        ]
 
     def rank(
         self,

@@ -8,6 +8,17 @@ from pydantic import BaseModel, Field
 
 from cocite_serve.http.schemas import EvidenceOut
 
+NOTE: str = Field(
+    default="",
+    description="A sentence where the text is unlike the papers of the corpus, or no paper is probable; empty "
+    "otherwise.",
+)
+UNLIKE_CORPUS: bool = Field(
+    default=False,
+    description="Whether the text may be of another field or language than the corpus; false where the index does "
+    "not know.",
+)
+
 
 class Paper(BaseModel):
     """A paper of the corpus.
@@ -71,6 +82,8 @@ class Recommended(Answer):
         default="", description="The text around the gap that was searched with; the gap reads TARGETCIT."
     )
     gaps: int = Field(default=0, description="How many [CIT] the text holds.")
+    note: str = NOTE
+    unlike_corpus: bool = UNLIKE_CORPUS
     papers: list[RankedPaper]
 
 
@@ -84,6 +97,8 @@ class FilledGap(BaseModel):
 
     gap: int = Field(description="Number of the [CIT] in the text, from 0.")
     context: str = Field(description="The text around the gap that was searched with.")
+    note: str = NOTE
+    unlike_corpus: bool = UNLIKE_CORPUS
     papers: list[RankedPaper]
 
 

@@ -29,14 +29,15 @@ def _(answer: Recommended) -> str:
     about = f"Papers for the gap: {_line(answer.context)}" if answer.context else "Papers for the manuscript:"
     further = answer.gaps - 1
     more = f"The text holds {further} further [CIT]: use fill_gaps." if further > 0 else ""
-    return _paragraphs(about, *_papers(answer.papers), more, _unknown(answer.unknown))
+    return _paragraphs(about, _note(answer.note), *_papers(answer.papers), more, _unknown(answer.unknown))
 
 
 @as_text.register
 def _(answer: FilledGaps) -> str:
     parts = []
     for filled in answer.gaps:
-        parts += [f"Gap {filled.gap}: {_line(filled.context)}", *_papers(filled.papers)]
+        gap = f"Gap {filled.gap}: {_line(filled.context)}"
+        parts += [gap, _note(filled.note), *_papers(filled.papers)]
     return _paragraphs(*parts, _unknown(answer.unknown))
 
 
@@ -59,6 +60,11 @@ def _(answer: Bibliography) -> str:
 
 def _paragraphs(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
+
+
+def _note(note: str) -> str:
+    """The note of a list as a sentence; "" where there is none."""
+    return f"{note[0].upper()}{note[1:]}." if note else ""
 
 
 def _papers(papers: list[RankedPaper]) -> list[str]:

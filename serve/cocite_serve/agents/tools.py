@@ -78,11 +78,14 @@ class Tools:
         manuscript = _manuscript(asked, asked.gap)
         options, unknown = self._options(asked.top_k, asked.exclude)
         options = replace(options, year_from=asked.year_from, year_to=asked.year_to)
+        found = self._recommender.recommend(_query(manuscript, asked), options)
         return Recommended(
             read_as="context" if manuscript.context else "title and abstract",
             context=manuscript.context,
             gaps=manuscript.gaps,
-            papers=self._ranked(_query(manuscript, asked), options, abstracts=asked.abstracts),
+            note=found.note,
+            unlike_corpus=found.unlike_corpus,
+            papers=self._ranked(found, abstracts=asked.abstracts),
             unknown=unknown,
             **self._versions,
         )
@@ -108,8 +111,14 @@ class Tools:
         """The papers for one gap of a draft, by its number from 0."""
         manuscript = _manuscript(asked, gap)
         options, _ = self._options(asked.top_k, asked.exclude)
-        papers = self._ranked(_query(manuscript, asked), options)
-        return FilledGap(gap=gap, context=manuscript.context, papers=papers)
+        found = self._recommender.recommend(_query(manuscript, asked), options)
+        return FilledGap(
+            gap=gap,
+            context=manuscript.context,
+            note=found.note,
+            unlike_corpus=found.unlike_corpus,
+            papers=self._ranked(found),
+        )
 
     def gather(self, asked: FillGapsArguments, gaps: Sequence[FilledGap]) -> FilledGaps:
         """The answer about a draft whose gaps are filled."""
@@ -160,8 +169,7 @@ class Tools:
         unknown = [id_ for id_, row in zip(exclude, rows, strict=True) if row < 0]
         return Options(top_k=top_k, depth=DEPTH, rerank=RERANK, exclude=known), unknown
 
-    def _ranked(self, query: Query, options: Options, *, abstracts: bool = False) -> list[RankedPaper]:
-        papers = self._recommender.recommend(query, options)
+    def _ranked(self, papers: Sequence[Recommendation], *, abstracts: bool = False) -> list[RankedPaper]:
         counts = self._papers.in_citations([paper.row for paper in papers])
         return [
             _ranked_paper(rank, paper, count, abstracts)

@@ -58,6 +58,7 @@ class Answer:
         release: which one that is, for the client.
         token: names an answer that has papers of two releases; empty: it is of one.
         in_citations: of each paper, where not all are of one index.
+        unlike_corpus: whether the query's text is unlike the papers of the index.
 
     Example:
         >>> answer = Answer([], retrieve_ms=12.5, rerank_ms=80.0)
@@ -76,6 +77,7 @@ class Answer:
     release: ReleaseName = "served"
     token: str = ""
     in_citations: tuple[int, ...] | None = None
+    unlike_corpus: bool = False
 
 
 def to_query(manuscript: Manuscript, request: QueryText, seeds: Seeds = NO_SEEDS) -> Query:
@@ -144,7 +146,8 @@ def to_response(
                 zip(answer.recommendations, counts, strict=True), offset + 1
             )
         ],
-        note="" if offset else list_note(answer.recommendations),
+        note="" if offset else list_note(answer.recommendations, unlike_corpus=answer.unlike_corpus),
+        unlike_corpus=answer.unlike_corpus,
         unknown=unknown,
         warning=_warning(manuscript, answer, explained),
         shards=_shards(answer),

@@ -144,7 +144,7 @@ class GapLine(BaseModel):
     file: str
     line: int = Field(description="Line of the file; of `.docx` the paragraph, of `.pdf` the page.")
     sentence: str = Field(description="With gaps as `[CIT]` and citations as `[OTHERCIT]`.")
-    note: str = Field(default="", description="Why no paper is recommended, or that nothing here fits.")
+    note: str = Field(default="", description="As the answer's, or why no paper is recommended.")
     status: int = Field(description="The status that the gap would be answered alone.")
     answer: RecommendResponse | None = Field(default=None, description="With status 200, as `/v1/recommend`.")
     cite: list[str] = Field(

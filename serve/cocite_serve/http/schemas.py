@@ -222,7 +222,14 @@ class RecommendResponse(BaseModel):
     context: str = Field(default="", description="The text around the gap that was searched with.")
     papers: list[RecommendedPaper]
     note: str = Field(
-        default="", description="A sentence where no paper of the first page is probable; empty otherwise."
+        default="",
+        description="A sentence where the text is unlike the papers of the corpus, or no paper of the first page is "
+        "probable; empty otherwise, and on later pages.",
+    )
+    unlike_corpus: bool = Field(
+        default=False,
+        description="Whether the words of the text are much rarer in the corpus than those of its own papers, so that "
+        "it may be of another field or language. False where the index does not know.",
     )
     unknown: list[str] = Field(default=[], description="Ids in `exclude` that the corpus does not have.")
     warning: str | None = Field(

@@ -186,6 +186,7 @@ class StagePair:
             retrieved.candidates.missing_shards,
             reranked.read,
             reranked.of,
+            unlike_corpus=any(retrieved.candidates.unlike),
         )
 
     async def _without_pairs(self, query: Query, options: Options, deadline: Deadline) -> Answer:
@@ -197,7 +198,14 @@ class StagePair:
         self._versions.require_same(versions, "retriever")
         order_ms = 1000 * found.order_s
         retrieve_ms = 1000 * (time.perf_counter() - begin) - order_ms
-        return Answer(found.papers, retrieve_ms, order_ms, self._shards, found.missing_shards)
+        return Answer(
+            found.papers,
+            retrieve_ms,
+            order_ms,
+            self._shards,
+            found.missing_shards,
+            unlike_corpus=found.unlike_corpus,
+        )
 
     def _described(self, query: Query, options: Options) -> dict[str, str | int | float | bool]:
         """What a trace tells of a request for recommendations."""

@@ -68,6 +68,7 @@ class Found:
         papers: best first.
         missing_shards: numbers, from 0, of the shards that did not answer.
         order_s: seconds that their order and their evidence took.
+        unlike_corpus: whether the query's text is unlike the papers of the index.
 
     Example:
         >>> Found([], (), order_s=0.004).missing_shards
@@ -77,6 +78,7 @@ class Found:
     papers: list[Recommendation]
     missing_shards: tuple[int, ...]
     order_s: float
+    unlike_corpus: bool = False
 
 
 @dataclass(eq=False)
@@ -110,8 +112,9 @@ class Recommend:
         begin = time.perf_counter()
         rankings = jobs[0].second.rerank(queries, candidates, options)
         order_s = (time.perf_counter() - begin) / len(jobs)
-        for job, papers in zip(jobs, rankings, strict=True):
-            job.found.append(Found(papers, candidates.missing_shards, order_s))
+        unlikes = candidates.unlike or [False] * len(jobs)
+        for job, papers, unlike in zip(jobs, rankings, unlikes, strict=True):
+            job.found.append(Found(papers, candidates.missing_shards, order_s, unlike))
 
     def result(self) -> Found:
         """The papers of the query."""

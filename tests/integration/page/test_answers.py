@@ -76,6 +76,18 @@ def test_probabilities_stand_on_the_cards_and_a_list_of_improbable_ones_is_noted
     assert shown == [f"Cited in {percent} % of such cases" for percent in ("~9", "<1", ">99", "<1")]
 
 
+def test_a_text_unlike_the_corpus_is_noted_above_its_cards(page: Any) -> None:
+    note = "This text is unlike the papers of the corpus, which may hold nothing for it."
+    search(
+        page, "Patients with arthritis received cortisol injections after surgery of the knee joint [CIT]."
+    )
+    expect(page.locator("#note")).to_have_text(note)
+    expect(page.locator(".card")).to_have_count(20)
+    expect(page.locator("#said")).to_contain_text(note)
+    search(page, PASSAGE)
+    expect(page.locator("#note")).to_be_hidden()
+
+
 def test_an_answer_without_some_shards_says_so_and_a_whole_one_does_not(page: Any) -> None:
     lacking = {"answered": 7, "of": 8, "missing": [3]}
 

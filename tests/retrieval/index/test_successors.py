@@ -33,6 +33,7 @@ def test_new_papers_stand_behind_and_old_ones_keep_their_marks(
         "before_split": None,
         "encoder_ids": {"hash": "hash-1"},
         "bm25": {},
+        "domain": old.manifest.meta["domain"],
     }
     assert encoders_by_name(old, [encoder, HashEncoder(name="other")], root) == {"hash": encoder}
     with pytest.raises(InputError, match="the index holds vectors of hash"):

@@ -12,6 +12,7 @@ from cocite_serve.agents.arguments import (
     FillGapsArguments,
     RecommendArguments,
 )
+from cocite_serve.agents.texts import as_text
 from cocite_serve.agents.tools import Tools
 
 DRAFT = (
@@ -108,3 +109,15 @@ def test_bibtex_has_each_paper_once_with_the_keys_that_are_told(tools: Tools) ->
 
 def test_the_index_is_described(tools: Tools) -> None:
     assert tools.description == "423 papers of 1960 to 2023"
+
+
+def test_lists_for_a_text_unlike_the_corpus_say_so(tools: Tools) -> None:
+    letters = "xqzt wvkj pfgh bnmr tyhg"
+    note = "this text is unlike the papers of the corpus, which may hold nothing for it"
+    answer = tools.recommend(RecommendArguments(title=letters))
+    assert (answer.unlike_corpus, answer.note) == (True, note)
+    assert f"{note[0].upper()}{note[1:]}." in as_text(answer)
+    filled = tools.fill_gap(FillGapsArguments(text=f"{letters} [CIT]"), 0)
+    assert (filled.unlike_corpus, filled.note) == (True, note)
+    known = tools.recommend(RecommendArguments(text=DRAFT, gap=1))
+    assert (known.unlike_corpus, known.note) == (False, "")

@@ -101,6 +101,20 @@ def test_a_response_has_probabilities_and_notes_a_list_of_improbable_papers(back
     assert response(0.05, offset=20).note == "", "a later page says nothing of the first"
 
 
+def test_a_response_says_that_the_text_is_unlike_the_corpus_and_notes_it_on_the_first_page(
+    backend: InProcess,
+) -> None:
+    papers = backend.recommender.recommend(backend.recommender.query(title="Parsing"), Options(top_k=2))
+    versions = {"model_version": "", "index_version": "000001"}
+    answer = Answer(papers, 1.0, 1.0, unlike_corpus=True)
+    first, second = (
+        to_response(Manuscript("T", ""), answer, backend.papers, [], versions, offset) for offset in (0, 2)
+    )
+    assert (first.unlike_corpus, second.unlike_corpus) == (True, True)
+    assert first.note == "this text is unlike the papers of the corpus, which may hold nothing for it"
+    assert second.note == ""
+
+
 def test_one_paper(backend: InProcess) -> None:
     record = backend.papers.corpus.paper(3)
     paper = to_paper(backend.papers, record.id)

@@ -14,6 +14,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Query
+from cocite.retrieval.engines.domain_limits import DomainLimits
 from cocite.retrieval.index.known_contexts import KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
 
@@ -28,6 +29,8 @@ class Collection:
         alive: (N,) False for removed papers, which are never retrieved.
         names: the papers of each author, surname and venue; None: they are made when they are first asked for.
         known: the contexts of the history; None: likewise.
+        domain: beyond which a text is unlike the papers; None: not known, as in memory, and in versions that an
+            earlier cocite made.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -42,6 +45,7 @@ class Collection:
     alive: NDArray[np.bool_]
     names: NameTables | None = field(default=None, repr=False, kw_only=True)
     known: KnownContexts | None = field(default=None, repr=False, kw_only=True)
+    domain: DomainLimits | None = field(default=None, repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.corpus)

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.protocols import Encoder
+from cocite.protocols import Encoder, Query
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.query_words import QueryWords
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.domain import are_unlike
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.parts import IndexParts
 from cocite.retrieval.index.plan import BuildPlan
@@ -130,6 +131,12 @@ class Index(IndexParts):
     def context_words(self, texts: Sequence[str]) -> QueryWords:
         """The words of some texts in the vocabulary of the contexts."""
         return self.contexts.query_words(texts)
+
+    def are_unlike(self, queries: Sequence[Query]) -> NDArray[np.bool_]:
+        """(Q,) whether each query's text is unlike the papers; of none where no limits are known."""
+        if self.domain is None:
+            return np.zeros(len(queries), bool)
+        return are_unlike(self.domain, self.papers["text"], self.contexts, queries)
 
     def shared_terms(
         self, text: str, rows: Sequence[int], limit: int, ignore: Collection[str]

@@ -87,6 +87,9 @@ class SearchIndex(Protocol):
     def context_words(self, texts: Sequence[str]) -> QueryWords:
         """The words of some texts in the vocabulary of the contexts."""
 
+    def are_unlike(self, queries: Sequence[Query]) -> NDArray[np.bool_]:
+        """(Q,) whether each query's text is unlike the papers; of none where no limits are known."""
+
     def shared_terms(
         self, text: str, rows: Sequence[int], limit: int, ignore: Collection[str]
     ) -> list[list[tuple[str, float]]]:

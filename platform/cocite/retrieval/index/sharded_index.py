@@ -26,7 +26,7 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import Manifest, read_manifest
-from cocite.protocols import Encoder
+from cocite.protocols import Encoder, Query
 from cocite.retrieval.engines import matrices
 from cocite.retrieval.engines.bm25 import Bm25Index
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
@@ -35,6 +35,7 @@ from cocite.retrieval.engines.query_words import QueryWords
 from cocite.retrieval.engines.vectors import VectorIndex
 from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
+from cocite.retrieval.index.domain import are_unlike
 from cocite.retrieval.index.index import check_encoder
 from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
@@ -180,6 +181,10 @@ class ShardedIndex(Collection):
     def context_words(self, texts: Sequence[str]) -> QueryWords:
         """The words of some texts in the vocabulary of the contexts."""
         return self.words["contexts"].query_words(texts)
+
+    def are_unlike(self, queries: Sequence[Query]) -> NDArray[np.bool_]:
+        """(Q,) whether each query's text is unlike the papers of all shards; of none where no limits are known."""
+        return are_unlike(self.domain, self.words["text"], self.words["contexts"], queries)
 
     def shared_terms(
         self, text: str, rows: Sequence[int], limit: int, ignore: AbstractCollection[str]

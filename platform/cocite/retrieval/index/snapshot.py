@@ -36,7 +36,9 @@ from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.engines.bm25_files import load_group
 from cocite.retrieval.engines.vectors import VectorIndex, check_kind
+from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, ignore_progress
+from cocite.retrieval.index.domain import DOMAIN, fit_saved
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
@@ -182,6 +184,9 @@ class IndexSnapshot(Index):
                 corpus, history, encoders, bm25=bm25, vector_kind=vector_kind, stored_vectors=stored
             )
             meta |= write_parts(plan, folder, advance=advance)
+            meta[DOMAIN] = fit_saved(
+                Collection(corpus, history, plan.alive), folder / PAPERS, folder / CONTEXTS
+            )
         return cls.open(root, verified=True)
 
     @classmethod

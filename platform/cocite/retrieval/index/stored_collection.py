@@ -12,7 +12,9 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import IntegrityError
 from cocite.manifests import Manifest, read_manifest
+from cocite.retrieval.engines.domain_limits import DomainLimits
 from cocite.retrieval.index.collection import Collection
+from cocite.retrieval.index.domain import DOMAIN
 from cocite.retrieval.index.known_contexts import FOLDER, KnownContexts
 from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.version_writer import KIND, NAMES
@@ -45,14 +47,17 @@ def open_collection(path: Path) -> Collection:
 
     Raises:
         IntegrityError: the files do not fit together.
+        ConfigError: the manifest's limits of texts are none.
     """
     corpus = Corpus.open(path / "corpus", verified=True)  # a part of the artifact
+    domain = read_manifest(path, kind=KIND).meta.get(DOMAIN)
     return Collection(
         corpus,
         History(corpus, _load_marks(path / "history.npy", len(corpus))),
         _load_marks(path / "alive.npy", len(corpus)),
         names=NameTables.open(path / NAMES, corpus),
         known=KnownContexts.open(path / FOLDER),
+        domain=None if domain is None else DomainLimits.parse(domain, where=str(path)),
     )
 
 

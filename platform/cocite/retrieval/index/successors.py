@@ -18,6 +18,7 @@ from cocite.manifests import Manifest
 from cocite.protocols import Encoder
 from cocite.retrieval.engines.bm25_fields import Bm25Fields
 from cocite.retrieval.index.collection import Collection
+from cocite.retrieval.index.domain import DOMAIN
 from cocite.retrieval.index.name_tables import NameTables
 from cocite.retrieval.index.stored_corpus import read_bodies
 
@@ -76,6 +77,8 @@ def inherited_meta(index: OpenVersion) -> dict[str, Any]:
         **{key: index.manifest.meta.get(key) for key in KNOWN},
         "encoder_ids": dict(index.encoder_ids),
         "bm25": index.bm25.changed(),
+        # As the statistics of words, the limits stay those of the last full build.
+        DOMAIN: index.manifest.meta.get(DOMAIN),
     }
 
 
