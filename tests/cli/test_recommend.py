@@ -12,6 +12,7 @@ import pytest
 from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
 from helpers.pdf_files import pdf_file
+from helpers.zotero_api import FakeZotero, collection, item, served
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -167,6 +168,31 @@ def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp
     rest = [one["id"] for one in before["usually_cited_together"] if one["id"] not in marked]
     assert [one["id"] for one in new["usually_cited_together"]][: len(rest)] == rest
     assert json.loads(call(*line, *have, "--new", "--together", 0, "--json"))["usually_cited_together"] == []
+
+
+def test_what_zotero_has_is_marked(
+    draft: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [first, *_] = json.loads(call(draft, "--index", index, "--json"))["gaps"][0]["papers"]
+    fake = FakeZotero(
+        {
+            "collections": [collection("KEY1", "To read / now")],
+            "collections/KEY1/items/top": [
+                item("A", title=first["title"]),
+                item("B", title="Of another field"),
+            ],
+        }
+    )
+    with served(fake):
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        line = ("recommend", draft, "--index", index, "--have", "zotero:To read / now")
+        code, out, err = call_main(capsys, *line, "--json")
+    assert code == 0
+    marked = [
+        paper["id"] for gap in json.loads(out)["gaps"] for paper in gap["papers"] if paper["in_library"]
+    ]
+    assert set(marked) == {first["id"]}
+    assert "of 2 papers that you have, 1 are in the corpus" in err
 
 
 def test_how_much_of_a_library_is_in_the_corpus_is_said(

@@ -47,10 +47,12 @@ def recommend(
         ),
     ] = None,
     have: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            help="Papers that you have, any number of files: a .bib, .ris or .json library, or a list of DOIs, arXiv "
-            "numbers, ACL ids or ids of the corpus. They are marked."
+            metavar="FILE|zotero:[COLLECTION]",
+            help="Papers that you have, any number of libraries: a .bib, .ris, .xml (EndNote) or .json (CSL-JSON), a "
+            "list of DOIs, arXiv numbers, ACL ids or ids of the corpus, or the Zotero that runs on this machine. They "
+            "are marked.",
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,

@@ -430,6 +430,17 @@ RECOMMEND = [
     ),
     wrong("garbage for a library", "recommend {gap_txt} --index {index} --have {garbage_bib}", "garbage.bib"),
     wrong(
+        "a library of Zotero that does not run",
+        "recommend {gap_txt} --index {index} --have zotero:",
+        "Zotero: ",
+    ),
+    wrong(
+        "markup for a library",
+        "recommend {gap_txt} --index {index} --have {page_xml}",
+        "page.xml:1",
+        "<html>",
+    ),
+    wrong(
         "a list of ids that is not UTF-8", "recommend {gap_txt} --index {index} --have {latin1_txt}", "UTF-8"
     ),
 ]
