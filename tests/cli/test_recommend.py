@@ -12,6 +12,7 @@ import pytest
 from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
 from helpers.pdf_files import pdf_file
+from helpers.reference_styles import BIBLIOGRAPHY, style_of
 from helpers.zotero_api import FakeZotero, collection, item, served
 from typer.testing import CliRunner
 
@@ -99,6 +100,30 @@ def test_write_leaves_the_draft_as_it_is(draft: Path, index: Path) -> None:
     assert "@inproceedings{sennrich2016neural," in draft.with_name("paper-cited.bib").read_text()
     with pytest.raises(InputError, match="is there already, from an earlier --write"):
         call(draft, "--index", index, "--write")
+
+
+def test_keys_of_better_bibtex(draft: Path, index: Path) -> None:
+    call(draft, "--index", index, "--write", "--cite-keys", "better-bibtex")
+    key = "sennrichNeuralMachineTranslation2016"
+    assert f"\\cite{{{key}}}" in draft.with_name("paper-cited.tex").read_text()
+    assert f"@inproceedings{{{key}," in draft.with_name("paper-cited.bib").read_text()
+    with pytest.raises(InputError, match="--cite-keys: goes with --write"):
+        call(draft, "--index", index, "--cite-keys", "better-bibtex")
+
+
+def test_references_in_a_style(draft: Path, index: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.csl").write_text(style_of(BIBLIOGRAPHY))
+    line = (draft, "--index", index, "--top-k", 1, "--together", 0, "--style", tmp_path / "own.csl")
+    shown = "[1] Sennrich, R., Haddow, B., and Birch, A., “Neural Machine Translation of Rare Words with Subword Units”"
+    assert shown in " ".join(call(*line).split())
+    assert shown in call(*line, "--format", "html")
+    assert shown.replace("[1]", r"\[1\]") in call(*line, "--format", "markdown")
+    [gap] = json.loads(call(*line, "--json"))["gaps"]
+    assert gap["papers"][0]["reference"].startswith(shown)
+    bundled = json.loads(call(*line[:-1], "harvard-cite-them-right", "--json"))["gaps"][0]["papers"][0]
+    assert bundled["reference"].startswith("Sennrich, R., Haddow, B. and Birch, A. (2016) “Neural Machine")
+    with pytest.raises(InputError, match="--style: is for the report, which --write shows with --json alone"):
+        call(*line, "--write")
 
 
 def test_in_place(draft: Path, index: Path) -> None:
