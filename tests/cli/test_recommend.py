@@ -12,6 +12,8 @@ import pytest
 from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
 from helpers.pdf_files import pdf_file
+from helpers.reference_styles import BIBLIOGRAPHY, style_of
+from helpers.zotero_api import FakeZotero, collection, item, served
 from typer.testing import CliRunner
 
 from cocite.cli.recommend import app
@@ -100,6 +102,30 @@ def test_write_leaves_the_draft_as_it_is(draft: Path, index: Path) -> None:
         call(draft, "--index", index, "--write")
 
 
+def test_keys_of_better_bibtex(draft: Path, index: Path) -> None:
+    call(draft, "--index", index, "--write", "--cite-keys", "better-bibtex")
+    key = "sennrichNeuralMachineTranslation2016"
+    assert f"\\cite{{{key}}}" in draft.with_name("paper-cited.tex").read_text()
+    assert f"@inproceedings{{{key}," in draft.with_name("paper-cited.bib").read_text()
+    with pytest.raises(InputError, match="--cite-keys: goes with --write"):
+        call(draft, "--index", index, "--cite-keys", "better-bibtex")
+
+
+def test_references_in_a_style(draft: Path, index: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.csl").write_text(style_of(BIBLIOGRAPHY))
+    line = (draft, "--index", index, "--top-k", 1, "--together", 0, "--style", tmp_path / "own.csl")
+    shown = "[1] Sennrich, R., Haddow, B., and Birch, A., “Neural Machine Translation of Rare Words with Subword Units”"
+    assert shown in " ".join(call(*line).split())
+    assert shown in call(*line, "--format", "html")
+    assert shown.replace("[1]", r"\[1\]") in call(*line, "--format", "markdown")
+    [gap] = json.loads(call(*line, "--json"))["gaps"]
+    assert gap["papers"][0]["reference"].startswith(shown)
+    bundled = json.loads(call(*line[:-1], "harvard-cite-them-right", "--json"))["gaps"][0]["papers"][0]
+    assert bundled["reference"].startswith("Sennrich, R., Haddow, B. and Birch, A. (2016) “Neural Machine")
+    with pytest.raises(InputError, match="--style: is for the report, which --write shows with --json alone"):
+        call(*line, "--write")
+
+
 def test_in_place(draft: Path, index: Path) -> None:
     values = json.loads(call(draft, "--index", index, "--write", "--in-place", "--json"))
     assert [Path(file).name for file in values["written"]] == ["paper-cited.bib", "paper.tex"]
@@ -167,6 +193,31 @@ def test_what_the_author_has_is_marked_or_left_out(draft: Path, index: Path, tmp
     rest = [one["id"] for one in before["usually_cited_together"] if one["id"] not in marked]
     assert [one["id"] for one in new["usually_cited_together"]][: len(rest)] == rest
     assert json.loads(call(*line, *have, "--new", "--together", 0, "--json"))["usually_cited_together"] == []
+
+
+def test_what_zotero_has_is_marked(
+    draft: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [first, *_] = json.loads(call(draft, "--index", index, "--json"))["gaps"][0]["papers"]
+    fake = FakeZotero(
+        {
+            "collections": [collection("KEY1", "To read / now")],
+            "collections/KEY1/items/top": [
+                item("A", title=first["title"]),
+                item("B", title="Of another field"),
+            ],
+        }
+    )
+    with served(fake):
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        line = ("recommend", draft, "--index", index, "--have", "zotero:To read / now")
+        code, out, err = call_main(capsys, *line, "--json")
+    assert code == 0
+    marked = [
+        paper["id"] for gap in json.loads(out)["gaps"] for paper in gap["papers"] if paper["in_library"]
+    ]
+    assert set(marked) == {first["id"]}
+    assert "of 2 papers that you have, 1 are in the corpus" in err
 
 
 def test_how_much_of_a_library_is_in_the_corpus_is_said(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
+from citeproc.source.json import CiteProcJSON
 from helpers.odd_papers import of_real_shape
 from helpers.synthetic import SyntheticCorpora
 
@@ -69,6 +71,27 @@ def check(papers: list[PaperRecord]) -> None:
 
 def test_a_thousand_entries_of_real_shape_come_back() -> None:
     check(of_real_shape(1000))
+
+
+def test_citeproc_reads_a_thousand_entries_of_real_shape() -> None:
+    papers = of_real_shape(1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of variables that it knows in another spelling
+        source = CiteProcJSON(json.loads(entries(papers)))
+    assert len(source) == 1000
+    for paper, key in zip(papers, citation_keys(papers), strict=True):
+        found = source[key]
+        assert str(found.get("title", "")) == " ".join(paper.title.split())
+        assert str(found.get("container_title", "")) == " ".join(paper.venue.split())
+        assert str(found.get("DOI", "")) == paper.doi
+        assert found["issued"].year == paper.year if paper.year else "issued" not in found
+        parts = [name.parts() for name in found.get("author", [])]
+        names = [
+            " ".join(filter(None, (given, small, family, end))) for given, family, _, small, end in parts
+        ]
+        assert [name.replace(", Jr", " Jr") for name in names] == [
+            author.replace(", Jr", " Jr") for author in paper.authors
+        ]
 
 
 def test_a_thousand_synthetic_papers_come_back(synthetic: SyntheticCorpora) -> None:

@@ -106,6 +106,18 @@ def test_a_library_holds_what_it_was_written_from(tmp_path: Path, suffix: str, f
     assert (found.entries, found.found, found.unread) == (len(papers), len(papers), 0)
 
 
+def test_a_library_of_endnote(corpus: Corpus, tmp_path: Path) -> None:
+    def record(title: str, doi: str = "") -> str:
+        number = f"<electronic-resource-num>{doi}</electronic-resource-num>"
+        return f"<record><titles><title><style>{title}</style></title></titles>{number}</record>"
+
+    records = (
+        record("Layer normalization") + record("Other words", "10.48550/arXiv.1706.03762") + record("New")
+    )
+    text = f"<?xml version='1.0'?><xml><records>{records}</records></xml>"
+    assert ids_of(corpus, tmp_path, text, "My.xml") == ["W1", "W3"]
+
+
 def test_a_key_of_a_library_is_no_id(corpus: Corpus, tmp_path: Path) -> None:
     text = "@misc{W3, title = {Of another field}}\n@misc{x, title={T}, eprint={1706.03762}, eprinttype={arxiv}}\n"
     assert ids_of(corpus, tmp_path, text, "refs.bib") == ["W1"]
@@ -135,6 +147,9 @@ def test_what_is_refused(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.Mon
     refused(r"have\.txt, line 1: not valid UTF-8", b"caf\xe9\n")
     refused(r"have\.txt, line 1: not a text file", b"a\0b\n")
     refused("holds no entry of csl-json", b"[]", "none.json")
+    refused("the outermost element is <html>, not <xml>", b"<html/>", "page.xml")
+    refused("holds no entry of endnote", b"<xml><records/></xml>", "none.xml")
+    refused("the DOCTYPE holds declarations", b'<!DOCTYPE xml [<!ENTITY a "b">]><xml/>', "bomb.xml")
     monkeypatch.setattr(library, "MAX_ENTRIES", 2)
     refused("more than 2 papers", b"a\nb\nc\n")
     refused("more than 2 papers", b"@misc{a, title={T}}\n" * 3, "refs.bib")

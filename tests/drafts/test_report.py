@@ -9,6 +9,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
 from cocite.drafts.draft import Draft
 from cocite.drafts.reading import read_text
+from cocite.drafts.reference_styles import FormattedReference
 from cocite.drafts.report import NONE_SUGGESTED, SUGGESTED, Report, printable, reasons
 from cocite.drafts.suggestions import SuggestedPapers
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
@@ -70,6 +71,19 @@ def test_what_the_author_has_is_marked_in_every_form() -> None:
             assert text.count("(in my library)") == len(owned)
             assert ("Ann Lee ACL 1999 (in my library)" in text) == ("p" in owned)
             assert ("1998 (in my library): 4 papers" in text) == ("r" in owned)
+
+
+def test_a_style_has_the_place_of_title_and_byline_in_every_form() -> None:
+    reference = FormattedReference("Lee. Trees & <b>*leaves*</b>. \ue000ACL\ue001.")
+    made = replace(report(library=frozenset({"p"})), references={"p": reference})
+    assert [paper.id for paper in made.papers()] == ["p", "r"]
+    assert r"1. Lee. Trees & \<b\>\*leaves\*\</b\>. *ACL*. (in my library)" in made.markdown()
+    assert "<li>Lee. Trees &amp; &lt;b&gt;*leaves*&lt;/b&gt;. <i>ACL</i>. (in my library)" in made.html()
+    assert made.line(PAPER) == "Lee. Trees & <b>*leaves*</b>. ACL."
+    values = made.values()
+    assert values["gaps"][0]["papers"][0]["reference"] == "Lee. Trees & <b>*leaves*</b>. ACL."
+    assert "reference" not in values["usually_cited_together"][0]
+    assert "**Roots** 1998: 4 papers" in made.markdown()
 
 
 def test_the_probability_stands_behind_a_paper_in_every_form_where_it_is_known() -> None:

@@ -222,6 +222,7 @@ def _files(folder: Path) -> list[Path]:
     (folder / "gap.txt").write_text("Trees are parsed [CIT].\n")
     (folder / "garbage.bib").write_bytes(np.random.default_rng(4).bytes(4096))
     (folder / "garbage.bin").write_bytes(np.random.default_rng(0).bytes(4096))
+    (folder / "page.xml").write_text("<html></html>")
     (folder / "latin1.txt").write_bytes("caf\xe9\n".encode("latin-1"))
     (folder / "garbage.jsonl").write_bytes(np.random.default_rng(1).bytes(4096))
     (folder / "garbage.parquet").write_bytes(np.random.default_rng(2).bytes(4096))

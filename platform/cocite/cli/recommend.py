@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -68,10 +69,12 @@ def recommend(
         ),
     ] = None,
     have: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            help="Papers that you have, any number of files: a .bib, .ris or .json library, or a list of DOIs, arXiv "
-            "numbers, ACL ids or ids of the corpus. They are marked."
+            metavar="FILE|zotero:[COLLECTION]",
+            help="Papers that you have, any number of libraries: a .bib, .ris, .xml (EndNote) or .json (CSL-JSON), a "
+            "list of DOIs, arXiv numbers, ACL ids or ids of the corpus, or the Zotero that runs on this machine. They "
+            "are marked.",
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="With --have: leave out what you have.")] = False,
@@ -117,6 +120,21 @@ def recommend(
     in_place: Annotated[
         bool, typer.Option("--in-place", help="With --write: change the draft itself, in place of a copy.")
     ] = False,
+    cite_keys: Annotated[
+        Literal["cocite", "better-bibtex"] | None,
+        typer.Option(
+            help="With --write: form of new keys, as vaswani2017attention, or as Better BibTeX makes them by default: "
+            "vaswaniAttentionAllYou2017 [default: cocite]."
+        ),
+    ] = None,
+    style: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Style of references in the report: a .csl file, or the name of one that citeproc-py brings along, as "
+            "harvard-cite-them-right.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     format_: Annotated[
         Literal["terminal", "markdown", "html"], typer.Option("--format", help="Form of the report.")
@@ -132,6 +150,7 @@ def recommend(
     from cocite.drafts.completion import check_destination, complete
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
+    from cocite.drafts.reference_styles import ReferenceStyle, by_id
     from cocite.drafts.report import Report
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
@@ -140,6 +159,10 @@ def recommend(
 
     if in_place and not write:
         raise InputError("goes with --write", where="--in-place")
+    if cite_keys and not write:
+        raise InputError("goes with --write", where="--cite-keys")
+    if style is not None and write and not as_json:
+        raise InputError("is for the report, which --write shows with --json alone", where="--style")
     if new and not have:
         raise InputError("goes with --have", where="--new")
     if suggestions is not None and not suggest:
@@ -151,6 +174,7 @@ def recommend(
             main=bool(main),
             suggest=suggest,
             write=write,
+            style=style is not None,
             like_cited=like_cited,
             format=format_ != "terminal",
         )
@@ -168,6 +192,7 @@ def recommend(
         query = recommender.query(like=like, dislike=dislike or (), year=year, authors=author or ())
         show_papers(recommender.recommend(query, Options(top_k=top_k)), as_json=as_json)
         return
+    reference_style = None if style is None else ReferenceStyle.read(style)
     classifier = load_classifier(model) if suggest else None
     path = find_draft(draft)
     opened = open_draft(path, main)
@@ -204,8 +229,10 @@ def recommend(
     owned = frozenset(recommender.index.corpus.ids(library.rows))
     companions = _companions(adviser, together, without=owned if new else frozenset())
     report = Report(read, gaps, adviser.cited(), companions, owned, suggested)
+    if reference_style is not None:
+        report = replace(report, references=by_id(reference_style, report.papers()))
     if write:
-        done = complete(read, gaps, bibliography, recommender.index.corpus)
+        done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")
         _write(done, path, in_place=in_place, report=report if as_json else None)
     elif as_json:
         print_json(report.values())
@@ -269,7 +296,6 @@ def _print(report: Report) -> None:
     """Print a report for people to read."""
     from cocite.drafts.report import (
         NONE_SUGGESTED,
-        byline,
         chance,
         cited_line,
         companion_reason,
@@ -284,7 +310,7 @@ def _print(report: Report) -> None:
         line(heading, "bold")
         line(f"  {gap.gap.sentence}", "italic")
         for number, paper in enumerate(gap.papers, 1):
-            line(f"  {number}. {paper.title} ({byline(paper)}){report.mark(paper)}{chance(paper)}")
+            line(f"  {number}. {report.line(paper)}{report.mark(paper)}{chance(paper)}")
             for reason in reasons(paper.evidence):
                 line(f"     {reason}", "dim")
         if gap.note:
@@ -304,8 +330,7 @@ def _print(report: Report) -> None:
         line("Usually cited together with these", "bold")
         for companion in report.companions:
             line(
-                f"  {companion.paper.title} ({byline(companion.paper)}){report.mark(companion.paper)}: "
-                f"{companion_reason(companion)}"
+                f"  {report.line(companion.paper)}{report.mark(companion.paper)}: {companion_reason(companion)}"
             )
     if report.suggestions is not None and not report.suggestions:
         print_note(NONE_SUGGESTED)

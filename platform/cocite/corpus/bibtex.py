@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import bibtexparser
 from bibtexparser.middlewares import default_unparse_stack
 from bibtexparser.model import Entry, Field
 
 from cocite.corpus.arxiv import preprint_of
+from cocite.corpus.better_bibtex import better_bibtex_key
 from cocite.corpus.latex import MATH, to_latex
 from cocite.corpus.names import split_name
 from cocite.corpus.records import PaperRecord
 
+KeyForm = Literal["cocite", "better-bibtex"]
+"""How citation keys are made."""
 _STOP = {"a", "an", "the", "on", "of", "for", "in", "to", "and", "with", "from", "by", "at"}
 _PROCEEDINGS = re.compile(
     r"(?i:proceedings|conference|workshop|symposium|meeting)|^[A-Z][A-Za-z-]*[A-Z][A-Za-z-]*$", re.A
@@ -34,16 +38,27 @@ def entries(papers: Sequence[PaperRecord], keys: Sequence[str] | None = None) ->
     return _write([_entry(paper, key) for paper, key in zip(papers, keys, strict=True)])
 
 
-def citation_keys(papers: Sequence[PaperRecord], taken: Iterable[str] = ()) -> list[str]:
-    """Keys that differ, and are not taken: a key used before gets a letter, as ``lee2019attentionb``."""
-    used, keys = set(taken), []
+def citation_keys(
+    papers: Sequence[PaperRecord], taken: Iterable[str] = (), form: KeyForm = "cocite"
+) -> list[str]:
+    """Keys that differ, and are not taken: a key used before gets a letter, as ``lee2019attentionb``.
+
+    Args:
+        papers: to name.
+        taken: keys that stand for something else.
+        form: ``cocite``: by :func:`citation_key`; ``better-bibtex``: by :func:`better_bibtex_key`, where the second of
+            a key gets an ``a``, and keys differ in more than their case, as Better BibTeX has it.
+    """
+    is_better = form == "better-bibtex"
+    make, same = (better_bibtex_key, str.lower) if is_better else (citation_key, str)
+    used, keys = set(map(same, taken)), []
     for paper in papers:
-        base = key = citation_key(paper)
-        count = 1
-        while key in used:
+        base = key = make(paper)
+        count = 0 if is_better else 1
+        while same(key) in used:
             count += 1
             key = base + _letters(count)
-        used.add(key)
+        used.add(same(key))
         keys.append(key)
     return keys
 

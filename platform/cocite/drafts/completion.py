@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cocite.atomic_files import replace_file, replace_files
-from cocite.corpus.bibtex import citation_keys, entries
+from cocite.corpus.bibtex import KeyForm, citation_keys, entries
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
 from cocite.drafts.bibliography import Bibliography
@@ -68,9 +68,20 @@ class _Edit:
 
 
 def complete(
-    draft: Draft, advice: Sequence[GapAdvice], bibliography: Bibliography, corpus: Corpus
+    draft: Draft,
+    advice: Sequence[GapAdvice],
+    bibliography: Bibliography,
+    corpus: Corpus,
+    keys_as: KeyForm = "cocite",
 ) -> Completion:
     """Fill each gap with the key of its best paper: the author's own key, where the bibliography has the paper.
+
+    Args:
+        draft: to fill.
+        advice: its gaps and their papers.
+        bibliography: the author's own.
+        corpus: of the papers.
+        keys_as: form of new keys.
 
     Raises:
         InputError: the draft's kind cannot be written.
@@ -81,7 +92,7 @@ def complete(
     new = [row for row in dict.fromkeys(best.values()) if row not in keys]
     papers = corpus.papers_at(new)
     taken = {*bibliography.entries, *(citation.key for citation in draft.citations)}
-    new_keys = citation_keys(papers, taken)
+    new_keys = citation_keys(papers, taken, keys_as)
     keys |= dict(zip(new, new_keys, strict=True))
     # A gap that a macro prints twice, or in a file that is input twice, is one place for several keys.
     places: dict[tuple[str, int, int], tuple[Gap, dict[str, None]]] = {}

@@ -1,4 +1,4 @@
-"""The papers that an author has already: a list of ids, or the library of a reference manager, found in a corpus."""
+"""The papers that an author has already, found in a corpus: lists of ids, and libraries of reference managers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cocite.corpus.importers.values import bare_doi
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import rows_of
+from cocite.drafts.zotero import PREFIX, zotero_papers
 from cocite.errors import InputError, NotFoundError
 from cocite.protocols import NO_ROW
 
@@ -26,7 +27,7 @@ MAX_ENTRIES = 100_000
 """Papers of all files."""
 MAX_LINE = 1000
 """Bytes of a line of a list of ids."""
-LIBRARIES = (".bib", ".ris", ".json", ".jsonl")
+LIBRARIES = (".bib", ".ris", ".xml", ".json", ".jsonl")
 """Suffixes of libraries; any other file is a list of ids."""
 _ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
 _ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
@@ -37,11 +38,11 @@ _ARXIV = r"(?i)(?:^|arxiv[:.] ?|\babs/)(?P<number>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The papers of some files, and those of the corpus that they are.
+    """The papers of some sources, and those of the corpus that they are.
 
     Attributes:
         rows: of the corpus' papers, ascending.
-        entries: papers that the files name; one that is named twice counts twice.
+        entries: papers that the sources name; one that is named twice counts twice.
         found: how many of those the corpus holds.
         unread: entries that could not be read.
 
@@ -59,27 +60,29 @@ class Library:
     unread: int = 0
 
     @classmethod
-    def read(cls, files: Sequence[Path], corpus: Corpus) -> Library:
-        """Read files and look their papers up: by the corpus' own id, DOI, ACL id or arXiv number, else by title.
+    def read(cls, sources: Sequence[Path | str], corpus: Corpus) -> Library:
+        """Read sources and look their papers up: by the corpus' own id, DOI, ACL id or arXiv number, else by title.
 
-        A ``.bib``, ``.ris`` or ``.json`` file (CSL-JSON) is a library, whose entries have DOIs and titles. Any other is
-        a text file with an id on each line; empty lines, and those that begin with ``#``, are left out.
+        A ``.bib``, ``.ris``, ``.xml`` (EndNote) or ``.json`` (CSL-JSON) file is a library, whose entries have DOIs and
+        titles, and so is ``zotero:`` or ``zotero:COLLECTION``, of the Zotero that runs on this machine. Any other is a
+        text file with an id on each line; empty lines, and those that begin with ``#``, are left out.
 
         Raises:
-            InputError: a file is too large, has too many entries, or cannot be read as what its name says.
-            NotFoundError: there is no such file.
+            InputError: a file is too large, has too many entries, or cannot be read as what its name says; Zotero gives
+                no answer.
+            NotFoundError: there is no such file or collection.
         """
         papers: list[PaperRecord] = []
         is_id: list[bool] = []
         count = unread = 0
-        for path in files:
-            _check(path)
-            listed = path.suffix.lower() not in LIBRARIES
-            records = _listed(path) if listed else _entries(path)
+        for source in sources:
+            records, listed = _records(str(source))
             for record in records:
                 count += 1
                 if count > MAX_ENTRIES:
-                    raise InputError(f"more than {MAX_ENTRIES:,} papers", where=str(path), hint="give fewer")
+                    raise InputError(
+                        f"more than {MAX_ENTRIES:,} papers", where=str(source), hint="give fewer"
+                    )
                 if record is None:
                     unread += 1
                     continue
@@ -94,12 +97,23 @@ NO_LIBRARY = Library((), 0, 0)
 """Of an author who names no file."""
 
 
+def _records(source: str) -> tuple[Iterator[PaperRecord | None], bool]:
+    """The papers of a source, and whether it is a list of ids; None for an entry that cannot be read."""
+    if source.startswith(PREFIX):
+        return zotero_papers(source.removeprefix(PREFIX).strip()), False
+    path = Path(source)
+    _check(path)
+    if path.suffix.lower() in LIBRARIES:
+        return _entries(path), False
+    return _listed(path), True
+
+
 def _check(path: Path) -> None:
     if not path.exists():
         raise NotFoundError("no such file", where=str(path))
     if not path.is_file():
         raise InputError(
-            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris or .json"
+            "is not a file", where=str(path), hint="name a list of ids, or a .bib, .ris, .xml or .json"
         )
     if path.stat().st_size > MAX_BYTES:
         raise InputError(f"has more than {MAX_BYTES >> 20} MiB", where=str(path), hint="split it")
@@ -109,9 +123,12 @@ def _entries(path: Path) -> Iterator[PaperRecord | None]:
     """The papers of a library; None for an entry that cannot be read."""
     from cocite.corpus.importers.bibtex import BibTeX
     from cocite.corpus.importers.csl import CSL
+    from cocite.corpus.importers.endnote import EndNote
     from cocite.corpus.importers.ris import RIS
+    from cocite.corpus.importers.source import Source
 
-    source = {".bib": BibTeX, ".ris": RIS}.get(path.suffix.lower(), CSL)(path)
+    formats: dict[str, Callable[[Path], Source]] = {".bib": BibTeX, ".ris": RIS, ".xml": EndNote}
+    source = formats.get(path.suffix.lower(), CSL)(path)
     read = 0
     for record in source:
         read += isinstance(record, PaperRecord)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK, PaperRecord
 from cocite.drafts.advice import CitedPaper, Companion, GapAdvice
 from cocite.drafts.draft import Draft
+from cocite.drafts.reference_styles import FormattedReference
 from cocite.drafts.suggestions import SuggestedPapers
 from cocite.pipeline.confidence import percentage
 from cocite.pipeline.evidence import Evidence
@@ -50,6 +52,15 @@ class Report:
     """Ids of the papers that the author has already."""
     suggestions: Sequence[SuggestedPapers] | None = None
     """The sentences that seem to need a citation; None: nobody asked for them."""
+    references: Mapping[str, FormattedReference] = field(default_factory=dict)
+    """Id of a paper -> its reference in the style that the author named."""
+
+    def papers(self) -> list[PaperRecord]:
+        """The papers that are recommended, in the order of the report, each once."""
+        answers = [*self.gaps, *(one.advice for one in self.suggestions or ())]
+        found: list[PaperRecord | Recommendation] = [paper for one in answers for paper in one.papers]
+        found += [one.paper for one in self.companions]
+        return list({paper.id: _record(paper) for paper in found}.values())
 
     def values(self) -> dict[str, Any]:
         """What ``--json`` prints."""
@@ -64,7 +75,7 @@ class Report:
                 "citations": len(self.cited),
                 "warnings": list(self.draft.warnings),
             },
-            "gaps": [gap_values(gap, self.library) for gap in self.gaps],
+            "gaps": [gap_values(gap, self.library, self.references) for gap in self.gaps],
             "cited": [
                 {
                     "key": one.key,
@@ -76,7 +87,7 @@ class Report:
             ],
             "usually_cited_together": [
                 {
-                    **_paper_values(one.paper),
+                    **_paper_values(one.paper, self.references),
                     "in_library": one.paper.id in self.library,
                     "papers_citing_both": one.papers,
                 }
@@ -90,7 +101,7 @@ class Report:
             return {}
         made = []
         for one in self.suggestions:
-            values = gap_values(one.advice, self.library)
+            values = gap_values(one.advice, self.library, self.references)
             made.append({"suggestion": values.pop("gap"), "probability": one.probability, **values})
         return {"suggestions": made}
 
@@ -115,7 +126,7 @@ class Report:
         if self.companions:
             lines += ["## Usually cited together with these", ""]
             lines += [
-                f"- **{_md(one.paper.title)}** {_md(byline(one.paper))}{self.mark(one.paper)}: {companion_reason(one)}"
+                f"- {self._markdown_paper(one.paper)}{self.mark(one.paper)}: {companion_reason(one)}"
                 for one in self.companions
             ]
             lines.append("")
@@ -125,11 +136,21 @@ class Report:
         """The sentence of a gap, its papers and its note."""
         lines = [f"> {_md(gap.gap.sentence)}", ""]
         for number, paper in enumerate(gap.papers, 1):
-            lines.append(
-                f"{number}. **{_md(paper.title)}** {_md(byline(paper))}{self.mark(paper)}{chance(paper)}"
-            )
+            lines.append(f"{number}. {self._markdown_paper(paper)}{self.mark(paper)}{chance(paper)}")
             lines += [f"   - {_md(reason)}" for reason in reasons(paper.evidence)]
         return [*lines, *([gap.note] if gap.note else []), ""]
+
+    def _markdown_paper(self, paper: PaperRecord | Recommendation) -> str:
+        """A paper's reference in the author's style, or else its title and byline."""
+        if paper.id in self.references:
+            return self.references[paper.id].markdown(_escaped)
+        return f"**{_md(paper.title)}** {_md(byline(paper))}"
+
+    def line(self, paper: PaperRecord | Recommendation) -> str:
+        """As ``_markdown_paper``, in plain text."""
+        if paper.id in self.references:
+            return self.references[paper.id].text
+        return f"{paper.title} ({byline(paper)})"
 
     def html(self) -> str:
         """The report as one HTML page that loads nothing."""
@@ -151,12 +172,17 @@ class Report:
         )
 
 
-def gap_values(advice: GapAdvice, library: Set[str] = frozenset()) -> dict[str, Any]:
+def gap_values(
+    advice: GapAdvice,
+    library: Set[str] = frozenset(),
+    references: Mapping[str, FormattedReference] = MappingProxyType({}),
+) -> dict[str, Any]:
     """One gap as JSON has it: its number and place, its sentence, and its papers with their reasons.
 
     Args:
         advice: the gap and its papers.
         library: ids of the papers that the author has already.
+        references: id of a paper -> its reference, where the author named a style.
     """
     gap = advice.gap
     return {
@@ -168,16 +194,24 @@ def gap_values(advice: GapAdvice, library: Set[str] = frozenset()) -> dict[str, 
         "note": advice.note,
         "unlike_corpus": advice.unlike_corpus,
         "papers": [
-            {**recommended_values(paper), "in_library": paper.id in library} for paper in advice.papers
+            {**recommended_values(paper, references), "in_library": paper.id in library}
+            for paper in advice.papers
         ],
     }
 
 
-def recommended_values(paper: Recommendation) -> dict[str, Any]:
-    """A recommended paper with its reasons, as JSON has it."""
+def recommended_values(
+    paper: Recommendation, references: Mapping[str, FormattedReference] = MappingProxyType({})
+) -> dict[str, Any]:
+    """A recommended paper with its reasons, as JSON has it.
+
+    Args:
+        paper: the paper.
+        references: paper -> its formatted reference, where a style was asked for.
+    """
     evidence = paper.evidence
     return {
-        **_paper_values(paper),
+        **_paper_values(paper, references),
         "score": paper.score,
         "confidence": paper.confidence,
         "evidence": {
@@ -189,7 +223,9 @@ def recommended_values(paper: Recommendation) -> dict[str, Any]:
     }
 
 
-def _paper_values(paper: PaperRecord | Recommendation) -> dict[str, Any]:
+def _paper_values(
+    paper: PaperRecord | Recommendation, references: Mapping[str, FormattedReference]
+) -> dict[str, Any]:
     return {
         "id": paper.id,
         "title": paper.title,
@@ -197,7 +233,15 @@ def _paper_values(paper: PaperRecord | Recommendation) -> dict[str, Any]:
         "year": paper.year or None,
         "venue": paper.venue,
         "doi": paper.doi,
+        **({"reference": references[paper.id].text} if paper.id in references else {}),
     }
+
+
+def _record(paper: PaperRecord | Recommendation) -> PaperRecord:
+    """The fields of a paper that a reference has."""
+    return PaperRecord(
+        paper.id, paper.title, year=paper.year, venue=paper.venue, authors=paper.authors, doi=paper.doi
+    )
 
 
 def byline(paper: PaperRecord | Recommendation) -> str:
@@ -278,4 +322,9 @@ def printable(text: str) -> str:
 
 
 def _md(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+    return _escaped(" ".join(printable(text).split()))
+
+
+def _escaped(text: str) -> str:
+    """A text without what Markdown reads as marks."""
+    return _SPECIAL.sub(r"\\\1", printable(text))

@@ -445,6 +445,33 @@ RECOMMEND = [
     ),
     wrong("garbage for a library", "recommend {gap_txt} --index {index} --have {garbage_bib}", "garbage.bib"),
     wrong(
+        "a library of Zotero that does not run",
+        "recommend {gap_txt} --index {index} --have zotero:",
+        "Zotero: ",
+    ),
+    wrong(
+        "markup for a library",
+        "recommend {gap_txt} --index {index} --have {page_xml}",
+        "page.xml:1",
+        "<html>",
+    ),
+    wrong(
+        "keys of nothing",
+        "recommend {gap_txt} --index {index} --cite-keys better-bibtex",
+        "--cite-keys",
+        "--write",
+    ),
+    wrong("unknown keys", "recommend {gap_txt} --index {index} --write --cite-keys mine", "'--cite-keys'"),
+    wrong("a style of nothing", "recommend {gap_txt} --index {index} --write --style {page_xml}", "--style"),
+    wrong(
+        "a missing style", "recommend {gap_txt} --index {index} --style harvard", "harvard-cite-them-right"
+    ),
+    wrong(
+        "markup for a style", "recommend {gap_txt} --index {index} --style {page_xml}", "page.xml:1", "<html>"
+    ),
+    wrong("garbage for a style", "recommend {gap_txt} --index {index} --style {garbage_bin}", "garbage.bin"),
+    wrong("a folder for a style", "recommend {gap_txt} --index {index} --style {a_folder}", "is not a file"),
+    wrong(
         "a list of ids that is not UTF-8", "recommend {gap_txt} --index {index} --have {latin1_txt}", "UTF-8"
     ),
 ]

@@ -40,6 +40,12 @@ def _handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.fixture(autouse=True)
+def _no_zotero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Zotero that happens to run on this machine is not asked."""
+    monkeypatch.setenv("COCITE_ZOTERO_PORT", "9")
+
+
 def state(folder: Path) -> dict[str, tuple[int, ...]]:
     """Each file of a folder but locks, by what changes when it is written to, replaced or removed."""
     files = (path for path in folder.rglob("*") if not path.is_dir() and "locks" not in path.parts)

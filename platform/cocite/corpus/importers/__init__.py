@@ -17,6 +17,7 @@ format             source
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
+``endnote``        EndNote's XML
 ``csl-json``       CSL-JSON, of Zotero, Pandoc and citation processors
 ``csv``            tables: CSV, or with tabs or semicolons
 =================  ==============================================================================================
@@ -38,6 +39,7 @@ from cocite.corpus.importers.citeomatic import Citeomatic
 from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
 from cocite.corpus.importers.detect import check_format, detect
+from cocite.corpus.importers.endnote import EndNote
 from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import Hatten
 from cocite.corpus.importers.jsonl import NativeJSONL
@@ -67,6 +69,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,
+    "endnote": EndNote,
     "csl-json": CSL,
     "csv": Table,
 }

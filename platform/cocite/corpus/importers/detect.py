@@ -14,6 +14,7 @@ from cocite.corpus.importers.arxiv_metadata import ArXiv
 from cocite.corpus.importers.citeomatic import Citeomatic
 from cocite.corpus.importers.crossref import Crossref
 from cocite.corpus.importers.csl import CSL
+from cocite.corpus.importers.endnote import EndNote
 from cocite.corpus.importers.files import bare_name, data_files
 from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import is_published
@@ -44,6 +45,7 @@ RECOGNISERS: dict[str, Callable[[dict[str, object]], bool]] = {
 MARKUP: dict[str, Callable[[Element], bool]] = {
     "acl-anthology": ACLAnthology.recognises,
     "grobid": Grobid.recognises,
+    "endnote": EndNote.recognises,
 }
 """Format of XML -> whether an outermost element is that of it."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cocite.corpus.importers.files import InputFile
 from cocite.corpus.importers.text_lines import in_utf8, text_lines
-from cocite.corpus.importers.values import bare_doi
+from cocite.corpus.importers.values import bare_doi, title_id
 from cocite.corpus.importers.whole_files import WholeFiles
 from cocite.corpus.names import split_name
 from cocite.corpus.records import Malformed, PaperRecord, Record
@@ -22,7 +22,6 @@ MAX_REFERENCE = 1 << 20
 BEGIN = re.compile(r"TY  ?-")
 _END = re.compile(r"ER  ?-")
 _YEAR = re.compile(r"\d{4}")
-_ID_CHARS = 500
 _TITLES = ("title", "primary_title")
 _VENUES = ("secondary_title", "alternate_title3", "journal_name", "alternate_title2", "publisher")
 _IDS = ("id", "doi", "accession_number")
@@ -96,7 +95,7 @@ def _paper(reference: dict[str, Any]) -> PaperRecord:
     doi = bare_doi(_first(reference, ("doi",)))
     id_ = _first(reference, ("id",)) or doi or _first(reference, _IDS)
     if not id_ and title:
-        id_ = f"{title[:_ID_CHARS]} ({year.group()})" if year else title[:_ID_CHARS]
+        id_ = title_id(title, int(year.group()) if year else 0)
     return PaperRecord(
         id_,
         title,

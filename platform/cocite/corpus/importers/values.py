@@ -9,6 +9,8 @@ from typing import Any
 _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
 _TYPES = {"NoneType": "absent", "bool": "true or false", "dict": "an object", "list": "a list"}
+_TITLE_ID = 500
+"""Characters of a title in an id that is made of it."""
 MIN_INT, MAX_INT = -(1 << 31), (1 << 31) - 1
 """What whole numbers are cut to."""
 
@@ -61,6 +63,16 @@ def bare_doi(doi: str) -> str:
         '10.1000/182'
     """
     return _DOI_PREFIX.sub("", doi.strip())
+
+
+def title_id(title: str, year: int) -> str:
+    """The id of a reference that has none: title and year; empty without a title.
+
+    Example:
+        >>> title_id("On BERT", 2019), title_id("On BERT", 0)
+        ('On BERT (2019)', 'On BERT')
+    """
+    return f"{title[:_TITLE_ID]} ({year})" if title and year else title[:_TITLE_ID]
 
 
 def integer(value: Mapping[str, Any], name: str, default: int = 0) -> int:

@@ -1,0 +1,167 @@
+"""The library of a Zotero on this machine, asked of a server that answers as its local API does."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from helpers.zotero_api import FakeZotero, collection, item, served
+
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.starter import starter_corpus
+from cocite.drafts import zotero
+from cocite.drafts.library import Library
+from cocite.drafts.zotero import zotero_papers
+from cocite.errors import InputError, NotFoundError
+
+ITEMS = [
+    item(
+        "AAAA1111",
+        title="Attention  Is All You Need",
+        creators=[
+            {"creatorType": "author", "firstName": "Ashish", "lastName": "Vaswani"},
+            {"creatorType": "author", "name": "Google Brain"},
+            {"creatorType": "editor", "firstName": "An", "lastName": "Editor"},
+        ],
+        date="2017-06-12",
+        publicationTitle="NeurIPS",
+        DOI="https://doi.org/10.1000/182",
+        extra="arXiv:1706.03762 [cs.CL]",
+    ),
+    item("BBBB2222", kind="preprint", title="BERT", repository="arXiv", archiveID="arXiv:1810.04805"),
+    item("CCCC3333", kind="webpage", title="Layer normalization", url="http://arxiv.org/abs/1607.06450v1"),
+    item("DDDD4444", title="Old", extra="Citations: 3\nDOI: 10.5555/1", date="May 1999"),
+    item("EEEE5555", title="Older", extra="2020.12345 is no number\narXiv: cs/0205070"),
+    item("FFFF6666", kind="attachment", title="Full Text PDF"),
+    item("GGGG7777", kind="note", note="<p>to read</p>"),
+    item("HHHH8888"),
+    item("IIII9999", title=["no text"]),
+]
+PAPERS = [
+    PaperRecord(
+        "AAAA1111",
+        "Attention Is All You Need",
+        year=2017,
+        venue="NeurIPS",
+        authors=("Ashish Vaswani", "Google Brain"),
+        doi="10.1000/182",
+    ),
+    PaperRecord("BBBB2222", "BERT", venue="arXiv", doi="10.48550/arXiv.1810.04805"),
+    PaperRecord("CCCC3333", "Layer normalization", doi="10.48550/arXiv.1607.06450"),
+    PaperRecord("DDDD4444", "Old", year=1999, doi="10.5555/1"),
+    PaperRecord("EEEE5555", "Older", doi="10.48550/arXiv.cs/0205070"),
+    None,
+    None,
+]
+
+
+def papers(
+    monkeypatch: pytest.MonkeyPatch, fake: FakeZotero, collection: str = ""
+) -> list[PaperRecord | None]:
+    with served(fake):
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        return list(zotero_papers(collection))
+
+
+def test_the_items_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    fake = FakeZotero({"items/top": ITEMS})
+    assert papers(monkeypatch, fake) == PAPERS
+    assert fake.asked == ["/api/users/0/items/top?format=json&limit=100&start=0&sort=dateAdded&direction=asc"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 200, 250])
+@pytest.mark.parametrize("knows_pages", [True, False])
+def test_all_pages_are_read_once(monkeypatch: pytest.MonkeyPatch, count: int, knows_pages: bool) -> None:
+    fake = FakeZotero(
+        {"items/top": [item(f"K{i}", title=f"T{i}") for i in range(count)]}, knows_pages=knows_pages
+    )
+    found = papers(monkeypatch, fake)
+    assert [paper.title for paper in found if paper] == [f"T{i}" for i in range(count)]
+    assert len(fake.asked) <= count // 100 + 1
+
+
+def test_a_collection_by_its_name_or_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [collection(f"N{i}", f"Number {i}") for i in range(120)]
+    folders = [
+        *many,
+        collection("ABCD1234", "To read"),
+        collection("XYZ", "Twice"),
+        collection("XYY", "twice"),
+    ]
+    fake = FakeZotero(
+        {
+            "collections": folders,
+            "collections/ABCD1234/items/top": ITEMS[1:2],
+            "collections/XYZ/items/top": ITEMS[:1],
+        }
+    )
+    for name in ("To read", "to READ", "ABCD1234"):
+        assert papers(monkeypatch, fake, name) == PAPERS[1:2]
+    assert papers(monkeypatch, fake, "XYZ") == PAPERS[:1]
+    with pytest.raises(InputError, match=r"2 collections are called 'Twice' \(.*zotero:XYY or zotero:XYZ"):
+        papers(monkeypatch, fake, "Twice")
+    with pytest.raises(NotFoundError, match="no collection 'To reed'.*did you mean 'To read'"):
+        papers(monkeypatch, fake, "To reed")
+
+
+def test_a_library_of_papers_and_of_a_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = starter_corpus()
+    some = [paper for paper in corpus.papers_at(range(0, len(corpus), 9)) if " " in paper.title]
+    items = [item(f"K{i}", title=paper.title) for i, paper in enumerate(some)]
+    with served(FakeZotero({"items/top": [*items, item("X", title="Of another field"), item("Y")]})) as fake:
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(fake.port))
+        library = Library.read(["zotero:"], corpus)
+    assert corpus.ids(library.rows) == [paper.id for paper in some]
+    assert (library.entries, library.found, library.unread) == (len(some) + 1, len(some), 1)
+
+
+def test_a_zotero_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:  # bound and not listening
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("COCITE_ZOTERO_PORT", str(port))
+        with pytest.raises(InputError, match=rf"Zotero: nothing answers at port {port}.*start Zotero"):
+            list(zotero_papers())
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "no", "٣", "23119 "])
+def test_a_port_that_is_none(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+    monkeypatch.setenv("COCITE_ZOTERO_PORT", port)
+    with pytest.raises(InputError, match="COCITE_ZOTERO_PORT: must be a port"):
+        list(zotero_papers())
+
+
+def test_a_local_api_that_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"switched off.*Allow other applications on this computer"):
+        papers(monkeypatch, FakeZotero({}, is_on=False))
+
+
+@pytest.mark.parametrize(
+    "raw", [b"<html>", b"{}", b"[1]", b'[{"data": {}}]', b'[{"key": "../x"}]', b"\xff", b"[" * 100_000]
+)
+def test_an_answer_of_another_program(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
+    with pytest.raises(InputError, match="Zotero: the answer is none of Zotero's local API"):
+        papers(monkeypatch, FakeZotero({}, raw=raw))
+
+
+def test_a_path_that_another_program_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="status 404 for items/top"):
+        papers(monkeypatch, FakeZotero({}))
+
+
+def test_an_answer_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zotero, "MAX_ANSWER", 1000)
+    with pytest.raises(InputError, match="an answer has more than 0 MiB.*name a collection"):
+        papers(monkeypatch, FakeZotero({}, raw=b"[" + b" " * 2000 + b"]"))
+
+
+def test_an_item_of_any_values_is_read_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd: list[dict[str, Any]] = [{"key": "A"}, {"key": "B", "data": 3}, {"key": "C", "data": {"title": None}}]
+    odd += [item("D", title="T", creators=3), item("E", title="T", date=2017), item("F", title="T", DOI={})]
+    assert [paper and paper.year for paper in papers(monkeypatch, FakeZotero({"items/top": odd}))] == [
+        *[None] * 4,
+        2017,
+        None,
+    ]
