@@ -17,6 +17,7 @@ from cocite_serve.http.body_limit import DRAFT_PATH, BodyLimit
 from cocite_serve.http.click_paths import Clicks, NoClicks, click_router
 from cocite_serve.http.conversion import to_paper
 from cocite_serve.http.draft_paths import draft_router
+from cocite_serve.http.example_paths import example_router
 from cocite_serve.http.head import HeadAsGet
 from cocite_serve.http.keys import KeyRing, RequireKey, add_key_paths
 from cocite_serve.http.metrics import CountRequests, GatewayMetrics
@@ -85,6 +86,7 @@ def build_app(
         click_router(clicks or NoClicks()),
         tei_router(service),
         reference_router(service),
+        example_router(service),
     )
     for router in routers:
         app.include_router(router)

@@ -69,6 +69,11 @@ export async function version() {
   return (await ask("v1/version")).json();
 }
 
+/** Drafts to try. @returns {Promise<{name: string, title: string, text: string}[]>} */
+export async function examples() {
+  return (await ask("v1/examples")).json();
+}
+
 /** Papers as references. @param {"bibtex" | "ris" | "csl-json"} form @param {string[]} ids @returns {Promise<string>} */
 export async function references(form, ids) {
   return (await ask(`v1/${form}?${new URLSearchParams(ids.map((id) => ["id", id]))}`)).text();
