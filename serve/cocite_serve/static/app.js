@@ -6,6 +6,7 @@ import { $, el } from "./dom.js";
 import { focusGap, setUpEditor, write } from "./editor.js";
 import { offerDrafts, setUpExamples } from "./examples.js";
 import { clearFieldErrors } from "./fields.js";
+import { setUpFiles, stopReading } from "./files.js";
 import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
 import { again, find, findAnew, stop, taken } from "./search.js";
@@ -73,6 +74,7 @@ async function findAndReveal() {
 
 function clearEverything() {
   stop();
+  stopReading();
   state.answer = state.request = null;
   state.chosen = [];
   state.cited.clear();
@@ -142,6 +144,7 @@ setUpCiting();
 setUpSelection(taken);
 setUpResults(actions, keyForm);
 setUpForm();
+setUpFiles();
 setUpShortcuts([
   { keys: ["j"], says: "Next paper", run: () => moveCard(1) },
   { keys: ["k"], says: "Previous paper", run: () => moveCard(-1) },
