@@ -8,6 +8,7 @@ import { offerDrafts, setUpExamples } from "./examples.js";
 import { clearFieldErrors } from "./fields.js";
 import { setUpFiles, stopReading } from "./files.js";
 import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
+import { forgetLibrary, isLibrary, setUpLibrary, takeLibrary } from "./owned.js";
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
 import { again, find, findAnew, stop, taken } from "./search.js";
 import { copyReferences, setUpSelection } from "./selection.js";
@@ -86,6 +87,7 @@ function clearEverything() {
   write("");
   changed("choice");
   forgetDraft();
+  forgetLibrary();
   $("text").focus();
 }
 
@@ -144,7 +146,8 @@ setUpCiting();
 setUpSelection(taken);
 setUpResults(actions, keyForm);
 setUpForm();
-setUpFiles();
+setUpFiles(isLibrary, takeLibrary);
+setUpLibrary();
 setUpShortcuts([
   { keys: ["j"], says: "Next paper", run: () => moveCard(1) },
   { keys: ["k"], says: "Previous paper", run: () => moveCard(-1) },

@@ -2,6 +2,7 @@
 
 import { draftText, Refusal } from "./api.js";
 import { $, toast } from "./dom.js";
+import { decoded, suffix } from "./file_text.js";
 import { focusGap, replace } from "./editor.js";
 import { clearFieldErrors, fieldError } from "./fields.js";
 import { problem } from "./results.js";
@@ -9,26 +10,11 @@ import { changed, state } from "./state.js";
 
 const TEXTS = ["tex", "ltx", "md", "markdown", "qmd", "rmd", "txt", "text"];
 const BINARY = ["docx", "pdf", "zip"];
-const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, or a LaTeX project as .zip";
+const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, a LaTeX project as .zip, or a library in .bib, .ris or .json";
 const TEXT_MB = 2;
 const BINARY_MB = 6; // the server takes 8 MiB of it as base64
 
 let running = null;
-
-/** @param {string} name The end of a file's name, in lower case. */
-const suffix = (name) => /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? "";
-
-/** Bytes as text: UTF-8, else as Windows writes it. @param {ArrayBuffer} bytes @param {string} name @returns {string} */
-export function decoded(bytes, name) {
-  let text;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    text = new TextDecoder("windows-1252").decode(bytes);
-  }
-  if (text.includes("\0")) throw new Error(`The file ${name} holds no text. Give ${KNOWN}.`);
-  return text;
-}
 
 function base64(file) {
   return new Promise((resolve, reject) => {
@@ -45,7 +31,7 @@ async function textOf(file, signal) {
   if (!isText && !BINARY.includes(kind)) throw new Error(`The file ${file.name} is none that is read here. Give ${KNOWN}.`);
   const most = isText ? TEXT_MB : BINARY_MB;
   if (file.size > most * 1e6) throw new Error(`The file ${file.name} has more than ${most} MB. Leave out its pictures, or paste a part of its text.`);
-  if (isText) return { text: decoded(await file.arrayBuffer(), file.name), warnings: [] };
+  if (isText) return { text: await decoded(file), warnings: [] };
   try {
     return await draftText(file.name, await base64(file), signal);
   } catch (error) {
@@ -87,10 +73,12 @@ async function open(file) {
   }
 }
 
-export function setUpFiles() {
+/** @param {(name: string) => boolean} isLibrary @param {(file: File) => void} takeLibrary */
+export function setUpFiles(isLibrary, takeLibrary) {
   const take = (files) => {
     clearFieldErrors();
     if (files.length > 1) fieldError("text", "Give one file at a time: a LaTeX project of several as a .zip.");
+    else if (files.length && isLibrary(files[0].name)) takeLibrary(files[0]);
     else if (files.length) open(files[0]);
   };
   $("open_file").addEventListener("click", () => $("file").click());
