@@ -28,7 +28,7 @@ function paint() {
   const papers = library?.count === 1 ? "1 paper" : `${library?.count.toLocaleString("en")} papers`;
   $("library_summary").textContent = library ? `My library: ${papers}` : "My library";
   $("library_says").textContent = library ? `${papers} of ${library.file} are marked where they are suggested.`
-    : "Choose what your reference manager exports, or drop it on the page. It stays in this browser.";
+    : "Choose what your reference manager exports, or drop it on the page. It stays in this browser until you press Clear.";
   $("library_forget").hidden = !library;
   $("owned_pair").hidden = !library;
   if (!library) $("owned").value = "";

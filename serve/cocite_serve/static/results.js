@@ -5,6 +5,7 @@ import { $, el, firstWords, lastWords, titleChip } from "./dom.js";
 import { fieldError } from "./fields.js";
 import { hasLibrary, isOwned } from "./owned.js";
 import { gapInFocus, state, when } from "./state.js";
+import { showYears } from "./years.js";
 
 let actions = null;
 let keyForm = null;
@@ -74,6 +75,7 @@ function cards() {
   const shown = hidden ? [] : papers.filter(fits).sort(ORDERS[$("sort").value]);
   const ranges = papers.length ? scales(papers) : {};
   keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions, isOwned(paper)))));
+  showYears(shown.map((paper) => paper.year));
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(...(hidden ? ["No paper fits this text."] : [
     el("b", {}, shown.length === papers.length ? count : `${shown.length} of ${count}`),
