@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cocite.bounds import FilePath, Seconds
 from cocite.config import Settings
-from cocite_serve.http.body_limit import DRAFT_PATH, read_body, replay
+from cocite_serve.http.body_limit import DRAFT_PATHS, read_body, replay
 from cocite_serve.http.problem_body import problem
 from cocite_serve.http.request_context import HEADER, context_of
 from cocite_serve.settings import Limits, ServeSettings
@@ -127,7 +127,7 @@ class AnswerOnce:
         if (name := _undecodable(passed)) is not None:
             await problem(scope, 400, f"The header {name} is not UTF-8")(scope, receive, send)
             return
-        is_draft = scope["path"] == DRAFT_PATH
+        is_draft = scope["path"] in DRAFT_PATHS
         limit = self._settings.draft_bytes if is_draft else self._settings.body_bytes
         body = await read_body(scope, receive, limit, self._settings.body_s)
         if isinstance(body, Response):

@@ -68,3 +68,7 @@ def test_bibliographies_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         "bib": "QG1pc2N7YSx0aXRsZT17QX19CkBtaXNje2IsdGl0bGU9e0J9fQ==",
     }
     assert read_job(job)["error"]["message"] == "the draft's bibliographies have more than 1 entries"
+
+
+def test_the_texts_of_the_files_come_back_where_they_are_asked_for() -> None:
+    assert read_apart(FILES, seconds=300, sources=True).draft == open_files(FILES).draft

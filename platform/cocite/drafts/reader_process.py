@@ -40,7 +40,7 @@ class ReadDraft:
     """What was read.
 
     Attributes:
-        draft: without its sources.
+        draft: without its sources, unless they were asked for.
         entries: of its bibliographies, with key (as id), title, year and DOI.
         missing: bibliographies that it names and that were not given.
 
@@ -55,7 +55,13 @@ class ReadDraft:
 
 
 def read_apart(
-    files: Mapping[str, bytes], main: str = "", bib: bytes = b"", *, seconds: float, memory: int = MEMORY
+    files: Mapping[str, bytes],
+    main: str = "",
+    bib: bytes = b"",
+    *,
+    seconds: float,
+    memory: int = MEMORY,
+    sources: bool = False,
 ) -> ReadDraft:
     """Read a draft from files in memory, in another process.
 
@@ -64,6 +70,7 @@ def read_apart(
         bib: of a bibliography, beside those that the draft names.
         seconds: that the reading may take.
         memory: bytes that it may take.
+        sources: whether to give the texts of its files too.
 
     Raises:
         InputError: as of :func:`~cocite.drafts.reading.open_files`, or the reading takes too long or too much memory.
@@ -78,6 +85,7 @@ def read_apart(
         "bib": base64.b64encode(bib).decode(),
         "seconds": seconds,
         "memory": memory,
+        "sources": sources,
     }
     # The other process has to find this package where this process has found it, as in a worker of Ray.
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -144,8 +152,9 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
     except MemoryError:
         sentence = f"reading the draft takes more than {job['memory'] >> 20} MiB of memory"
         return {"error": {"message": sentence, "where": None, "hint": "shorten it"}}
+    draft = opened.draft if job.get("sources") else replace(opened.draft, sources={})
     return {
-        "draft": _DRAFT.dump_python(replace(opened.draft, sources={}), mode="json"),
+        "draft": _DRAFT.dump_python(draft, mode="json"),
         "entries": [[paper.id, paper.title, paper.year, paper.doi] for paper in entries.values()],
         "missing": missing,
     }

@@ -13,10 +13,11 @@ from fastapi import FastAPI
 import cocite
 from cocite_serve.http import problems
 from cocite_serve.http.backend import Backend
-from cocite_serve.http.body_limit import DRAFT_PATH, BodyLimit
+from cocite_serve.http.body_limit import DRAFT_PATHS, BodyLimit
 from cocite_serve.http.click_paths import Clicks, NoClicks, click_router
 from cocite_serve.http.conversion import to_paper
 from cocite_serve.http.draft_paths import draft_router
+from cocite_serve.http.example_paths import example_router
 from cocite_serve.http.head import HeadAsGet
 from cocite_serve.http.keys import KeyRing, RequireKey, add_key_paths
 from cocite_serve.http.metrics import CountRequests, GatewayMetrics
@@ -85,6 +86,7 @@ def build_app(
         click_router(clicks or NoClicks()),
         tei_router(service),
         reference_router(service),
+        example_router(service),
     )
     for router in routers:
         app.include_router(router)
@@ -133,7 +135,7 @@ def build_app(
         BodyLimit,
         limit=limits.body_bytes,
         seconds=limits.body_s,
-        larger={DRAFT_PATH: limits.draft_bytes},
+        larger=dict.fromkeys(DRAFT_PATHS, limits.draft_bytes),
         at_once=limits.drafts_waiting,
         retry_after_s=settings.retry_after_s,
     )

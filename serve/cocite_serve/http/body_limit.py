@@ -13,7 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cocite_serve.http.problem_body import overloaded, problem
 
 DRAFT_PATH = "/v1/draft"
-"""The path whose bodies have a limit of their own."""
+DRAFT_TEXT_PATH = "/v1/draft/text"
+DRAFT_PATHS = (DRAFT_PATH, DRAFT_TEXT_PATH)
+"""The paths whose bodies have a limit of their own."""
 
 
 class BodyLimit:

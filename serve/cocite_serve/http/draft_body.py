@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from cocite.errors import InputError
-from cocite_serve.http.draft_schemas import DraftRequest
+
+Request = TypeVar("Request", bound=BaseModel)
 
 _FIELDS = 100
 """Fields of the request, or of a file, whose values are looked at."""
 
 
-def parse_draft(body: bytes, media_type: str, most: int) -> DraftRequest:
+def parse_draft(body: bytes, media_type: str, most: int, model: type[Request]) -> Request:
     """The request in a body.
 
     A list of millions of wrong values would keep the gateway busy for a minute, with an error for each of them: what
@@ -25,13 +26,16 @@ def parse_draft(body: bytes, media_type: str, most: int) -> DraftRequest:
         body: of the request.
         media_type: of the body.
         most: values that a field may have.
+        model: of the request.
 
     Raises:
         InputError: it is no JSON object, or has too many values.
         RequestValidationError: a field does not fit.
 
     Example:
-        >>> parse_draft(b'{"files": [{"name": "a.txt", "text": "We."}]}', "application/json", most=500).files[0].name
+        >>> from cocite_serve.http.draft_schemas import DraftRequest
+        >>> body = b'{"files": [{"name": "a.txt", "text": "We."}]}'
+        >>> parse_draft(body, "application/json", 500, DraftRequest).files[0].name
         'a.txt'
     """
     kind = media_type.partition(";")[0].strip().lower()
@@ -44,7 +48,7 @@ def parse_draft(body: bytes, media_type: str, most: int) -> DraftRequest:
         raise InputError("the body must be a JSON object, sent as Content-Type: application/json")
     _check_lengths(value, most)
     try:
-        return DraftRequest.model_validate(value)
+        return model.model_validate(value)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from error
 

@@ -1,4 +1,4 @@
-"""The path ``/v1/draft``.
+"""The paths ``/v1/draft`` and ``/v1/draft/text``.
 
 A module that FastAPI reads must not postpone its annotations: no ``from __future__ import annotations`` here.
 """
@@ -7,17 +7,18 @@ from fastapi import APIRouter, FastAPI, Request
 
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.batch import JSON, NDJSON, LineResponse
-from cocite_serve.http.body_limit import DRAFT_PATH
+from cocite_serve.http.body_limit import DRAFT_PATH, DRAFT_TEXT_PATH
 from cocite_serve.http.draft_body import parse_draft
 from cocite_serve.http.draft_lines import DraftLines
 from cocite_serve.http.draft_reading import DraftReader
-from cocite_serve.http.draft_schemas import DraftLine
+from cocite_serve.http.draft_schemas import DraftLine, DraftRequest, DraftText, DraftTextRequest
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.request_context import current
 from cocite_serve.http.service import Service
 
 SCHEMAS = "#/components/schemas/"
 REQUEST = {"$ref": f"{SCHEMAS}DraftRequest"}
+TEXT_REQUEST = {"$ref": f"{SCHEMAS}DraftTextRequest"}
 KINDS = {"draft": f"{SCHEMAS}DraftHead", "gap": f"{SCHEMAS}GapLine", "end": f"{SCHEMAS}DraftEnd"}
 LINE = {
     "oneOf": [{"$ref": kind} for kind in KINDS.values()],
@@ -27,7 +28,7 @@ LINE = {
 
 
 def draft_router(app: FastAPI, service: Service) -> APIRouter:
-    """The path over a service; the application's handlers of errors refuse a draft's gaps too."""
+    """The paths over a service; the application's handlers of errors refuse a draft's gaps too."""
     router = APIRouter(tags=["recommend"])
     limits = service.settings.limits
     most = max(MAX_FILES, limits.exclude, limits.weights)
@@ -48,11 +49,26 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
     async def draft(request: Request) -> LineResponse:
         # Not by FastAPI, which would keep body and fields in memory until the last line is sent.
         body = b"".join([part async for part in request.stream()])
-        asked = parse_draft(body, request.headers.get("content-type", ""), most)
+        asked = parse_draft(body, request.headers.get("content-type", ""), most, DraftRequest)
         del body
         context = current()
         backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
         found = await reader.read(asked, backend.papers)
         return LineResponse(DraftLines(app, request, service, asked, found).all(backend))
+
+    @router.post(
+        DRAFT_TEXT_PATH,
+        summary="The text of a draft",
+        description="Reads a draft, or a LaTeX project, as `/v1/draft` does, and gives its text back, for a client "
+        f"that lets its author go on with it. The text may have {limits.text_chars:,} characters. Nothing of it is "
+        "kept.",
+        responses=refusals(422, 504),
+        openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": TEXT_REQUEST}}}},
+    )
+    async def text(request: Request) -> DraftText:
+        body = b"".join([part async for part in request.stream()])
+        asked = parse_draft(body, request.headers.get("content-type", ""), most, DraftTextRequest)
+        del body
+        return await reader.text(asked)
 
     return router

@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from cocite.drafts.advice import CitedPaper, Companion, cited_papers, companions
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft
-from cocite.drafts.reader_process import read_apart
+from cocite.drafts.draft_text import draft_text
+from cocite.drafts.reader_process import ReadDraft, read_apart
 from cocite.drafts.reading import require_known
 from cocite.errors import InputError
-from cocite_serve.http.draft_schemas import DraftFile, DraftRequest
+from cocite_serve.http.draft_schemas import DraftFile, DraftRequest, DraftText, DraftTextRequest
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
 from cocite_serve.http.service import Service
 from cocite_serve.settings import Limits
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +87,41 @@ class DraftReader:
             OverloadedError: too many drafts wait.
             TooSlowError: it took longer than a request may.
         """
-        limits, most = self._service.settings.limits, self._service.settings.request_timeout_s
+        limits = self._service.settings.limits
         check_options(request, limits, request.year)
         check_values(request.authors, "authors", limits)
         if len(request.venue) > limits.title_chars:
             raise InputError(f"at most {limits.title_chars:,} characters are allowed", where="venue")
+        found = await self._in_turn(found_draft, request, papers, limits)
+        check_options(request, limits, found.year)  # of the draft's own year, where the request has none
+        return found
+
+    async def text(self, request: DraftTextRequest) -> DraftText:
+        """The text of a draft.
+
+        Raises:
+            InputError: it is none, or is above a limit.
+            OverloadedError: too many drafts wait.
+            TooSlowError: it took longer than a request may.
+        """
+        return await self._in_turn(text_of_draft, request, self._service.settings.limits)
+
+    async def _in_turn(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """The result of a call in one of the threads that read drafts."""
+        limits, most = self._service.settings.limits, self._service.settings.request_timeout_s
         with self._service.room():
             if self.under_way >= limits.drafts_waiting:
                 raise OverloadedError(f"{self.under_way} drafts are read or wait")
             with self._lock:
                 self.under_way += 1
-            job = self._threads.submit(found_draft, request, papers, limits)
+            job = self._threads.submit(work, *args, **named)
             # Not when the client leaves, but when the thread has ended.
             job.add_done_callback(lambda _: self._end())
             try:
                 async with asyncio.timeout(most):
-                    found = await asyncio.wrap_future(job)
+                    return await asyncio.wrap_future(job)
             except TimeoutError as error:
                 raise TooSlowError(most, "a shorter draft is faster") from error
-        check_options(request, limits, found.year)  # of the draft's own year, where the request has none
-        return found
 
     def _end(self) -> None:
         with self._lock:
@@ -113,13 +134,7 @@ def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundD
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    files = _files(request.files)
-    bib = request.bib.encode("utf-8", "replace")
-    try:
-        require_known(files)  # at no cost, unlike the process
-        read = read_apart(files, request.main, bib, seconds=limits.draft_s)
-    except InputError as error:
-        raise InputError(str(error), where="files") from None
+    read = _read(request.files, request.main, request.bib, limits)
     draft = read.draft
     if len(draft.gaps) > limits.draft_gaps:
         raise InputError(
@@ -145,6 +160,36 @@ def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundD
         frozenset({*bibliography.entries, *(one.key for one in cited)}),
         read.missing,
     )
+
+
+def text_of_draft(request: DraftTextRequest, limits: Limits) -> DraftText:
+    """The text of a draft, read in another process.
+
+    Raises:
+        InputError: it is none, or is above a limit; ``where`` is the field of the request.
+    """
+    draft = _read(request.files, request.main, "", limits, sources=True).draft
+    text = draft_text(draft)
+    if len(text) > limits.text_chars:
+        raise InputError(
+            f"the draft has {len(text):,} characters, at most {limits.text_chars:,} are allowed",
+            where="files",
+            hint="send a part of it",
+        )
+    return DraftText(
+        file=draft.file, form=draft.kind, gaps=len(draft.gaps), text=text, warnings=list(draft.warnings)
+    )
+
+
+def _read(sent: list[DraftFile], main: str, bib: str, limits: Limits, *, sources: bool = False) -> ReadDraft:
+    files = _files(sent)
+    try:
+        require_known(files)  # at no cost, unlike the process
+        return read_apart(
+            files, main, bib.encode("utf-8", "replace"), seconds=limits.draft_s, sources=sources
+        )
+    except InputError as error:
+        raise InputError(str(error), where="files") from None
 
 
 def _files(sent: list[DraftFile]) -> dict[str, bytes]:

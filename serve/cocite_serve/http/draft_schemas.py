@@ -93,6 +93,43 @@ class DraftRequest(RecommendOptions):
     venue: Text = Field(default="", description="Venue the draft is written for.")
 
 
+class DraftTextRequest(BaseModel):
+    """A draft whose text is wanted.\f
+
+    Example:
+        >>> DraftTextRequest(files=[{"name": "paper.txt", "text": "We parse trees [CIT]."}]).main
+        ''
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"files": [{"name": "draft.txt", "text": GAP_EXAMPLE}]}]},
+    )
+
+    files: list[DraftFile] = Field(
+        min_length=1, max_length=MAX_FILES, description="As in `/v1/draft`, and so is `main`."
+    )
+    main: str = Field(default="", max_length=300)
+
+
+class DraftText(BaseModel):
+    """The text of a draft.\f
+
+    Example:
+        >>> DraftText(file="paper.docx", form="docx", gaps=1, text="We parse trees [CIT].").warnings
+        []
+    """
+
+    file: str = Field(description="Name of the main file.")
+    form: Kind
+    gaps: int
+    text: str = Field(
+        description="Of text files as they are, the main file first; of .docx and .pdf the title, headings and "
+        "paragraphs, with gaps as `[CIT]`."
+    )
+    warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
+
+
 class CitedOut(BaseModel):
     """A key that the draft cites.\f
 

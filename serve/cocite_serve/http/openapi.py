@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from cocite_serve.http.draft_schemas import DraftRequest
+from cocite_serve.http.draft_schemas import DraftRequest, DraftTextRequest
 from cocite_serve.http.problem_body import MEDIA_TYPE
 from cocite_serve.http.problems import STATUS_DESCRIPTIONS
 from cocite_serve.http.schemas import Problem
@@ -53,7 +53,11 @@ def describe_exactly(app: FastAPI, limits: Limits) -> None:
         if app.openapi_schema is None:
             description = original()
             schemas = description["components"]["schemas"]
-            for model in (Problem, DraftRequest):  # which no route has as a parameter or an answer
+            for model in (
+                Problem,
+                DraftRequest,
+                DraftTextRequest,
+            ):  # which no route has as a parameter or an answer
                 _add(schemas, model)
             _leave_out_the_frameworks(description)
             for schema, name, bounds in _bounds(limits):

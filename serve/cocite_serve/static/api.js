@@ -69,6 +69,26 @@ export async function version() {
   return (await ask("v1/version")).json();
 }
 
+/**
+ * The text of a file that is none: of Word, of a PDF, or of a zipped project.
+ * @param {string} name @param {string} base64 Its bytes. @param {AbortSignal} signal
+ * @returns {Promise<{text: string, warnings: string[]}>}
+ */
+export async function draftText(name, base64, signal) {
+  const response = await ask("v1/draft/text", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ files: [{ name, base64 }] }),
+    signal,
+  });
+  return response.json();
+}
+
+/** Drafts to try. @returns {Promise<{name: string, title: string, text: string}[]>} */
+export async function examples() {
+  return (await ask("v1/examples")).json();
+}
+
 /** Papers as references. @param {"bibtex" | "ris" | "csl-json"} form @param {string[]} ids @returns {Promise<string>} */
 export async function references(form, ids) {
   return (await ask(`v1/${form}?${new URLSearchParams(ids.map((id) => ["id", id]))}`)).text();

@@ -4,23 +4,17 @@ import { useKey, version } from "./api.js";
 import { copyFinished, insert, setUpCiting } from "./citing.js";
 import { $, el } from "./dom.js";
 import { focusGap, setUpEditor, write } from "./editor.js";
+import { offerDrafts, setUpExamples } from "./examples.js";
 import { clearFieldErrors } from "./fields.js";
+import { setUpFiles, stopReading } from "./files.js";
 import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
+import { forgetLibrary, isLibrary, setUpLibrary, takeLibrary } from "./owned.js";
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
 import { again, find, findAnew, stop, taken } from "./search.js";
 import { copyReferences, setUpSelection } from "./selection.js";
 import { moveCard, pressOnCard, setUpShortcuts } from "./shortcuts.js";
 import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
 import { choice } from "./storage.js";
-
-const EXAMPLES = [
-  ["A gap in a sentence",
-    "We measure the quality of the translations with BLEU [CIT] on a held-out test set, and ask two speakers to judge a sample of them."],
-  ["Title and abstract",
-    "Learning to rank documents with neural networks\n\nWe study how a pretrained language model can reorder the candidates that a sparse retriever returns. A query and a document are read together by a transformer encoder, and the score of the pair is learned from clicks. The model improves precision at the top of the list, and we analyse which kinds of queries gain most."],
-  ["A passage with several gaps",
-    "Topic models describe documents as mixtures of topics [CIT]. Later work learns dense vectors of words from their neighbours [CIT] and reads whole sentences with attention [CIT], which made transfer to small data sets practical."],
-];
 
 const actions = {
   isChosen: (id) => chosenFor(gapInFocus()?.id ?? null).some((one) => one.id === id),
@@ -66,6 +60,12 @@ async function insertByKey() {
   from.focus({ preventScroll: true });
 }
 
+function tryOut(text) {
+  write(text);
+  focusGap(0);
+  findAndReveal();
+}
+
 // On a narrow screen the answer is below the fold.
 async function findAndReveal() {
   const told = await findAnew();
@@ -75,6 +75,7 @@ async function findAndReveal() {
 
 function clearEverything() {
   stop();
+  stopReading();
   state.answer = state.request = null;
   state.chosen = [];
   state.cited.clear();
@@ -86,6 +87,7 @@ function clearEverything() {
   write("");
   changed("choice");
   forgetDraft();
+  forgetLibrary();
   $("text").focus();
 }
 
@@ -118,13 +120,13 @@ function setUpForm() {
     root.dataset.theme = dark ? "light" : "dark";
     choice("theme", root.dataset.theme);
   });
-  $("examples").append(...EXAMPLES.map(([name, text]) =>
-    el("button", { type: "button", class: "chip", on: { click: () => { write(text); focusGap(0); findAndReveal(); } } }, name)));
+  setUpExamples(tryOut);
 }
 
 function describeCorpus() {
   version().then((one) => {
     const years = one.year_from ? `, ${one.year_from} to ${one.year_to}` : "";
+    if (!state.corpusKnown) offerDrafts(tryOut);
     state.corpusKnown = true;
     $("corpus").textContent = `${one.papers.toLocaleString("en")} papers${years}`;
     $("corpus").title = `model ${one.model_version}, index ${one.index_version}`;
@@ -144,6 +146,8 @@ setUpCiting();
 setUpSelection(taken);
 setUpResults(actions, keyForm);
 setUpForm();
+setUpFiles(isLibrary, takeLibrary);
+setUpLibrary();
 setUpShortcuts([
   { keys: ["j"], says: "Next paper", run: () => moveCard(1) },
   { keys: ["k"], says: "Previous paper", run: () => moveCard(-1) },

@@ -49,8 +49,8 @@ function bar(part, title) {
  * @property {(paper: object) => void} exclude
  */
 
-/** @param {object} paper Of the API. @param {object} ranges Of `scales`. @param {Actions} actions */
-export function card(paper, ranges, actions) {
+/** @param {object} paper Of the API. @param {object} ranges Of `scales`. @param {Actions} actions @param {boolean} owned */
+export function card(paper, ranges, actions, owned) {
   const evidence = paper.evidence ?? { shared_words: [], cited_by: [], sentences: [] };
   const id = `paper-${paper.rank}`;
   const places = links(paper);
@@ -65,7 +65,7 @@ export function card(paper, ranges, actions) {
         el("div", { class: "score" }, bar(part, `Score ${number(paper.score)}`),
           el("span", { class: "sr" }, `Score ${number(paper.score)}`), chance(paper.confidence))),
       el("p", { class: "who" }, people(paper.authors) || "Authors unknown"),
-      el("p", { class: "where" }, ...facts(paper)),
+      el("p", { class: "where" }, ...facts(paper, owned)),
       places.length ? el("p", { class: "links" }, ...places.map((place) =>
         link(place.address, place.name, paper, actions, `${place.name}: ${paper.title}`))) : null,
       sentence(evidence.sentences[0], true),
@@ -117,8 +117,9 @@ function chance(confidence) {
     el("span", { class: "sr" }, "Cited in "), percent, el("span", { class: "sr" }, " of such cases"));
 }
 
-function facts(paper) {
+function facts(paper, owned) {
   const parts = [];
+  if (owned) parts.push(el("span", { class: "owned" }, "In my library"));
   if (paper.venue) parts.push(el("span", { class: "venue" }, paper.venue));
   parts.push(el("span", {}, paper.year ? String(paper.year) : "year unknown"));
   if (paper.in_citations) {

@@ -3,7 +3,9 @@
 import { card, scales, showChoice, skeleton } from "./card.js";
 import { $, el, firstWords, lastWords, titleChip } from "./dom.js";
 import { fieldError } from "./fields.js";
+import { hasLibrary, isOwned } from "./owned.js";
 import { gapInFocus, state, when } from "./state.js";
+import { showYears } from "./years.js";
 
 let actions = null;
 let keyForm = null;
@@ -68,17 +70,28 @@ function cards() {
   $("note").hidden = hidden || !note;
   $("note").textContent = note ? `${note[0].toUpperCase()}${note.slice(1)}.` : "";
   const venue = $("venue").value;
-  const shown = hidden ? [] : papers.filter((paper) => !venue || paper.venue === venue).sort(ORDERS[$("sort").value]);
+  const owned = $("owned").value;
+  const fits = (paper) => (!venue || paper.venue === venue) && (!owned || isOwned(paper) === (owned === "owned"));
+  const shown = hidden ? [] : papers.filter(fits).sort(ORDERS[$("sort").value]);
   const ranges = papers.length ? scales(papers) : {};
-  keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions))));
+  keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions, isOwned(paper)))));
+  showYears(shown.map((paper) => paper.year));
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(...(hidden ? ["No paper fits this text."] : [
     el("b", {}, shown.length === papers.length ? count : `${shown.length} of ${count}`),
-    `${gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : ""} in ${Math.max(1, Math.round(took.total))} ms`]));
+    mine(papers), `${gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : ""} in ${Math.max(1, Math.round(took.total))} ms`]));
+  if (papers.length && !shown.length && !hidden) {
+    $("cards").replaceChildren(el("li", { class: "none" }, "None of these papers passes the filters above."));
+  }
   if (!papers.length) {
     $("cards").replaceChildren(el("li", { class: "none" },
       el("b", {}, "Nothing fits."), " Widen the years, leave fewer papers out, or describe the claim in more words."));
   }
+}
+
+function mine(papers) {
+  const count = hasLibrary() ? papers.filter(isOwned).length : 0;
+  return count ? ` (${count} in my library)` : "";
 }
 
 // New cards take the keyboard's focus over from the old ones: at the same place, or the first for another text.
@@ -151,6 +164,7 @@ export function setUpResults(given, form) {
   actions = given;
   keyForm = form;
   for (const id of ["venue", "sort"]) $(id).addEventListener("change", () => { if (state.answer) cards(); });
+  when(["library"], () => { if (state.answer) cards(); });
   when(["choice", "focus", "draft"], () => {
     for (const node of $("cards").querySelectorAll(".card[data-id]")) {
       const paper = state.answer?.papers.find((one) => one.id === node.dataset.id);

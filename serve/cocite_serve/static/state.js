@@ -27,7 +27,7 @@ export const state = {
 
 const bus = new EventTarget();
 
-/** @param {"draft" | "focus" | "choice" | "answer"} what */
+/** @param {"draft" | "focus" | "choice" | "answer" | "library"} what */
 export const changed = (what) => bus.dispatchEvent(new Event(what));
 
 /** @param {string[]} events @param {() => void} run */

@@ -1,6 +1,7 @@
 // Keeps the draft in this browser alone, so that a reload loses nothing. Nothing of it is sent anywhere.
 
 const DRAFT = "cocite-draft";
+const LIBRARY = "cocite-library";
 const MOST = 2_000_000; // characters
 
 /** @returns {Record<string, unknown>} What was kept; {} when there is nothing, or storage is off. */
@@ -33,4 +34,33 @@ export function choice(name, value) {
     localStorage.setItem(`cocite-${name}`, value);
   } catch { /* storage is off: for this visit only */ }
   return value ?? null;
+}
+
+/** The library that was kept: the name of its file, the number of its papers, and the names of all. */
+export function keptLibrary() {
+  try {
+    const value = JSON.parse(localStorage.getItem(LIBRARY) ?? "null");
+    const fits = value && typeof value.file === "string" && Number.isInteger(value.count) && Array.isArray(value.names);
+    return fits ? { ...value, names: value.names.filter((name) => typeof name === "string") } : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Keeps a library in place of the one before; null: keeps none.
+ * @param {{file: string, count: number, names: string[]} | null} value
+ * @returns {boolean} Whether it is kept beyond this visit.
+ */
+export function keepLibrary(value) {
+  try {
+    localStorage.removeItem(LIBRARY);
+    if (!value) return true;
+    const text = JSON.stringify(value);
+    if (text.length > MOST) return false;
+    localStorage.setItem(LIBRARY, text);
+    return true;
+  } catch {
+    return false; // storage is off or full: for this visit only
+  }
 }

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from cocite.errors import InputError
 from cocite_serve.http.draft_body import parse_draft
+from cocite_serve.http.draft_schemas import DraftRequest
 
 JSON = "application/json"
 FILES = [{"name": "a.txt", "text": "We [CIT]."}]
@@ -18,7 +19,7 @@ FILES = [{"name": "a.txt", "text": "We [CIT]."}]
 
 @pytest.mark.parametrize("kind", [JSON, "Application/JSON; charset=utf-8", "application/vnd.draft+json"])
 def test_a_request(kind: str) -> None:
-    request = parse_draft(to_json({"files": FILES, "top_k": 7}), kind, 10)
+    request = parse_draft(to_json({"files": FILES, "top_k": 7}), kind, 10, DraftRequest)
     assert (request.files[0].text, request.top_k) == ("We [CIT].", 7)
 
 
@@ -37,7 +38,7 @@ def test_a_request(kind: str) -> None:
 )
 def test_what_is_no_object(body: bytes, kind: str, message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
-        parse_draft(body, kind, 10)
+        parse_draft(body, kind, 10, DraftRequest)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_many_wrong_values_are_refused_without_an_error_for_each(value: Any, mes
     body = to_json(value)
     tracemalloc.start()
     with pytest.raises(InputError, match=f"^{message}"):
-        parse_draft(body, JSON, 10)
+        parse_draft(body, JSON, 10, DraftRequest)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 60 << 20  # the errors of 200,000 values alone take more than 100 MiB
@@ -69,4 +70,4 @@ def test_many_wrong_values_are_refused_without_an_error_for_each(value: Any, mes
 def test_a_wrong_field_is_told_as_of_any_request() -> None:
     wrong = to_json({"files": FILES, "top_k": "many"})
     with pytest.raises(RequestValidationError, check=lambda error: error.errors()[0]["loc"] == ("top_k",)):
-        parse_draft(wrong, JSON, 10)
+        parse_draft(wrong, JSON, 10, DraftRequest)

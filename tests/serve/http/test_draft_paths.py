@@ -135,6 +135,48 @@ def test_each_gap_needs_room_as_a_request_does(backend: InProcess) -> None:
     assert last["refused"] == len(refused) == 3 - last["answered"]
 
 
+def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
+    api = served(backend, limits={"text_chars": 500})
+    told = api.post("/v1/draft/text", json={"files": sent({"a.md": "# BLEU\n\nWords [@?] and [@v]."})})
+    assert told.json() == {
+        "file": "a.md",
+        "form": "markdown",
+        "gaps": 1,
+        "text": "# BLEU\n\nWords [@?] and [@v].",
+        "warnings": [],
+    }
+    pdf = pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])
+    assert (
+        "subword units [CIT]."
+        in api.post("/v1/draft/text", json={"files": sent({"a.pdf": pdf})}).json()["text"]
+    )
+    project = api.post("/v1/draft/text", json={"files": sent(FILES), "main": "main.tex"}).json()
+    assert project["text"] == f"{MAIN}\n\n%% parts/scores.tex\n{PART}"
+    # A draft without gaps has a text too.
+    assert api.post("/v1/draft/text", json={"files": sent({"a.txt": "We parse."})}).json()["gaps"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"files": sent({"a.odt": b"PK"})}, "files: a.odt: is of no known kind"),
+        ({"files": sent({"a.docx": b"no archive"})}, "files: a.docx: is no .docx"),
+        (
+            {"files": sent({"a.txt": "We parse. " * 40})},
+            "the draft has 400 characters, at most 300 are allowed",
+        ),
+        ({"files": sent({"a.txt": "We."}), "top_k": 3}, "top_k"),
+        ({"files": []}, "files"),
+    ],
+)
+def test_a_draft_whose_text_cannot_be_given_is_refused(
+    backend: InProcess, body: dict[str, Any], says: str
+) -> None:
+    answer = served(backend).post("/v1/draft/text", json=body)
+    assert answer.status_code == 422
+    assert says in answer.json()["error"]
+
+
 NOT_READ = {"files": [{"name": "a.txt", "text": "We [CIT]."}]}
 
 

@@ -1,0 +1,115 @@
+// Reads the library of a reference manager: BibTeX, RIS or CSL-JSON, as far as it takes to know its papers again.
+
+/**
+ * @typedef {{title: string, year: string, ids: string[]}} Entry
+ * Of a library; `ids`: what may hold a DOI, an arXiv number or an id of the ACL Anthology.
+ */
+
+/**
+ * The names by which a paper is known again: its identifiers, and its title where that is long enough to tell it apart.
+ * @param {Entry} entry @returns {string[]}
+ */
+export function namesOf({ title, year, ids }) {
+  const names = new Set();
+  for (const id of ids) {
+    const text = id.trim().toLowerCase().replace(/^https?:\/\/(?:dx\.)?doi\.org\//, "").replace(/^doi:\s*/, "");
+    const doi = /^10\.\d{4,9}\/\S+$/.exec(text)?.[0];
+    if (doi) names.add(`doi ${doi}`);
+    const acl = /^10\.(?:18653\/v1|3115(?:\/v1)?)\/(.+)$/.exec(text)?.[1]
+      ?? /aclanthology\.org\/([\w.-]+?)(?:\.pdf|\.bib)?\/?$/.exec(text)?.[1]
+      ?? /^(?:[a-z]\d{2}-\d{4,5}|\d{4}\.[a-z0-9_]+-[a-z0-9]+\.\d+)$/.exec(text)?.[0];
+    if (acl) names.add(`acl ${acl}`);
+    const arxiv = /(?:^|arxiv[:.]\s?|\babs\/|arxiv\.org\/pdf\/)(\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?\/\d{7})(?:v\d+)?(?:\.pdf)?$/.exec(text)?.[1];
+    if (arxiv) names.add(`arxiv ${arxiv}`);
+  }
+  const plain = plainTitle(title);
+  if (plain.length >= 25) names.add(`title ${plain}`);
+  else if (plain && year) names.add(`title ${plain} ${year}`); // two papers may be called "Introduction"
+  return [...names];
+}
+
+/** A title without case, accents, LaTeX and what is neither letter nor digit. @param {string} title */
+export function plainTitle(title) {
+  return title.replaceAll(/\\(?:[`'^"~=.]|[cvuHkrbd](?![a-zA-Z]))\s?/g, "").replaceAll(/\\[a-zA-Z]+\s*/g, "").replaceAll(/[{}$]/g, "")
+    .normalize("NFKD").replaceAll(/\p{M}+/gu, "").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
+}
+
+/** The entries of a file. @param {string} text @param {"bib" | "ris" | "json"} kind @returns {Entry[]} @throws {SyntaxError} */
+export function entriesOf(text, kind) {
+  return { bib: bibtex, ris, json: csl }[kind](text);
+}
+
+// One pass over the text: a value is in braces, which nest, in quotes, or bare.
+function bibtex(text) {
+  const entries = [];
+  const start = /@\s*([a-zA-Z]+)\s*[{(]\s*([^,{}()\s]*)\s*,/g;
+  for (let found = start.exec(text); found; found = start.exec(text)) {
+    if (/^(?:comment|string|preamble)$/i.test(found[1])) continue;
+    const fields = {};
+    let at = start.lastIndex;
+    const field = /\s*([\w-]+)\s*=\s*/y;
+    for (;;) {
+      field.lastIndex = at;
+      const name = field.exec(text)?.[1].toLowerCase();
+      if (!name) break;
+      const [value, end] = bibtexValue(text, field.lastIndex);
+      fields[name] ??= value;
+      at = end;
+      const comma = /\s*,/y;
+      comma.lastIndex = at;
+      if (!comma.test(text)) break;
+      at = comma.lastIndex;
+    }
+    start.lastIndex = Math.max(at, start.lastIndex);
+    const { title = "", year = fields.date ?? "", doi = "", url = "", eprint = "" } = fields;
+    entries.push({ title, year: year.slice(0, 4), ids: [doi, url, eprint, fields.volume ?? "", fields.journal ?? ""] });
+  }
+  return entries;
+}
+
+function bibtexValue(text, start) {
+  let depth = 0;
+  const quoted = text[start] === '"';
+  for (let at = start; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === "\\") at += 1;
+    else if (sign === "{") depth += 1;
+    else if (sign === "}") {
+      if (!depth) return [text.slice(start, at), at]; // the entry's own
+      depth -= 1;
+      if (!depth && text[start] === "{") return [text.slice(start + 1, at), at + 1];
+    } else if (quoted && !depth && sign === '"' && at > start) return [text.slice(start + 1, at), at + 1];
+    else if (!quoted && !depth && sign === ",") return [text.slice(start, at).trim(), at];
+  }
+  return [text.slice(start), text.length];
+}
+
+function ris(text) {
+  const entries = [];
+  let one = null;
+  for (const line of text.split(/\r?\n|\r/)) {
+    const [, tag, value = ""] = /^([A-Z][A-Z0-9])\s{1,2}-\s?(.*)$/.exec(line) ?? [];
+    if (tag === "TY") one = { title: "", year: "", ids: [] };
+    if (!one || !tag) continue;
+    if (tag === "TI" || tag === "T1") one.title ||= value.trim();
+    else if (tag === "PY" || tag === "Y1" || tag === "DA") one.year ||= value.trim().slice(0, 4);
+    else if (["DO", "UR", "M3", "AN", "JO", "JF", "T2"].includes(tag)) one.ids.push(value);
+    else if (tag === "ER") {
+      entries.push(one);
+      one = null;
+    }
+  }
+  return entries;
+}
+
+const word = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+
+function csl(text) {
+  const read = JSON.parse(text);
+  const items = Array.isArray(read) ? read : Array.isArray(read?.items) ? read.items : [];
+  return items.filter((item) => item && typeof item === "object").map((item) => ({
+    title: word(item.title),
+    year: word(item.issued?.["date-parts"]?.[0]?.[0]).slice(0, 4),
+    ids: [item.DOI, item.URL, item.number, item["container-title"], item.note].map(word),
+  }));
+}

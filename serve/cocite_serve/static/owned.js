@@ -1,0 +1,98 @@
+// The reader's own library: which of the recommended papers are in it. It stays in this browser.
+
+import { $, toast } from "./dom.js";
+import { decoded, suffix } from "./file_text.js";
+import { entriesOf, namesOf } from "./libraries.js";
+import { changed, state } from "./state.js";
+import { keepLibrary, keptLibrary } from "./storage.js";
+
+const KINDS = ["bib", "ris", "json"];
+const MOST_MB = 20;
+const MOST_ENTRIES = 50_000;
+
+/** @type {{file: string, count: number, names: Set<string>} | null} */
+let library = null;
+
+export const hasLibrary = () => library !== null;
+
+/** Whether a paper of the API is in the library. @param {{id: string, doi: string, title: string, year: number | null}} paper */
+export function isOwned(paper) {
+  const { id, doi, title, year } = paper;
+  return library !== null && namesOf({ title, year: String(year ?? ""), ids: [id, doi ?? ""] }).some((name) => library.names.has(name));
+}
+
+/** Whether a file's name says that it is a library. @param {string} name */
+export const isLibrary = (name) => KINDS.includes(suffix(name));
+
+function paint() {
+  const papers = library?.count === 1 ? "1 paper" : `${library?.count.toLocaleString("en")} papers`;
+  $("library_summary").textContent = library ? `My library: ${papers}` : "My library";
+  $("library_says").textContent = library ? `${papers} of ${library.file} are marked where they are suggested.`
+    : "Choose what your reference manager exports, or drop it on the page. It stays in this browser until you press Clear.";
+  $("library_forget").hidden = !library;
+  $("owned_pair").hidden = !library;
+  if (!library) $("owned").value = "";
+}
+
+function use(value) {
+  library = value;
+  paint();
+  changed("library");
+}
+
+function complain(sentence) {
+  $("library_error").textContent = sentence;
+  $("library_error").hidden = !sentence;
+  if (sentence) $("library_box").open = true;
+}
+
+/** Takes a file over as the library, in place of the one before. @param {File} file */
+export async function takeLibrary(file) {
+  complain("");
+  try {
+    if (!isLibrary(file.name)) throw new Error(`The file ${file.name} is no library. Give a .bib, .ris or .json (CSL-JSON) file.`);
+    if (file.size > MOST_MB * 1e6) throw new Error(`The file ${file.name} has more than ${MOST_MB} MB. Export a part of your library.`);
+    const text = await decoded(file);
+    const entries = read(text, file.name).map(namesOf).filter((names) => names.length);
+    if (!entries.length) throw new Error(`The file ${file.name} has no entry with a title or a DOI.`);
+    if (entries.length > MOST_ENTRIES) throw new Error(`The file ${file.name} has more than ${MOST_ENTRIES.toLocaleString("en")} papers. Export a part of your library.`);
+    const names = new Set(entries.flat());
+    use({ file: file.name, count: entries.length, names });
+    const kept = keepLibrary({ file: file.name, count: entries.length, names: [...names] });
+    toast(`My library: ${entries.length.toLocaleString("en")} ${entries.length === 1 ? "paper" : "papers"}${kept ? "" : ", too many to keep after this visit"}`);
+  } catch (error) {
+    complain(error.message);
+  }
+}
+
+function read(text, name) {
+  try {
+    return entriesOf(text, suffix(name));
+  } catch {
+    throw new Error(`The file ${name} is not valid JSON. Export it anew as CSL-JSON.`);
+  }
+}
+
+/** Forgets the library, also in this browser's storage. */
+export function forgetLibrary() {
+  keepLibrary(null);
+  complain("");
+  use(null);
+}
+
+export function setUpLibrary() {
+  const kept = keptLibrary();
+  library = kept ? { ...kept, names: new Set(kept.names) } : null;
+  paint();
+  $("library_open").addEventListener("click", () => $("library_file").click());
+  $("library_file").addEventListener("change", () => {
+    const [file] = $("library_file").files;
+    $("library_file").value = "";
+    if (file) takeLibrary(file);
+  });
+  $("library_forget").addEventListener("click", () => {
+    forgetLibrary();
+    $("library_open").focus();
+  });
+  $("owned").addEventListener("change", () => { if (state.answer) changed("library"); });
+}

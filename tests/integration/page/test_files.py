@@ -1,0 +1,146 @@
+"""A draft as a file: dropped on the page, or chosen by a button."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docx import Document
+from helpers.page import DRAFT, gap_button, search, settled
+from helpers.pdf_files import pdf_file
+
+pytestmark = pytest.mark.integration
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: the page is not tested"
+).expect
+MAIN = "\\documentclass{article}\n\\begin{document}\nWords are split \\cite{?}.\n\\input{part}\n\\end{document}\n"
+PART = "We score with BLEU \\cite{}.\n"
+DROP = """([files, kind]) => {
+  const transfer = new DataTransfer();
+  for (const [name, data] of files) {
+    transfer.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
+  }
+  const event = new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: transfer });
+  document.getElementById("results").dispatchEvent(event);
+  return event.defaultPrevented;
+}"""
+
+
+def drop(page: Any, files: dict[str, bytes], kind: str = "drop") -> bool:
+    """Drop files on the page, beside the text field; returns whether the page took them."""
+    encoded = [[name, base64.b64encode(data).decode()] for name, data in files.items()]
+    return page.evaluate(DROP, [encoded, kind])  # type: ignore[no-any-return]
+
+
+def choose(page: Any, name: str, data: bytes) -> None:
+    """Choose a file by the button, with the keyboard."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a file").press("Enter")
+    chooser.value.set_files({"name": name, "mimeType": "application/octet-stream", "buffer": data})
+
+
+def word_file() -> bytes:
+    document = Document()
+    document.add_paragraph("Neural translation", style="Title")
+    document.add_paragraph("We score translations with BLEU [CIT]. Words are split into subwords [CIT].")
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def zip_file() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("paper/main.tex", MAIN)
+        archive.writestr("paper/part.tex", PART)
+        archive.writestr("paper/figure.png", b"\x89PNG")
+    return buffer.getvalue()
+
+
+def refused(page: Any) -> str:
+    expect(page.locator("#text-error")).to_be_visible()
+    return page.locator("#text-error").inner_text()  # type: ignore[no-any-return]
+
+
+def test_a_text_is_read_in_the_browser_and_undo_brings_the_text_before_back(page: Any) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method))
+    text = page.get_by_label("Your text")
+    text.fill("What was here.")
+    assert drop(page, {}, "dragover") is False, "what holds no file is left to the browser"
+    assert drop(page, {"a.tex": b""}, "dragover")
+    expect(page.locator("body.dropping")).to_be_visible()
+    assert drop(page, {"paper.TEX": MAIN.replace("\n", "\r\n").encode()})
+    expect(text).to_have_value(MAIN)
+    expect(text).to_be_focused()
+    expect(page.locator("#reading")).to_have_text("Reads as a passage with one gap")
+    expect(page.locator("#toast")).to_have_text("paper.TEX with one gap.")
+    expect(page.locator("body.dropping")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(text).to_have_value("What was here.")
+    choose(page, "note.md", "Größe [@?].".encode("cp1252"))
+    expect(text).to_have_value("Größe [@?].")
+    assert "POST" not in sent
+
+
+def test_word_pdf_and_a_zipped_project_become_the_text(page: Any) -> None:
+    text = page.get_by_label("Your text")
+    choose(page, "paper.docx", word_file())
+    expect(text).to_have_value(
+        "Neural translation\n\nWe score translations with BLEU [CIT]. Words are split into subwords [CIT]."
+    )
+    page.get_by_role("button", name="Find papers").click()
+    expect(page.locator("#summary")).to_contain_text("for gap 1 of 2")
+    settled(page)
+    drop(page, {"paper.pdf": pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])})
+    expect(text).to_have_value("Words are split into subword units [CIT].")
+    drop(page, {"paper.zip": zip_file()})
+    expect(text).to_have_value(f"{MAIN}\n\n%% part.tex\n{PART}")
+    expect(gap_button(page, 2)).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        (
+            {"photo.png": b"\x89PNG"},
+            "The file photo.png is none that is read here. Give a draft in .tex, .md",
+        ),
+        ({"a.txt": b"a\0b"}, "The file a.txt holds no text."),
+        ({"a.txt": b" \n"}, "The file a.txt has no text."),
+        ({"a.txt": b"x" * 2_000_001}, "The file a.txt has more than 2 MB. Leave out its pictures"),
+        ({"a.tex": b"x", "b.tex": b"y"}, "Give one file at a time: a LaTeX project of several as a .zip."),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_sentence_and_the_text_stays(
+    page: Any, files: dict[str, bytes], says: str
+) -> None:
+    search(page, DRAFT)
+    drop(page, files)
+    assert refused(page).startswith(says)
+    expect(page.get_by_label("Your text")).to_have_value(DRAFT)
+    expect(page.locator("#reading")).to_have_text("Reads as a passage with 2 gaps")
+
+
+def test_what_the_server_refuses_is_said_beside_the_text(page: Any, tmp_path: Path) -> None:
+    page.get_by_label("Your text").fill(DRAFT)
+    drop(page, {"brief.docx": b"no archive"})
+    assert refused(page).startswith("The file brief.docx is no .docx: it is no ZIP archive that can be read")
+    drop(page, {"large.pdf": b"x" * 6_000_001})
+    expect(page.locator("#text-error")).to_contain_text("The file large.pdf has more than 6 MB.")
+    expect(page.get_by_label("Your text")).to_have_value(DRAFT)
+
+
+def test_clear_gives_up_the_file_that_is_being_read(page: Any) -> None:
+    held: list[Any] = []
+    page.route("**/v1/draft/text", lambda route: held.append(route))
+    drop(page, {"paper.docx": word_file()})
+    expect(page.locator("#reading")).to_have_text("Reading paper.docx …")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.locator("#reading")).to_have_text("")
+    expect(page.get_by_label("Your text")).to_have_value("")
+    expect(page.locator("#text-error")).to_have_count(0)
