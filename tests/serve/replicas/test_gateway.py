@@ -191,7 +191,7 @@ class Dying:
 
     async def retrieve(self, *_: object) -> RetrievedCandidates:
         self._call()
-        candidates: Any = SimpleNamespace(missing_shards=())
+        candidates: Any = SimpleNamespace(missing_shards=(), unlike=(False,))
         return RetrievedCandidates(candidates, LoadedVersions("", "000001"))
 
     async def recommend(self, *_: object) -> tuple[Found, LoadedVersions]:
@@ -235,7 +235,7 @@ class Slow:
         except asyncio.CancelledError:
             self.left += 1
             raise
-        candidates: Any = SimpleNamespace(missing_shards=())
+        candidates: Any = SimpleNamespace(missing_shards=(), unlike=(False,))
         return RetrievedCandidates(candidates, LoadedVersions("", "000001"))
 
     async def recommend(self, *_: object) -> tuple[Found, LoadedVersions]:
