@@ -163,3 +163,11 @@ def test_reasons_name_the_seeds(corpus: Corpus, first: FirstStage, rows: list[in
     assert all({seed.id for seed in paper.evidence.seeds} <= set(ids) for paper in papers)
     assert any(paper.evidence.shared_words for paper in papers)
     assert papers[0].confidence is None
+
+
+def test_a_list_by_seeds_alone_is_not_said_to_lack_words(
+    corpus: Corpus, first: FirstStage, rows: list[int]
+) -> None:
+    recommender = Recommender(first, SecondStage(first.index))
+    assert "no words" not in recommender.recommend(seeded(corpus, rows[0])).note
+    assert "no words" in recommender.recommend(Query("q", context="[CIT]")).note

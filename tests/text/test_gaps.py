@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.text.gaps import around_gap, blank_marks, split_at_gap, strip_marks
+from cocite.text.gaps import around_gap, blank_marks, has_letters, split_at_gap, strip_marks
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,11 @@ def test_a_context_is_split_at_its_first_gap(mark: str) -> None:
 def test_without_a_gap_all_text_is_behind_it() -> None:
     assert split_at_gap("as in OTHERCIT before") == ("", "as in before")
     assert around_gap("as in OTHERCIT before") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("TARGETCIT OTHERCIT [CIT] [OTHERCIT]", False), ("12 (3).", False), ("[CIT] é", True), ("", False)],
+)
+def test_marks_and_digits_are_no_letters(text: str, expected: bool) -> None:
+    assert has_letters(text) is expected

@@ -18,6 +18,7 @@ from cocite.pipeline.seed_lists import checked_seeds
 from cocite.protocols import NO_ROW, Query, Ranking
 from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import manuscript_texts
+from cocite.text.gaps import has_letters
 
 
 class Recommender:
@@ -154,10 +155,14 @@ class Recommender:
         candidates = self.first.retrieve(queries, options)
         ranked = self.second.rerank(queries, candidates, options)
         unlike = candidates.unlike or [False] * len(queries)
-        texts = manuscript_texts(queries)
+        # Seeds need no words beside them.
+        searchable = [
+            query.kind == "seeds" or has_letters(text)
+            for query, text in zip(queries, manuscript_texts(queries), strict=True)
+        ]
         return [
-            Recommendations(papers, unlike_corpus=one, has_words=any(map(str.isalpha, text)))
-            for papers, one, text in zip(ranked, unlike, texts, strict=True)
+            Recommendations(papers, unlike_corpus=one, has_words=words)
+            for papers, one, words in zip(ranked, unlike, searchable, strict=True)
         ]
 
     def rank(

@@ -32,6 +32,16 @@ def blank_marks(text: str) -> str:
     return _MARKS.sub(" ", text) if "CIT" in text else text  # the search for a fixed string is far quicker
 
 
+def has_letters(text: str) -> bool:
+    """Whether a text has anything to search with beside its citation marks.
+
+    Example:
+        >>> has_letters("As in [CIT]."), has_letters("[CIT] (2).")
+        (True, False)
+    """
+    return any(map(str.isalpha, blank_marks(text)))
+
+
 _GAP = re.compile(rf"{TARGET_MARK}|\[CIT\]")
 
 

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from cocite.pipeline.confidence import list_note
 from cocite.pipeline.options import Recommendation
 from cocite.protocols import Query
-from cocite.text.gaps import strip_marks
+from cocite.text.gaps import has_letters
 from cocite_serve.http.manuscript import NO_TEXT, Manuscript
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.query_fields import QueryText
@@ -176,8 +176,7 @@ def _warning(manuscript: Manuscript, answer: Answer, explained: bool) -> str | N
             if answer.recommendations
             else "Nothing in the corpus is linked with these papers or like them."
         )
-    text = strip_marks(f"{manuscript.title} {manuscript.abstract} {manuscript.context}")
-    if not any(character.isalpha() for character in text):
+    if not has_letters(f"{manuscript.title} {manuscript.abstract} {manuscript.context}"):
         return "The text has no words to search with, so these papers have nothing to do with it."
     found = [paper.evidence for paper in answer.recommendations]
     reasons = (one.shared_words or one.cited_by or one.sentences or one.seeds for one in found)
