@@ -11,7 +11,7 @@ import typer
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import JsonOption, NoVerifyOption
-from cocite.cli.seed_list import require_draft, seed_rows, show_papers
+from cocite.cli.seed_list import recommend_like, require_draft, seed_rows
 from cocite.errors import InputError
 
 if TYPE_CHECKING:
@@ -187,10 +187,15 @@ def recommend(
         with spinner("opening the index"):
             recommender = Recommender.load(model, index)
         print_warnings(*recommender.exclusion_notes)
-        # Looked up before, so that what is wrong names the option.
-        seed_rows(recommender.index.corpus, like, dislike or ())
-        query = recommender.query(like=like, dislike=dislike or (), year=year, authors=author or ())
-        show_papers(recommender.recommend(query, Options(top_k=top_k)), as_json=as_json)
+        recommend_like(
+            recommender,
+            like,
+            dislike or (),
+            year=year,
+            authors=author or (),
+            top_k=top_k,
+            as_json=as_json,
+        )
         return
     reference_style = None if style is None else ReferenceStyle.read(style)
     classifier = load_classifier(model) if suggest else None

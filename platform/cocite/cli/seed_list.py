@@ -11,6 +11,7 @@ from cocite.errors import InputError
 if TYPE_CHECKING:
     from cocite.corpus.store import Corpus
     from cocite.pipeline.options import Recommendation
+    from cocite.pipeline.recommender import Recommender
 
 NOTHING = "no paper of the index is linked with these or like them"
 
@@ -57,6 +58,29 @@ def require_draft(**given: bool) -> None:
     for name, is_given in given.items():
         if is_given:
             raise InputError("goes with a draft", where=f"--{name.replace('_', '-')}")
+
+
+def recommend_like(
+    recommender: Recommender,
+    like: Sequence[str],
+    dislike: Sequence[str],
+    *,
+    year: int | None,
+    authors: Sequence[str],
+    top_k: int,
+    as_json: bool,
+) -> None:
+    """Print the papers that those of --like and --dislike alone lead to.
+
+    Raises:
+        InputError: as of :func:`seed_rows`.
+    """
+    from cocite.pipeline.options import Options
+
+    # Looked up before, so that what is wrong names the option.
+    seed_rows(recommender.index.corpus, like, dislike)
+    query = recommender.query(like=like, dislike=dislike, year=year, authors=authors)
+    show_papers(recommender.recommend(query, Options(top_k=top_k)), as_json=as_json)
 
 
 def show_papers(papers: Sequence[Recommendation], *, as_json: bool) -> None:

@@ -207,7 +207,7 @@ def recommended_values(
 
     Args:
         paper: the paper.
-        references: paper -> its formatted reference, where a style was asked for.
+        references: id of a paper -> its reference, where the author named a style.
     """
     evidence = paper.evidence
     return {

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
+from cocite.pipeline.seeds import seed_text
 from cocite.protocols import NO_ROW, Query
 from cocite.retrieval.index.search_index import SearchIndex
 from cocite.retrieval.query_forms import manuscript_texts
@@ -138,8 +139,7 @@ class Explainer:
         """The text whose words a paper may share: the query's, or that of the papers liked where it has none."""
         if query.kind != "seeds":
             return manuscript_texts([query])[0]
-        columns = [self.index.corpus.papers.take(name, query.like) for name in ("title", "abstract")]
-        return " ".join(part for column in columns for part in column if part)
+        return seed_text(self.index.corpus, query.like)
 
     def _linked_seeds(self, query: Query, rows: NDArray[np.int32]) -> list[list[int]]:
         """For each of some papers, the liked papers that are linked with it."""

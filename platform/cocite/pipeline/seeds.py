@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.store import Corpus
 from cocite.pipeline.options import Candidates, Stages, by_kind
 from cocite.pipeline.reordering import relevances
 from cocite.pipeline.signals import Signals
@@ -111,9 +112,7 @@ class SeedScores:
 
     def _by_words(self, seeds: NDArray[np.int64], papers: PaperFilter) -> Evidence:
         """The papers that match the seeds' titles and abstracts best; the words of a title in two seeds count twice."""
-        columns = [self._index.corpus.papers.take(name, seeds) for name in ("title", "abstract")]
-        text = " ".join(part for column in columns for part in column if part)
-        words = self._index.paper_words([text])
+        words = self._index.paper_words([seed_text(self._index.corpus, seeds)])
         return self._searched(SearchRequest("text", [words], None, [papers], NEAREST, POSTINGS))
 
     def _by_vectors(self, name: str, seeds: NDArray[np.int64], papers: PaperFilter) -> Evidence:
@@ -132,6 +131,19 @@ class SeedScores:
         order = np.argsort(rows, kind="stable")
         order = order[values[order] > 0]
         return Evidence(rows[order].astype(np.int64), values[order])
+
+
+def seed_text(corpus: Corpus, seeds: Iterable[int] | NDArray[np.int64]) -> str:
+    """The titles and abstracts of some papers as one text.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> corpus = starter_corpus()
+        >>> seed_text(corpus, [corpus.row("vaswani2017attention")])[:25]
+        'Attention Is All You Need'
+    """
+    columns = [corpus.papers.take(name, seeds) for name in ("title", "abstract")]
+    return " ".join(part for column in columns for part in column if part)
 
 
 def add_seeds(blend: Matrix, seeds: Matrix, queries: Sequence[Query], *, weight: float = SEEDS) -> Matrix:
