@@ -215,6 +215,8 @@ def test_a_body_above_the_endpoints_limit_is_refused_by_the_proxy(proxy: tuple[i
         large = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * (9 << 20))
         small = http_client.post("/v1/recommend", auth=(USER, PASSWORD), content=b"x" * (7 << 20))
     assert (large.status_code, small.status_code) == (413, 200)
+    # The rest of the body never counts as the connection's next request.
+    assert large.headers["connection"] == "close"
 
 
 def test_old_versions_of_tls_are_refused(proxy: tuple[int, int]) -> None:
