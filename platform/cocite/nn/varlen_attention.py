@@ -7,16 +7,14 @@ it some time on the host, so it is used for dropout alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-
-try:
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:  # a torch before 2.10: attention is padded on a GPU too
-    varlen_attn = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,20 @@ def applies(states: Tensor, *, dropout: float) -> bool:
     """
     half = states.dtype in (torch.float16, torch.bfloat16)
     traced = dropout > 0 and torch.compiler.is_compiling()
-    return varlen_attn is not None and states.is_cuda and half and not traced
+    return states.is_cuda and half and not traced and _varlen_attn() is not None
+
+
+@cache
+def _varlen_attn() -> Callable[..., Any] | None:
+    """torch's function; None in a torch before 2.10, where attention is padded on a GPU too.
+
+    Its module imports torch's compiler, a second of CPU for each process, so it is imported when a GPU asks for it.
+    """
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    return varlen_attn
 
 
 def varlen_attention(
@@ -75,11 +86,13 @@ def varlen_attention(
     """
     if dropout:
         return jagged_attention(query, key, value, queries, keys, dropout=dropout, causal=causal)
-    attended = varlen_attn(
+    kernel = _varlen_attn()
+    assert kernel is not None, "torch has varlen_attn from 2.10 on: ask applies() first"
+    attended: Tensor = kernel(
         *(query, key, value, queries.offsets, keys.offsets, queries.longest, keys.longest),
         window_size=(-1, 0 if causal else -1),
     )
-    return attended.flatten(1)  # type: ignore[union-attr]
+    return attended.flatten(1)
 
 
 def jagged_attention(
