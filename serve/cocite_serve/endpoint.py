@@ -46,7 +46,7 @@ ENVIRONMENT = {
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": CALLBACK,
     "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
     # The HTTP proxy is started anew after the third failed check; by default that takes half a minute.
-    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "0.25",
+    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "0.1",
 }
 
 
