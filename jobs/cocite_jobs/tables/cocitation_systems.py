@@ -61,17 +61,21 @@ class ModelFolder:
 
 
 def parse_baselines(text: str) -> tuple[str, ...]:
-    """The baselines of a comma-separated list; ``all`` stands for every one, ``none`` for no one.
+    """The baselines of a comma-separated list, in which ``all`` stands for every one; ``none`` alone for no one.
 
     Example:
         >>> parse_baselines("bm25, w2v")
         ('bm25', 'w2v')
         >>> parse_baselines("none")
         ()
+        >>> parse_baselines("all,model/bi-encoder")[-2:]
+        ('specter', 'model/bi-encoder')
     """
-    if text in ("all", "none"):
-        return ALL_BASELINES if text == "all" else ()
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    if text == "none":
+        return ()
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    named = [name for part in parts for name in (ALL_BASELINES if part == "all" else (part,))]
+    return tuple(dict.fromkeys(named))
 
 
 @dataclass(frozen=True)

@@ -191,6 +191,12 @@ KINDS: dict[str, RecipeKind] = {
         ),
         metrics=("F1@20", "MRR", "R@10", "retriever F1@20", "retriever MRR", "retriever R@10"),
     ),
+    "bi-encoder": RecipeKind(
+        "cocite.systems.bi_encoder.recipe:BiEncoderRecipe",
+        task="cocite.systems.bi_encoder.task:build",
+        inputs=(PreparedInput("tokens", "citation-tokens", "cocite.systems.bi_encoder.citations:prepare"),),
+        metrics=("MRR", "R@10", "R@100"),
+    ),
     "masked-lm": RecipeKind(
         "cocite.systems.masked_lm.recipe:MaskedLanguageModelRecipe",
         task="cocite.systems.masked_lm.task:build",

@@ -5,6 +5,7 @@
 | ``citeomatic`` | NNSelect and NNRank | Bhagavatula et al. 2018 |
 | ``hatten`` | HAtten, the hierarchical-attention bi-encoder | Gu et al. 2022 |
 | ``mp_bert4cr`` | MP-BERT4CR and its hierarchical pretraining | Zhang and Ma 2021 |
+| ``bi_encoder`` | any pretrained encoder, fine-tuned on citations | Karpukhin et al. 2020; Cohan et al. 2020 |
 | ``cross_encoder`` | the SciBERT reranker, local and global | Gu et al. 2022; Nogueira et al. 2020 |
 | ``masked_lm`` | masked language modelling of a transformer on the corpus | Devlin et al. 2019 |
 | ``learned_fusion`` | LambdaMART over all signals | Burges 2010 |

@@ -9,13 +9,13 @@ from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
 from cocite.systems.hatten.mining import (
-    ForbiddenNegatives,
     MinedPapers,
     RandomPapers,
     mine,
     most_overlapping,
 )
 from cocite.text.fields import FieldEncoder, FieldSettings
+from cocite.training.forbidden_negatives import ForbiddenNegatives
 
 
 def units(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -54,16 +54,6 @@ def test_what_is_mined_is_never_forbidden_and_otherwise_the_nearest(
         best = allowed[np.argsort(-similar[i, allowed], kind="stable")][:20]
         assert rows[i, : len(best)].tolist() == best.tolist()
         assert (rows[i, len(best) :] == NO_ROW).all()
-
-
-def test_forbidden_papers_are_the_same_pairwise_and_as_a_table(history: History, citing: np.ndarray) -> None:
-    forbidden = ForbiddenNegatives(history)
-    rows = np.random.default_rng(1).permutation(len(history.corpus))[:100].astype(np.int32)
-    table = forbidden.table(citing, rows)
-    assert np.array_equal(table, forbidden.at(citing[:, None], rows[None]))
-    for i in (0, 50, len(citing) - 1):
-        assert set(rows[table[i]].tolist()) == wrong(history, citing[i], rows)
-    assert forbidden.at(citing[:1], np.array([NO_ROW])).all()
 
 
 def test_later_papers_are_mined_where_they_are_not_forbidden(history: History, citing: np.ndarray) -> None:

@@ -20,7 +20,7 @@ from cocite.sampling.neighbours import nearest
 from cocite.systems.hatten.encoder import embed, save_hatten
 from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, Sample
 from cocite.systems.hatten.flops import forward_flops
-from cocite.systems.hatten.mining import ForbiddenNegatives, MinedPapers, RandomPapers, mine
+from cocite.systems.hatten.mining import MinedPapers, RandomPapers, mine
 from cocite.systems.hatten.network import Documents, Hatten
 from cocite.systems.hatten.recipe import HattenRecipe
 from cocite.systems.hatten.texts import HattenTexts
@@ -29,6 +29,7 @@ from cocite.text.paragraphs import SPECIAL
 from cocite.training.bundles import Bundles
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
+from cocite.training.forbidden_negatives import ForbiddenNegatives
 from cocite.training.measure import ranking_metrics
 
 BLOCK = 1 << 18

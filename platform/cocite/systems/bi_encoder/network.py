@@ -1,0 +1,147 @@
+"""The network of the bi-encoder: a pretrained encoder whose tokens' states are pooled into one unit vector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from cocite.artifacts import publish
+from cocite.errors import ConfigError
+from cocite.nn import packed_bert
+from cocite.nn import pretrained_transformers as backbones
+from cocite.systems.sentence_encoder.pooling import Pooling, pool
+from cocite.text.pair_batch import PairBatch
+
+KIND = "bi-encoder"
+POOLING_MODES: dict[Pooling, str] = {
+    "mean": "pooling_mode_mean_tokens",
+    "cls": "pooling_mode_cls_token",
+    "max": "pooling_mode_max_tokens",
+    "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
+    "weightedmean": "pooling_mode_weightedmean_tokens",
+    "lasttoken": "pooling_mode_lasttoken",
+}
+"""Pooling -> the entry of sentence-transformers' configuration, in the form that all its versions read."""
+
+
+class BiEncoder(nn.Module):
+    """Maps packed texts to unit vectors; queries and papers share its weights.
+
+    Args:
+        backbone: the Hugging Face encoder.
+        tokenizer: its tokenizer.
+        pooling: how the states of a text's tokens become one vector.
+        max_tokens: tokens of a text that are read, the special ones included.
+
+    Raises:
+        ConfigError: the encoder reads fewer tokens.
+
+    Example:
+        >>> import torch
+        >>> from transformers import BertConfig, BertModel
+        >>> from cocite.text.wordpiece import train_wordpiece
+        >>> tokenizer = train_wordpiece(lambda: ["graph parsing", "neural parsing"], size=60)
+        >>> size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+        >>> model = BiEncoder(BertModel(BertConfig(vocab_size=len(tokenizer), **size)), tokenizer, "mean", 32)
+        >>> ids, types = torch.tensor([2, 7, 3, 2, 3]), torch.zeros(5, dtype=torch.int64)
+        >>> model(PairBatch(ids, types, torch.tensor([0, 3, 5]), longest=3)).shape  # two texts
+        torch.Size([2, 16])
+    """
+
+    def __init__(self, backbone: Any, tokenizer: Any, pooling: Pooling, max_tokens: int) -> None:
+        super().__init__()
+        limit = getattr(backbone.config, "max_position_embeddings", None)
+        if limit is not None and backbone.config.model_type in packed_bert.SHIFTED:
+            limit -= backbone.config.pad_token_id + 1
+        if limit is not None and max_tokens > limit:
+            raise ConfigError(f"texts.max_tokens is {max_tokens}, and the encoder reads {limit} tokens")
+        if getattr(backbone, "pooler", None) is not None:
+            backbone.pooler = None  # unused: DDP would wait for its gradients
+        self.backbone, self.tokenizer = backbone, tokenizer
+        self.pooling, self.max_tokens = pooling, max_tokens
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_folder: str,
+        *,
+        pooling: Pooling,
+        max_tokens: int,
+        layers: backbones.Layers = None,
+        dropout: float | None = None,
+    ) -> BiEncoder:
+        """A bi-encoder to train, on pretrained weights: fp32, on the CPU.
+
+        Args:
+            name_or_folder: a name on the Hugging Face hub, or a folder with config, tokenizer and safetensors.
+            pooling: how the states of a text's tokens become one vector.
+            max_tokens: tokens of a text that are read.
+            layers: layers to keep.
+            dropout: of states and of attention weights; None: the encoder's own.
+
+        Raises:
+            NotFoundError: there is no such folder, and no reachable hub has the name.
+            InputError: the weights are not safetensors, or the model is no encoder.
+            ConfigError: the encoder reads fewer tokens.
+        """
+        pretrained = backbones.load(name_or_folder, with_head=False)
+        backbones.keep_layers(pretrained.backbone, layers)
+        if dropout is not None:
+            backbones.set_dropout(pretrained.backbone, dropout)
+        return cls(pretrained.backbone, pretrained.tokenizer, pooling, max_tokens)
+
+    def forward(self, texts: PairBatch) -> Tensor:
+        """(n, d) unit vectors of n texts, in float32.
+
+        Encoders of BERT's family run packed, others over texts padded to the longest.
+        """
+        if packed_bert.supports(self.backbone):
+            states = packed_bert.all_states(self.backbone, texts)
+        else:
+            ids, _, mask = texts.padded(int(self.tokenizer.pad_token_id or 0))
+            states = self.backbone(input_ids=ids, attention_mask=mask.long()).last_hidden_state[mask]
+        return pool(states, texts.offsets, self.pooling)
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Let the backbone recompute states in the backward pass, not store them; ``options`` are the backbone's."""
+        self.backbone.gradient_checkpointing_enable(**options)
+
+    def save(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        """Write encoder and tokenizer as a sentence-transformers folder, an artifact; an existing one is replaced."""
+        with publish(folder, kind=KIND, meta=dict(meta), replace=True) as temporary:
+            self.backbone.config.architectures = [type(self.backbone).__name__]
+            self.backbone.config.save_pretrained(temporary)
+            self.tokenizer.save_pretrained(temporary)
+            weights = {
+                name: value.detach().cpu().contiguous() for name, value in self.backbone.state_dict().items()
+            }
+            # transformers refuses a file whose metadata names no framework.
+            save_file(weights, temporary / "model.safetensors", {"format": "pt"})
+            self._write_modules(temporary)
+
+    def _write_modules(self, folder: Path) -> None:
+        """Write how vectors are made of the encoder's states, as sentence-transformers reads it."""
+        names = ("Transformer", "Pooling", "Normalize")
+        modules = [
+            {
+                "idx": i,
+                "name": str(i),
+                "path": "" if name == "Transformer" else f"{i}_{name}",
+                "type": f"sentence_transformers.models.{name}",
+            }
+            for i, name in enumerate(names)
+        ]
+        width = self.backbone.config.hidden_size
+        files = {
+            "modules.json": modules,
+            "sentence_bert_config.json": {"max_seq_length": self.max_tokens, "do_lower_case": False},
+            "1_Pooling/config.json": {"word_embedding_dimension": width, POOLING_MODES[self.pooling]: True},
+        }
+        (folder / "1_Pooling").mkdir()
+        for name, content in files.items():
+            (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
