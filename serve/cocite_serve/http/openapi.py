@@ -120,6 +120,7 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
         ("RerankRequest", of_query | of_texts),
         ("EmbedRequest", of_texts),
         ("EmbedText", of_text),
+        ("LinksRequest", {"ids": values | {"maxItems": limits.links}}),
     ):
         for name, bounds in properties.items():
             yield schema, name, bounds

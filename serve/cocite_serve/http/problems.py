@@ -165,6 +165,11 @@ def check_values(values: list[str], name: str, limits: Limits) -> None:
     """Refuse a list of names or ids that is too long, or has a too long one."""
     if len(values) > limits.exclude:
         raise InputError(f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name)
+    check_lengths(values, name, limits)
+
+
+def check_lengths(values: list[str], name: str, limits: Limits) -> None:
+    """Refuse a list of names or ids that has a too long one."""
     if any(len(value) > limits.title_chars for value in values):
         raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
 
