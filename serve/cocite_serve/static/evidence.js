@@ -47,6 +47,16 @@ export function neighbours(papers, all = false) {
     el("ul", {}, ...rows));
 }
 
+/** Marked papers that are linked with a paper. @param {{title: string, year: number | null}[]} papers */
+export function liked(papers) {
+  if (!papers.length) return null;
+  const rest = papers.length - NEIGHBOURS;
+  return el("div", { class: "neighbours" },
+    el("p", { class: "label" }, "Linked with papers whose like you want"),
+    el("ul", {}, ...papers.slice(0, NEIGHBOURS).map((one) => el("li", {}, one.title, one.year ? el("span", {}, ` ${one.year}`) : null)),
+      rest > 0 ? el("li", { class: "rest" }, `and ${rest} more`) : null));
+}
+
 /** @param {{word: string, weight: number}[]} shared Heaviest first. @param {boolean} all Else the first ten. */
 export function words(shared, all = false) {
   if (!shared.length) return null;

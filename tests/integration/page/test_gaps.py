@@ -74,6 +74,7 @@ READINGS = [
     ("\\title{Parsing}\nWe parse.", "Reads as a title and abstract"),
     ("We parse \\cite{lee99}.", "Reads as an abstract"),
     ("We parse \\cite{}.", "Reads as a passage with one gap"),
+    ("We parse \\cite{lee99,?}.", "Reads as a passage with one gap"),
 ]
 
 
