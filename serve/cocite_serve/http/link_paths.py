@@ -31,7 +31,7 @@ def link_router(service: Service) -> APIRouter:
         service.check_count(len(request.ids), "ids", limits.links)
         check_lengths(request.ids, "ids", limits)
         backend = service.current()
-        # A thread keeps the event loop free for other requests: papers that are cited much take some 100 ms.
+        # A thread keeps the event loop free for other requests: a million citations take a while to count.
         return await service.within(
             None, lambda _: asyncio.to_thread(_links, backend.papers, request.ids, backend.index_version)
         )
