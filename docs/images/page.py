@@ -1,4 +1,5 @@
-"""Takes the pictures of the web page, ``page.png``, ``page-dark.png`` and ``page-phone.png``, from a running endpoint.
+"""Takes the pictures of the web page from a running endpoint: ``page.png``, ``page-dark.png``, ``page-phone.png`` and
+``page-links.png``.
 
     make demo
     python docs/images/page.py [ADDRESS]
@@ -29,6 +30,8 @@ PICTURES = {
     "page-dark.png": ("dark", 1280, 860),
     "page-phone.png": ("light", 390, 844),
 }
+LINKS = "page-links.png"
+"""The picture of how the papers are linked, taken beside ``page.png``."""
 
 
 def take(page: Page, address: str, to: Path) -> None:
@@ -45,6 +48,14 @@ def take(page: Page, address: str, to: Path) -> None:
     page.screenshot(path=to)
 
 
+def take_links(page: Page, to: Path) -> None:
+    """Open the box of links over the answer that the page shows, and take its picture."""
+    page.get_by_role("button", name="Unselect all").click()  # the bar of selected papers would lie over it
+    page.get_by_text("How these papers are linked").click()
+    page.locator("#graph_picture .node").first.wait_for()
+    page.locator("#graph_box").screenshot(path=to)
+
+
 def main() -> None:
     """Take every picture."""
     address = sys.argv[1] if len(sys.argv) > 1 else ADDRESS
@@ -55,7 +66,10 @@ def main() -> None:
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
             )
-            take(context.new_page(), address, HERE / name)
+            page = context.new_page()
+            take(page, address, HERE / name)
+            if name == "page.png":
+                take_links(page, HERE / LINKS)
             context.close()
         browser.close()
 

@@ -77,6 +77,8 @@ class Limits(Settings):
     """Papers that one request may like, and dislike."""
     papers: Candidates = 200
     """Papers in one request for BibTeX."""
+    links: int = Field(default=50, ge=1, le=200)
+    """Papers in one request for the links among them."""
     texts: Candidates = 200
     """Texts, or ids, in one request to embed or to rerank; a text may have ``text_chars``."""
     weights: int = Field(default=100, ge=1, le=10_000)

@@ -77,7 +77,9 @@ class Recommended(Answer):
         0
     """
 
-    read_as: Literal["context", "title and abstract"] = Field(description="How the text was understood.")
+    read_as: Literal["context", "title and abstract", "seeds"] = Field(
+        description="How the text was understood; `seeds` where papers in `like` were given without one."
+    )
     context: str = Field(
         default="", description="The text around the gap that was searched with; the gap reads TARGETCIT."
     )

@@ -24,6 +24,7 @@ Abstract = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LI
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LIMITS.text_chars)]
 Year = Annotated[int, Field(ge=1000, le=2999)]
 Excluded = Annotated[list[Id], Field(max_length=LIMITS.exclude)]
+Seeds = Annotated[list[Id], Field(max_length=LIMITS.seeds)]
 
 
 class ManuscriptArguments(Settings):
@@ -49,8 +50,28 @@ class ManuscriptArguments(Settings):
     )
 
 
-class RecommendArguments(ManuscriptArguments):
-    """What the tool ``recommend`` takes.
+class SteeredArguments(ManuscriptArguments):
+    """What is known of a manuscript, and the papers that steer its lists.
+
+    Example:
+        >>> SteeredArguments(title="On BLEU", like=["P02-1040"]).dislike
+        []
+    """
+
+    like: Seeds = Field(
+        default=[],
+        description="Ids of papers whose like is wanted: papers linked with them or like them come first. They are not "
+        "recommended themselves.",
+    )
+    dislike: Seeds = Field(
+        default=[],
+        description="Ids of papers whose like is not wanted: they are not recommended, and papers close to them come "
+        "later.",
+    )
+
+
+class RecommendArguments(SteeredArguments):
+    """What the tool ``recommend`` takes; with papers in ``like`` it needs no text.
 
     Example:
         >>> RecommendArguments(text="Quality is measured by BLEU [CIT].").top_k
@@ -67,7 +88,7 @@ class RecommendArguments(ManuscriptArguments):
     abstracts: bool = Field(default=False, description="Whether to return the papers' abstracts.")
 
 
-class FillGapsArguments(ManuscriptArguments):
+class FillGapsArguments(SteeredArguments):
     """What the tool ``fill_gaps`` takes.
 
     Example:

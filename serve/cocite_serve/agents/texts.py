@@ -11,6 +11,9 @@ from cocite_serve.http.schemas import EvidenceOut
 AUTHORS = 3
 """Authors that are named; further ones are "et al."."""
 
+ABOUT = {"title and abstract": "Papers for the manuscript:", "seeds": "Papers near those that are liked:"}
+"""What begins an answer that is for no gap."""
+
 
 @singledispatch
 def as_text(answer: object) -> str:
@@ -26,7 +29,8 @@ def as_text(answer: object) -> str:
 
 @as_text.register
 def _(answer: Recommended) -> str:
-    about = f"Papers for the gap: {_line(answer.context)}" if answer.context else "Papers for the manuscript:"
+    of_gap = answer.read_as == "context"
+    about = f"Papers for the gap: {_line(answer.context)}" if of_gap else ABOUT[answer.read_as]
     further = answer.gaps - 1
     more = f"The text holds {further} further [CIT]: use fill_gaps." if further > 0 else ""
     return _paragraphs(about, _note(answer.note), *_papers(answer.papers), more, _unknown(answer.unknown))
@@ -96,6 +100,7 @@ def _reasons(evidence: EvidenceOut) -> list[str]:
     if evidence.shared_words:
         lines.append(f"   shared words: {', '.join(_line(shared.word) for shared in evidence.shared_words)}")
     lines += [f"   cited by the similar paper: {_line(paper.title)}" for paper in evidence.cited_by]
+    lines += [f"   linked with the liked paper: {_line(paper.title)}" for paper in evidence.seeds]
     lines += [f'   cited as: "{_line(cited.sentence)}"' for cited in evidence.sentences]
     return lines
 

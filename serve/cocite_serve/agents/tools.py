@@ -30,9 +30,10 @@ from cocite_serve.agents.arguments import (
     ManuscriptArguments,
     RecommendArguments,
 )
-from cocite_serve.http.manuscript import Manuscript, parse_manuscript
+from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.pasted_text import GAP
+from cocite_serve.http.request_seeds import NO_SEEDS, Seeds, find_seeds, has_text
 from cocite_serve.http.schemas import EvidenceOut
 
 DEPTH = 300
@@ -73,14 +74,18 @@ class Tools:
         """The papers to cite in a manuscript, or at one gap of it.
 
         Raises:
-            InputError: there is nothing to search with, or no such gap, or the years exclude every paper.
+            InputError: there is nothing to search with, or no such gap, or the years exclude every paper, or the index
+                lacks a paper that is liked or disliked.
         """
-        manuscript = _manuscript(asked, asked.gap)
+        by_text = has_text(asked, asked.title, asked.abstract, asked.text)
+        manuscript = _manuscript(asked, asked.gap) if by_text else NO_TEXT
         options, unknown = self._options(asked.top_k, asked.exclude)
         options = replace(options, year_from=asked.year_from, year_to=asked.year_to)
-        found = self._recommender.recommend(_query(manuscript, asked), options)
+        found = self._recommender.recommend(
+            _query(manuscript, asked, find_seeds(asked, self._papers)), options
+        )
         return Recommended(
-            read_as="context" if manuscript.context else "title and abstract",
+            read_as=manuscript.read_as,
             context=manuscript.context,
             gaps=manuscript.gaps,
             note=found.note,
@@ -108,10 +113,16 @@ class Tools:
         return gaps
 
     def fill_gap(self, asked: FillGapsArguments, gap: int) -> FilledGap:
-        """The papers for one gap of a draft, by its number from 0."""
+        """The papers for one gap of a draft, by its number from 0.
+
+        Raises:
+            InputError: the index lacks a paper that is liked or disliked, or one is both.
+        """
         manuscript = _manuscript(asked, gap)
         options, _ = self._options(asked.top_k, asked.exclude)
-        found = self._recommender.recommend(_query(manuscript, asked), options)
+        found = self._recommender.recommend(
+            _query(manuscript, asked, find_seeds(asked, self._papers)), options
+        )
         return FilledGap(
             gap=gap,
             context=manuscript.context,
@@ -181,13 +192,15 @@ def _manuscript(asked: ManuscriptArguments, gap: int) -> Manuscript:
     return parse_manuscript(title=asked.title, abstract=asked.abstract, text=asked.text, gap=gap)
 
 
-def _query(manuscript: Manuscript, asked: ManuscriptArguments) -> Query:
+def _query(manuscript: Manuscript, asked: ManuscriptArguments, seeds: Seeds = NO_SEEDS) -> Query:
     return Query(
         id="call",
         context=manuscript.context,
         title=manuscript.title,
         abstract=manuscript.abstract,
         year=asked.year,
+        like=seeds.like,
+        dislike=seeds.dislike,
     )
 
 

@@ -20,6 +20,7 @@ from cocite_serve.http.draft_paths import draft_router
 from cocite_serve.http.example_paths import example_router
 from cocite_serve.http.head import HeadAsGet
 from cocite_serve.http.keys import KeyRing, RequireKey, add_key_paths
+from cocite_serve.http.link_paths import link_router
 from cocite_serve.http.metrics import CountRequests, GatewayMetrics
 from cocite_serve.http.openapi import describe_exactly, refusals
 from cocite_serve.http.recommend_paths import recommend_router
@@ -86,6 +87,7 @@ def build_app(
         click_router(clicks or NoClicks()),
         tei_router(service),
         reference_router(service),
+        link_router(service),
         example_router(service),
     )
     for router in routers:

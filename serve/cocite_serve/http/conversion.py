@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from cocite.pipeline.confidence import list_note
 from cocite.pipeline.options import Recommendation
@@ -122,7 +122,7 @@ def to_response(
         else answer.in_citations
     )
     return RecommendResponse(
-        read_as=_read_as(manuscript),
+        read_as=manuscript.read_as,
         gap=manuscript.gap,
         gaps=manuscript.gaps,
         context=manuscript.context,
@@ -159,13 +159,6 @@ def to_response(
         interleaved=answer.token or None,
         **versions,
     )
-
-
-def _read_as(manuscript: Manuscript) -> Literal["context", "title and abstract", "seeds"]:
-    """How a request was understood."""
-    if manuscript.context:
-        return "context"
-    return "seeds" if manuscript == NO_TEXT else "title and abstract"
 
 
 def _warning(manuscript: Manuscript, answer: Answer, explained: bool) -> str | None:

@@ -20,6 +20,7 @@ from cocite.errors import InputError
 from cocite_serve.http.draft_schemas import DraftFile, DraftRequest, DraftText, DraftTextRequest
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
+from cocite_serve.http.request_seeds import find_seeds
 from cocite_serve.http.service import Service
 from cocite_serve.settings import Limits
 
@@ -83,7 +84,7 @@ class DraftReader:
         """Read a draft, and find what it cites among some papers.
 
         Raises:
-            InputError: it is none, or is above a limit.
+            InputError: it is none, or is above a limit, or the papers lack one that it likes or dislikes.
             OverloadedError: too many drafts wait.
             TooSlowError: it took longer than a request may.
         """
@@ -92,6 +93,7 @@ class DraftReader:
         check_values(request.authors, "authors", limits)
         if len(request.venue) > limits.title_chars:
             raise InputError(f"at most {limits.title_chars:,} characters are allowed", where="venue")
+        find_seeds(request, papers)  # a wrong list is refused once, and not at each gap
         found = await self._in_turn(found_draft, request, papers, limits)
         check_options(request, limits, found.year)  # of the draft's own year, where the request has none
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from cocite.corpus.records import OTHER_MARK
 from cocite.errors import InputError
@@ -39,6 +40,13 @@ class Manuscript:
     context: str = ""
     gap: int | None = None
     gaps: int = 0
+
+    @property
+    def read_as(self) -> Literal["context", "title and abstract", "seeds"]:
+        """How a request was understood; without a text, as one by the papers that it likes."""
+        if self.context:
+            return "context"
+        return "title and abstract" if self.title or self.abstract else "seeds"
 
 
 NO_TEXT = Manuscript("", "")

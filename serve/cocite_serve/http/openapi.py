@@ -101,6 +101,8 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
         "authors": values,
     }
     of_recommend: dict[str, dict[str, Any]] = {
+        "like": seeds,
+        "dislike": seeds,
         "exclude": values,
         "exclude_authors": values,
         "top_k": {"maximum": limits.top_k},
@@ -115,11 +117,12 @@ def _bounds(limits: Limits) -> Iterator[tuple[str, str, dict[str, Any]]]:
         name: {"maxLength": limits.text_chars} for name in ("title", "abstract", "context")
     }
     for schema, properties in (
-        ("RecommendRequest", of_query | of_recommend | {"like": seeds, "dislike": seeds}),
+        ("RecommendRequest", of_query | of_recommend),
         ("DraftRequest", of_recommend | {name: of_query[name] for name in ("authors", "venue")}),
         ("RerankRequest", of_query | of_texts),
         ("EmbedRequest", of_texts),
         ("EmbedText", of_text),
+        ("LinksRequest", {"ids": values | {"maxItems": limits.links}}),
     ):
         for name, bounds in properties.items():
             yield schema, name, bounds

@@ -42,6 +42,18 @@ class RecommendOptions(BaseModel):
         description="`older`: where `year` is given, only papers of that year or earlier, and papers of unknown year; "
         "`all`: later papers too. A request without a `year` gets papers of every year.",
     )
+    like: list[Text] = Field(
+        default=[],
+        description="Ids of papers whose like is wanted: what they cite, what cites them, what is cited together with "
+        "them, and what is written like them comes first. They steer the list of a text, and of each gap of a draft; "
+        "`/v1/recommend` needs no text with them. They are not returned themselves. An id that the corpus does not "
+        "have is refused.",
+    )
+    dislike: list[Text] = Field(
+        default=[],
+        description="Ids of papers whose like is not wanted: they are not returned, and papers close to them come "
+        "later. Together with a text, or with `like`.",
+    )
     exclude: list[Text] = Field(default=[], description="Ids of papers not to recommend.")
     exclude_authors: list[Text] = Field(default=[], description="Recommend nothing by these authors.")
     evidence: StrictBool = Field(default=True, description="Whether to say why each paper is recommended.")

@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_MISSING = r"\?{1,9}|cite?|todo|tbd|missing|xxx"
+"""What stands in the place of a key that is still to be found."""
 GAP_PATTERN = (
     r"\[[ \t\r\n]*CIT[ \t\r\n]*\]"
     r"|(?<![A-Za-z0-9_])TARGETCIT(?![A-Za-z0-9_])"
     r"|\[@?\?{1,9}\]|\[@\]"
     r"|[(\[][ \t\r\n]{0,9}citations?[ \t\r\n]{1,9}needed[ \t\r\n]{0,9}[)\]]"
     r"|\\(?!no)[a-z]{0,12}cite[a-z]{0,12}\*?(?:\[[^\[\]{}]{0,200}\]){0,2}"
-    r"\{[ \t\r\n]{0,9}(?:\?{1,9}|cite?|todo|tbd|missing|xxx)?[ \t\r\n]{0,9}\}"
+    rf"\{{(?:[ \t\r\n]{{0,9}}|(?:[^{{}},]{{0,200}},){{0,30}}[ \t\r\n]{{0,9}}(?:{_MISSING})[ \t\r\n]{{0,9}}"
+    r"(?:,[^{},]{0,200}){0,30})\}"
     r"|\\todo(?:\[[^\[\]{}]{0,200}\])?"
     r"\{(?=[^{}]{0,200}?(?<![A-Za-z0-9_])(?:cit(?:e|ation|ations|es|ing)?|refs?|references?)(?![A-Za-z0-9_]))"
     r"[^{}]{0,200}\}"
 )
-"""A missing citation in plain text, in LaTeX and in Markdown; case does not matter."""
+"""A missing citation in plain text, in LaTeX and in Markdown; case does not matter. A command of LaTeX may cite keys
+beside the missing one: ``\\cite{lee99,?}`` is one gap."""
 GAP = re.compile(GAP_PATTERN, re.IGNORECASE | re.ASCII)
 TITLE_CHARS = 250
 """A first line longer than this is no title."""

@@ -100,10 +100,6 @@ def check_limits(request: RecommendRequest, limits: Limits) -> None:
         cocite.errors.InputError: top_k: at most 30 is allowed, got 31
     """
     check_text(request, limits)
-    for name in ("like", "dislike"):
-        if (count := len(getattr(request, name))) > limits.seeds:
-            raise InputError(f"at most {limits.seeds:,} papers are allowed, got {count:,}", where=name)
-        check_values(getattr(request, name), name, limits)
     check_options(request, limits, request.year)
 
 
@@ -118,6 +114,10 @@ def check_options(request: RecommendOptions, limits: Limits, year: int | None) -
     Raises:
         InputError: names the first such field (``where``) and the limit.
     """
+    for name in ("like", "dislike"):
+        if (count := len(getattr(request, name))) > limits.seeds:
+            raise InputError(f"at most {limits.seeds:,} papers are allowed, got {count:,}", where=name)
+        check_lengths(getattr(request, name), name, limits)
     for name in ("exclude", "exclude_authors"):
         check_values(getattr(request, name), name, limits)
     for name in ("retrievers", "weights"):
@@ -165,6 +165,11 @@ def check_values(values: list[str], name: str, limits: Limits) -> None:
     """Refuse a list of names or ids that is too long, or has a too long one."""
     if len(values) > limits.exclude:
         raise InputError(f"at most {limits.exclude:,} values are allowed, got {len(values):,}", where=name)
+    check_lengths(values, name, limits)
+
+
+def check_lengths(values: list[str], name: str, limits: Limits) -> None:
+    """Refuse a list of names or ids that has a too long one."""
     if any(len(value) > limits.title_chars for value in values):
         raise InputError(f"a value may have at most {limits.title_chars:,} characters", where=name)
 

@@ -27,7 +27,7 @@ async def recommend(service: Service, request: RecommendRequest) -> RecommendRes
         TooSlowError: it took longer than it may.
     """
     check_limits(request, service.settings.limits)
-    if not has_text(request):
+    if not has_text(request, request.title, request.abstract, request.context, request.text):
         return await recommend_for(service, request, NO_TEXT)
     manuscript = parse_manuscript(
         title=request.title,

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cocite.errors import InputError
 from cocite.pipeline.seed_lists import checked_seeds
 from cocite_serve.http.papers import Papers
-from cocite_serve.http.schemas import RecommendRequest
+
+
+class SeedLists(Protocol):
+    """Ids of papers that are liked, and of papers that are disliked, as a request has them.
+
+    Example:
+        >>> from cocite_serve.http.option_fields import RecommendOptions
+        >>> asked: SeedLists = RecommendOptions(like=["P02-1040"])
+        >>> asked.like, asked.dislike
+        (['P02-1040'], [])
+    """
+
+    @property
+    def like(self) -> Sequence[str]:
+        """Whose like is wanted."""
+        ...
+
+    @property
+    def dislike(self) -> Sequence[str]:
+        """Whose like is not wanted."""
+        ...
 
 
 class Seeds(NamedTuple):
@@ -26,28 +46,34 @@ class Seeds(NamedTuple):
 NO_SEEDS = Seeds()
 
 
-def has_text(request: RecommendRequest) -> bool:
+def has_text(asked: SeedLists, *texts: str) -> bool:
     """Whether a request asks with a text.
+
+    Args:
+        asked: the papers that it likes and dislikes.
+        texts: its fields of text.
 
     Raises:
         InputError: it has neither a text nor a paper that it likes, but dislikes one.
 
     Example:
-        >>> has_text(RecommendRequest(like=["P02-1040"])), has_text(RecommendRequest(title="Parsing"))
+        >>> from cocite_serve.http.option_fields import RecommendOptions
+        >>> liked = RecommendOptions(like=["P02-1040"])
+        >>> has_text(liked, "", ""), has_text(liked, "Parsing", "")
         (False, True)
     """
-    if request.title or request.abstract or request.context or request.text:
+    if any(texts):
         return True
-    if request.dislike and not request.like:
+    if asked.dislike and not asked.like:
         raise InputError("give a text, or papers in `like`, beside what is disliked", where="dislike")
-    return not request.like  # a request without either is refused as one without a text
+    return not asked.like  # a request without either is refused as one without a text
 
 
-def find_seeds(request: RecommendRequest, papers: Papers, *, lenient: bool = False) -> Seeds:
+def find_seeds(asked: SeedLists, papers: Papers, *, lenient: bool = False) -> Seeds:
     """The seeds of a request in an index.
 
     Args:
-        request: with their ids.
+        asked: their ids.
         papers: of the index.
         lenient: leave out papers that the index does not have, as another release than the one asked may lack them.
 
@@ -62,5 +88,5 @@ def find_seeds(request: RecommendRequest, papers: Papers, *, lenient: bool = Fal
             raise InputError(f"the corpus has no paper with the id {unknown[0]!r}", where=name)
         return [row for row in rows if row >= 0]
 
-    like, dislike = rows_of("like", request.like), rows_of("dislike", request.dislike)
+    like, dislike = rows_of("like", asked.like), rows_of("dislike", asked.dislike)
     return Seeds(*checked_seeds(like, dislike, papers.corpus.ids))

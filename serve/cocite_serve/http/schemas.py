@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cocite_serve.http.option_fields import RecommendOptions
-from cocite_serve.http.query_fields import GAP_EXAMPLE, QueryText, Text
+from cocite_serve.http.query_fields import GAP_EXAMPLE, QueryText
 
 ReleaseName = Literal["served", "beside", "interleaved"]
 
@@ -42,17 +42,6 @@ class RecommendRequest(RecommendOptions, QueryText):
         },
     )
 
-    like: list[Text] = Field(
-        default=[],
-        description="Ids of papers whose like is wanted: what they cite, what cites them, what is cited together with "
-        "them, and what is written like them comes first. With them no text is needed. They are not returned "
-        "themselves. An id that the corpus does not have is refused.",
-    )
-    dislike: list[Text] = Field(
-        default=[],
-        description="Ids of papers whose like is not wanted: they are not returned, and papers close to them come "
-        "later. Together with a text, or with `like`.",
-    )
     page: str = Field(
         default="",
         max_length=1_000,

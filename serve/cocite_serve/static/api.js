@@ -84,6 +84,21 @@ export async function draftText(name, base64, signal) {
   return response.json();
 }
 
+/**
+ * The links among papers, of which the index may lack some.
+ * @param {string[]} ids @param {AbortSignal} [signal]
+ * @returns {Promise<{citations: [string, string][], cocitations: [string, string, number][], uncounted: string[], unknown: string[]}>}
+ */
+export async function links(ids, signal) {
+  const response = await ask("v1/links", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ids }),
+    signal,
+  });
+  return response.json();
+}
+
 /** Drafts to try. @returns {Promise<{name: string, title: string, text: string}[]>} */
 export async function examples() {
   return (await ask("v1/examples")).json();

@@ -7,7 +7,9 @@ import { focusGap, setUpEditor, write } from "./editor.js";
 import { offerDrafts, setUpExamples } from "./examples.js";
 import { clearFieldErrors } from "./fields.js";
 import { setUpFiles, stopReading } from "./files.js";
+import { setUpGraph } from "./graph.js";
 import { forgetDraft, restore, setUpKeeping } from "./keeping.js";
+import { mark, setUpMarks, takeLink } from "./marks.js";
 import { forgetLibrary, isLibrary, setUpLibrary, takeLibrary } from "./owned.js";
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
 import { again, find, findAnew, stop, taken } from "./search.js";
@@ -26,6 +28,7 @@ const actions = {
     changed("choice");
   },
   where: forGap,
+  mark,
   copy: (ids) => copyReferences(ids, taken),
   taken,
   exclude(paper) {
@@ -48,7 +51,7 @@ function keyForm(retry) {
     useKey(input.value);
     $("problem").hidden = true;
     if (!state.corpusKnown) describeCorpus();
-    if (state.text.trim()) retry();
+    if (state.text.trim() || state.marks.length) retry();
   } } }, input, el("button", { type: "submit" }, "Use this key"));
 }
 
@@ -73,11 +76,18 @@ async function findAndReveal() {
   if (told && top > innerHeight * 0.6) $("results").scrollIntoView({ block: "start" });
 }
 
+// A link has no text, and one that this browser has kept is not sent by opening it.
+function askByMarks() {
+  if (state.answer) again();
+  else if (!state.text.trim() && state.marks.some((one) => one.likes)) find();
+}
+
 function clearEverything() {
   stop();
   stopReading();
   state.answer = state.request = null;
   state.chosen = [];
+  state.marks = [];
   state.cited.clear();
   state.excluded.clear();
   $("venue").value = "";
@@ -104,7 +114,8 @@ function setUpForm() {
   for (const id of ["year_from", "year_to"]) {
     const wait = debounce(again, 450);
     $(id).addEventListener("input", () => { if ($(id).value === "" || $(id).value.length === 4) wait(); });
-    $(id).addEventListener("change", again);
+    // Leaving the field by a click on a card must not make the cards anew under the click.
+    $(id).addEventListener("change", () => { if (String(state.request?.[id] ?? "") !== $(id).value) again(); });
   }
   $("years_clear").addEventListener("click", () => {
     $("year_from").value = "";
@@ -146,12 +157,16 @@ setUpCiting();
 setUpSelection(taken);
 setUpResults(actions, keyForm);
 setUpForm();
+setUpGraph();
+setUpMarks(askByMarks);
 setUpFiles(isLibrary, takeLibrary);
 setUpLibrary();
 setUpShortcuts([
   { keys: ["j"], says: "Next paper", run: () => moveCard(1) },
   { keys: ["k"], says: "Previous paper", run: () => moveCard(-1) },
   { keys: ["u"], says: "Use the paper in focus", run: () => pressOnCard(".use") },
+  { keys: ["m"], says: "More like the paper in focus", run: () => pressOnCard(".like") },
+  { keys: ["x"], says: "Not the paper in focus, and fewer like it", run: () => pressOnCard(".dislike") },
   { keys: ["d"], says: "Details of the paper in focus", run: () => pressOnCard(".open") },
   { keys: ["n"], says: "Next gap", run: () => focusGap(state.focus + 1) },
   { keys: ["p"], says: "Previous gap", run: () => focusGap(state.focus - 1) },
@@ -165,4 +180,6 @@ setUpShortcuts([
 when(["focus"], again);
 setUpKeeping();
 describeCorpus();
-if (restore()) find();
+const reloaded = restore();
+if (await takeLink()) askByMarks();
+else if (reloaded) find();

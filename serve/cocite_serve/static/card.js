@@ -1,7 +1,7 @@
 // One recommended paper as a card: what it is, how it scored, why it is here, and where it is to be read.
 
 import { el } from "./dom.js";
-import { everything, neighbours, number, sentence, words } from "./evidence.js";
+import { everything, liked, neighbours, number, sentence, words } from "./evidence.js";
 import { links } from "./links.js";
 
 const LABELS = { nnselect: "NNSelect", nnrank: "NNRank", fusion: "Learned fusion" };
@@ -47,11 +47,12 @@ function bar(part, title) {
  * @property {(ids: string[]) => void} copy
  * @property {(ids: string[]) => void} taken
  * @property {(paper: object) => void} exclude
+ * @property {(paper: object, likes: boolean) => void} mark
  */
 
 /** @param {object} paper Of the API. @param {object} ranges Of `scales`. @param {Actions} actions @param {boolean} owned */
 export function card(paper, ranges, actions, owned) {
-  const evidence = paper.evidence ?? { shared_words: [], cited_by: [], sentences: [] };
+  const evidence = paper.evidence ?? { shared_words: [], cited_by: [], sentences: [], seeds: [] };
   const id = `paper-${paper.rank}`;
   const places = links(paper);
   const title = el("h3", { id }, places.length ? link(places[0].address, paper.title, paper, actions) : paper.title);
@@ -69,13 +70,18 @@ export function card(paper, ranges, actions, owned) {
       places.length ? el("p", { class: "links" }, ...places.map((place) =>
         link(place.address, place.name, paper, actions, `${place.name}: ${paper.title}`))) : null,
       sentence(evidence.sentences[0], true),
+      liked(evidence.seeds),
       neighbours(evidence.cited_by),
       words(evidence.shared_words),
       el("div", { class: "actions" },
         el("button", { type: "button", class: "use small", on: { click: () => actions.toggle(paper) } }),
         more && opener(more),
+        el("button", { type: "button", class: "quiet small like", on: { click: () => actions.mark(paper, true) },
+          "aria-label": `More like this: ${paper.title}` }, "More like this"),
+        el("button", { type: "button", class: "quiet small dislike", on: { click: () => actions.mark(paper, false) },
+          "aria-label": `Not this: ${paper.title}` }, "Not this"),
         el("button", { type: "button", class: "quiet small", on: { click: () => actions.copy([paper.id]) },
-          "aria-label": `Copy reference of ${paper.title}` }, "Copy reference"),
+          title: "Copy its reference", "aria-label": `Copy reference of ${paper.title}` }, "Copy"),
         el("button", { type: "button", class: "quiet small", on: { click: () => actions.exclude(paper) },
           "aria-label": `Leave out ${paper.title}` }, "Leave out")),
       more));

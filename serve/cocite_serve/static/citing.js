@@ -3,6 +3,7 @@
 import { references } from "./api.js";
 import { $, copyText, titleChip, toast } from "./dom.js";
 import { focusGap, replace } from "./editor.js";
+import { isMissing } from "./gaps.js";
 import { taken } from "./search.js";
 import { changed, chosenFor, gapInFocus, selectedIds, state, when } from "./state.js";
 import { choice } from "./storage.js";
@@ -10,13 +11,25 @@ import { choice } from "./storage.js";
 const CITE = /^\\[a-z]*cite/i;
 
 /**
- * A citation in place of a gap's mark. A command such as \citep[see][]{?} stays, and gets the keys.
+ * A citation in place of a gap's mark. A command such as \citep[see][]{lee99,?} stays, with the keys that
+ * it has, and gets the new ones.
  * @param {string} mark @param {string[]} keys @param {"latex" | "markdown"} style
  */
 export function citation(mark, keys, style) {
-  if (CITE.test(mark)) return `${mark.slice(0, mark.lastIndexOf("{"))}{${keys.join(",")}}`;
+  if (CITE.test(mark)) {
+    const inner = mark.lastIndexOf("{") + 1;
+    return `${mark.slice(0, inner)}${withKeys(mark.slice(inner, -1).split(","), keys)}}`;
+  }
   if (mark.startsWith("\\") || (style === "latex" && !mark.startsWith("[@"))) return `\\cite{${keys.join(",")}}`;
   return `[${keys.map((key) => `@${key}`).join("; ")}]`;
+}
+
+// The keys of a command, with new ones in the place of the first that is missing.
+function withKeys(given, keys) {
+  const at = given.findIndex(isMissing);
+  const known = (part) => part.map((key) => key.trim()).filter((key) => !isMissing(key));
+  const all = [...known(given.slice(0, at)), ...keys, ...known(given.slice(at))];
+  return [...new Set(all)].join(given.some((key) => key.startsWith(" ")) && given.length > 1 ? ", " : ",");
 }
 
 /**

@@ -22,6 +22,18 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/**
+ * An element of SVG.
+ * @param {string} tag @param {Record<string, string | number>} attributes @param {...(Node | string)} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
 /** A button with a title that is taken away by it. @param {string} name For screen readers; has the title in it. */
 export function titleChip(title, name, run) {
   return el("button", { type: "button", class: "chip", title, "aria-label": name, on: { click: run } },

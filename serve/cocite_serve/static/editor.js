@@ -15,6 +15,8 @@ function read() {
   const ids = new Set(state.gaps.map((gap) => gap.id));
   // The papers of a gap that was deleted stay selected.
   for (const one of state.chosen) if (one.gap !== null && !ids.has(one.gap)) one.gap = null;
+  // What steered its list steers no other.
+  state.marks = state.marks.filter((one) => one.gap === null || ids.has(one.gap));
   changed("draft");
 }
 

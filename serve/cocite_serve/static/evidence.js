@@ -35,17 +35,21 @@ function marked(text) {
   });
 }
 
-/** @param {{title: string, year: number | null}[]} papers @param {boolean} all Else the nearest three. */
-export function neighbours(papers, all = false) {
+function titled(papers, all, label) {
   if (!papers.length) return null;
   const shown = all ? papers : papers.slice(0, NEIGHBOURS);
   const rows = shown.map((one) => el("li", {}, one.title, one.year ? el("span", {}, ` ${one.year}`) : null));
   const rest = papers.length - shown.length;
   if (rest > 0) rows.push(el("li", { class: "rest" }, `and ${rest} more`));
-  return el("div", { class: "neighbours" },
-    el("p", { class: "label" }, papers.length === 1 ? "Cited by a paper like yours" : `Cited by ${papers.length} papers like yours`),
-    el("ul", {}, ...rows));
+  return el("div", { class: "neighbours" }, el("p", { class: "label" }, label), el("ul", {}, ...rows));
 }
+
+/** @param {{title: string, year: number | null}[]} papers @param {boolean} all Else the nearest three. */
+export const neighbours = (papers, all = false) =>
+  titled(papers, all, papers.length === 1 ? "Cited by a paper like yours" : `Cited by ${papers.length} papers like yours`);
+
+/** Marked papers that a paper is linked with. @param {{title: string, year: number | null}[]} papers @param {boolean} all Else three. */
+export const liked = (papers, all = false) => titled(papers, all, "Linked with papers whose like you want");
 
 /** @param {{word: string, weight: number}[]} shared Heaviest first. @param {boolean} all Else the first ten. */
 export function words(shared, all = false) {
@@ -57,12 +61,13 @@ export function words(shared, all = false) {
 }
 
 /** The evidence of which the card shows a part, in full, for its details. */
-export function everything({ sentences, cited_by: citing, shared_words: shared }) {
+export function everything({ sentences, cited_by: citing, shared_words: shared, seeds }) {
   const parts = [];
   if (sentences.length > 1 || sentences.some((one) => near(one.sentence) !== one.sentence)) {
     parts.push(el("h4", {}, sentences.length === 1 ? "The whole sentence" : "All sentences that cite it"),
       ...sentences.map((one) => sentence(one, false)));
   }
+  if (seeds.length > NEIGHBOURS) parts.push(el("h4", {}, "All marked papers that it is linked with"), liked(seeds, true));
   if (citing.length > NEIGHBOURS) parts.push(el("h4", {}, "All papers like yours that cite it"), neighbours(citing, true));
   if (shared.length > WORDS) parts.push(el("h4", {}, "All shared words"), words(shared, true));
   return parts;

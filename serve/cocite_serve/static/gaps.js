@@ -1,6 +1,7 @@
 // The gaps of a text: where a citation is missing.
 
 // As GAP_PATTERN of cocite_serve/http/pasted_text.py, which a test compares: both count the same gaps.
+const MISSING = String.raw`\?{1,9}|cite?|todo|tbd|missing|xxx`;
 export const GAP_PATTERN = [
   String.raw`\[[ \t\r\n]*CIT[ \t\r\n]*\]`,
   String.raw`(?<![A-Za-z0-9_])TARGETCIT(?![A-Za-z0-9_])`,
@@ -8,7 +9,8 @@ export const GAP_PATTERN = [
   String.raw`\[@\]`,
   String.raw`[(\[][ \t\r\n]{0,9}citations?[ \t\r\n]{1,9}needed[ \t\r\n]{0,9}[)\]]`,
   String.raw`\\(?!no)[a-z]{0,12}cite[a-z]{0,12}\*?(?:\[[^\[\]{}]{0,200}\]){0,2}`
-    + String.raw`\{[ \t\r\n]{0,9}(?:\?{1,9}|cite?|todo|tbd|missing|xxx)?[ \t\r\n]{0,9}\}`,
+    + String.raw`\{(?:[ \t\r\n]{0,9}|(?:[^{},]{0,200},){0,30}[ \t\r\n]{0,9}(?:${MISSING})[ \t\r\n]{0,9}`
+    + String.raw`(?:,[^{},]{0,200}){0,30})\}`,
   String.raw`\\todo(?:\[[^\[\]{}]{0,200}\])?`
     + String.raw`\{(?=[^{}]{0,200}?(?<![A-Za-z0-9_])(?:cit(?:e|ation|ations|es|ing)?|refs?|references?)(?![A-Za-z0-9_]))`
     + String.raw`[^{}]{0,200}\}`,
@@ -20,6 +22,9 @@ const PLAIN_TITLE = 250;
  * @typedef {{id: number, start: number, end: number, mark: string}} Gap
  * A gap of a text: its place in UTF-16 units, and what marks it. The id stays while the text around it is edited.
  */
+
+/** Whether a key of a citation is still to be found. @param {string} key */
+export const isMissing = (key) => new RegExp(`^(?:${MISSING})?$`, "i").test(key.trim());
 
 /** @param {string} text @returns {{start: number, end: number, mark: string}[]} The gaps in their order. */
 export function findGaps(text) {

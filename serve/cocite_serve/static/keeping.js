@@ -14,7 +14,8 @@ function save() {
   notSoon();
   const options = Object.fromEntries(OPTIONS.map((id) => [id, $(id).value]).filter(([, value]) => value));
   if ($("later").checked) options.later = true;
-  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !Object.keys(options).length;
+  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !state.marks.length
+    && !Object.keys(options).length;
   if (empty) {
     forget();
     return;
@@ -25,6 +26,7 @@ function save() {
     focus: state.focus,
     options,
     chosen: state.chosen.map(({ id, title, gap }) => ({ id, title, gap: place.get(gap) ?? null })),
+    marks: state.marks.map(({ id, title, likes, gap }) => ({ id, title, likes, gap: place.get(gap) ?? null })),
     cited: [...state.cited],
     excluded: [...state.excluded],
     searched: state.answer !== null,
@@ -51,7 +53,7 @@ const listOf = (value) => (Array.isArray(value) ? value : []);
  * @returns {boolean} Whether the page was reloaded over an answer, which is to be asked for again.
  */
 export function restore() {
-  const { text, focus, options, chosen, cited, excluded, searched } = kept();
+  const { text, focus, options, chosen, marks, cited, excluded, searched } = kept();
   if (options && typeof options === "object") {
     for (const id of OPTIONS) if (typeof options[id] === "string") $(id).value = options[id];
     $("later").checked = options.later === true;
@@ -65,10 +67,12 @@ export function restore() {
   if (Number.isInteger(focus) && focus >= 0 && focus < state.gaps.length) state.focus = focus;
   state.chosen = listOf(chosen).filter((one) => typeof one?.id === "string" && typeof one.title === "string")
     .map(({ id, title, gap }) => ({ id, title, gap: state.gaps[gap]?.id ?? null }));
+  state.marks = listOf(marks).filter((one) => typeof one?.id === "string" && typeof one.title === "string" && (one.gap === null || state.gaps[one.gap]))
+    .map(({ id, title, likes, gap }) => ({ id, title, likes: likes === true, gap: state.gaps[gap]?.id ?? null }));
   changed("draft");
   changed("choice");
   const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
-  return reloaded && searched === true && state.text.trim() !== "";
+  return reloaded && searched === true && (state.text.trim() !== "" || state.marks.some((one) => one.likes));
 }
 
 /** Keeps the page from now on, a moment after each change. */

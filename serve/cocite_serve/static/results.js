@@ -4,7 +4,7 @@ import { card, scales, showChoice, skeleton } from "./card.js";
 import { $, el, firstWords, lastWords, titleChip } from "./dom.js";
 import { fieldError } from "./fields.js";
 import { hasLibrary, isOwned } from "./owned.js";
-import { gapInFocus, state, when } from "./state.js";
+import { changed, gapInFocus, state, when } from "./state.js";
 import { showYears } from "./years.js";
 
 let actions = null;
@@ -51,11 +51,12 @@ export function showNothing() {
   $("said").textContent = "";
   for (const id of ["toolbar", "problem", "incomplete", "note", "warning"]) $(id).hidden = true;
   $("intro").hidden = false;
+  showing([]);
   document.body.classList.remove("searched");
 }
 
 function cards() {
-  const { papers, warning, note, gap, gaps, took_ms: took } = state.answer;
+  const { papers, warning, note, gap, gaps, read_as: read, took_ms: took } = state.answer;
   const hidden = Boolean(warning) && warned !== state.answer;
   $("warning").hidden = !warning;
   if (warning) {
@@ -76,10 +77,11 @@ function cards() {
   const ranges = papers.length ? scales(papers) : {};
   keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions, isOwned(paper)))));
   showYears(shown.map((paper) => paper.year));
+  showing(shown);
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
   $("summary").replaceChildren(...(hidden ? ["No paper fits this text."] : [
     el("b", {}, shown.length === papers.length ? count : `${shown.length} of ${count}`),
-    mine(papers), `${gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : ""} in ${Math.max(1, Math.round(took.total))} ms`]));
+    mine(papers), read === "seeds" ? " near those whose like you want" : "", `${gaps > 1 ? ` for gap ${gap + 1} of ${gaps}` : ""} in ${Math.max(1, Math.round(took.total))} ms`]));
   if (papers.length && !shown.length && !hidden) {
     $("cards").replaceChildren(el("li", { class: "none" }, "None of these papers passes the filters above."));
   }
@@ -87,6 +89,11 @@ function cards() {
     $("cards").replaceChildren(el("li", { class: "none" },
       el("b", {}, "Nothing fits."), " Widen the years, leave fewer papers out, or describe the claim in more words."));
   }
+}
+
+function showing(papers) {
+  state.shown = papers;
+  changed("shown");
 }
 
 function mine(papers) {

@@ -5,7 +5,7 @@ import { $ } from "./dom.js";
 import { clearFieldErrors, fieldError, numbersFit } from "./fields.js";
 import { hasWords } from "./gaps.js";
 import { busy, problem, show } from "./results.js";
-import { changed, state } from "./state.js";
+import { changed, marksInForce, state } from "./state.js";
 
 const KEPT = 40;
 const answers = new Map();
@@ -14,8 +14,13 @@ let running = null;
 const list = (text, separator) => text.split(separator).map((part) => part.trim()).filter(Boolean);
 const whole = (id) => ($(id).value.trim() === "" ? undefined : Number($(id).value));
 
+// Marked papers alone are enough to ask with: a text without words beside them is not sent.
 function fromForm() {
-  const request = { text: state.text, gap: state.gaps.length ? state.focus : 0 };
+  const request = hasWords(state.text) ? { text: state.text, gap: state.gaps.length ? state.focus : 0 } : {};
+  for (const [name, likes] of [["like", true], ["dislike", false]]) {
+    const ids = marksInForce().filter((one) => one.likes === likes).map((one) => one.id);
+    if (ids.length) request[name] = ids;
+  }
   for (const id of ["top_k", "depth", "year", "year_from", "year_to"]) request[id] = whole(id);
   request.candidates = $("later").checked ? "all" : "older";
   request.exclude = [...new Set([...list($("exclude").value, /[,;\s]+/), ...state.excluded.keys()])];
@@ -40,11 +45,12 @@ async function answerTo(request, signal) {
 export async function find() {
   stop();
   clearFieldErrors();
-  if (!state.text.trim()) {
+  const liked = marksInForce().some((one) => one.likes);
+  if (!liked && !state.text.trim()) {
     fieldError("text", "Paste some text first.");
     return false;
   }
-  if (!hasWords(state.text)) {
+  if (!liked && !hasWords(state.text)) {
     fieldError("text", "Write a few words of the claim: there is nothing to search with beside the gap.");
     return false;
   }

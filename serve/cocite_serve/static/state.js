@@ -2,6 +2,8 @@
 
 /**
  * @typedef {{id: string, title: string, gap: number | null}} Chosen A paper that is to be cited at a gap; null: anywhere.
+ * @typedef {{id: string, title: string, likes: boolean, gap: number | null}} Mark A paper whose like is wanted, or not
+ * wanted, in the list of a gap; null: in every list.
  */
 export const state = {
   text: "",
@@ -12,10 +14,14 @@ export const state = {
   /** The answer that the cards show, and what was asked for it. */
   answer: null,
   request: null,
+  /** The papers of the answer whose cards stand on the page, in their order. */
+  shown: [],
   /** @type {Chosen[]} */
   chosen: [],
   /** Ids of papers whose key was put into the text, in that order. */
   cited: new Set(),
+  /** @type {Mark[]} */
+  marks: [],
   /** Papers left out: id -> title. */
   excluded: new Map(),
   /** Tokens of answers with papers of two releases: id of the paper -> token. */
@@ -27,7 +33,7 @@ export const state = {
 
 const bus = new EventTarget();
 
-/** @param {"draft" | "focus" | "choice" | "answer" | "library"} what */
+/** @param {"draft" | "focus" | "choice" | "answer" | "library" | "shown"} what */
 export const changed = (what) => bus.dispatchEvent(new Event(what));
 
 /** @param {string[]} events @param {() => void} run */
@@ -40,6 +46,9 @@ export const gapInFocus = () => state.gaps[state.focus];
 
 /** Papers chosen for a gap; null: for the text as a whole. @param {number | null} gap */
 export const chosenFor = (gap) => state.chosen.filter((one) => one.gap === gap);
+
+/** The marks that steer the list of the gap in focus. */
+export const marksInForce = () => state.marks.filter(({ gap }) => gap === null || gap === gapInFocus()?.id);
 
 /** Ids of all papers to export: first those with a key in the text, so that their keys stay. */
 export function selectedIds() {

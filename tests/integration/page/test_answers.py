@@ -38,6 +38,7 @@ def test_details_have_all_of_the_evidence(page: Any) -> None:
             {"sentence": f"Sentence {number} cites TARGETCIT.", "id": "a", "title": "A", "year": None}
             for number in range(3)
         ],
+        "seeds": [{"id": str(number), "title": f"Liked paper {number}", "year": 2001} for number in range(4)],
     }
 
     def answer(route: Any) -> None:
@@ -49,10 +50,10 @@ def test_details_have_all_of_the_evidence(page: Any) -> None:
     page.route("**/v1/recommend", answer)
     search(page, PASSAGE)
     first = page.locator(".card").first
-    for hidden in ("word13", "Citing paper 4", "Sentence 2 cites"):
+    for hidden in ("word13", "Citing paper 4", "Liked paper 3", "Sentence 2 cites"):
         expect(first.get_by_text(hidden)).to_be_hidden()
     first.get_by_role("button", name="Details").click()
-    for shown in ("word13", "Citing paper 4", "Sentence 2 cites"):
+    for shown in ("word13", "Citing paper 4", "Liked paper 3", "Sentence 2 cites"):
         expect(first.get_by_text(shown)).to_be_visible()
 
 

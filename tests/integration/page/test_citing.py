@@ -34,6 +34,9 @@ FORMS = [
     ("[@?]", "latex", "[@a; @b]"),
     ("\\cite{}", "markdown", "\\cite{a,b}"),
     ("\\citep[see][p. 3]{?}", "latex", "\\citep[see][p. 3]{a,b}"),
+    ("\\cite{lee99,?}", "markdown", "\\cite{lee99,a,b}"),
+    ("\\citep[see][]{?, lee99,TODO}", "latex", "\\citep[see][]{a, b, lee99}"),
+    ("\\cite{a,?}", "latex", "\\cite{a,b}"),
     ("\\todo{cite}", "latex", "\\cite{a,b}"),
     ("", "markdown", "[@a; @b]"),
 ]

@@ -34,6 +34,7 @@ def test_the_page_and_the_server_find_the_same_gaps(page: Any) -> None:
         "[CIT]", "[cit ]", "TARGETCIT", "xTARGETCIT", "[?]", "[@?]", "[@]", "[@a]", "(citation needed)", "\\cite{}",
         "\\citep[see][]{?}", "\\cite{lee99}", "\\nocite{}", "\\todo{cite}", "\\todo{", "ref", "}", "{", "[", "]", "\\",
         "\u00e9", "\U0001f600", "\u017f", "\u212a", "\n", " ", "\\Citet*{TODO}", "\\todo[inline]{which reference?}",
+        "\\cite{lee99,?}", "\\cite{", ",", "?",
     ]  # fmt: skip
     texts = ["".join(generator.choices(parts, k=12)) for _ in range(500)]
     pattern, found = page.evaluate(
@@ -73,6 +74,7 @@ READINGS = [
     ("\\title{Parsing}\nWe parse.", "Reads as a title and abstract"),
     ("We parse \\cite{lee99}.", "Reads as an abstract"),
     ("We parse \\cite{}.", "Reads as a passage with one gap"),
+    ("We parse \\cite{lee99,?}.", "Reads as a passage with one gap"),
 ]
 
 

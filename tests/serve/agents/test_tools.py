@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,43 @@ def test_each_gap_of_a_draft_is_filled(tools: Tools) -> None:
     for filled in answer.gaps:
         alone = tools.recommend(RecommendArguments(text=DRAFT, gap=filled.gap, top_k=4))
         assert (filled.context, filled.papers) == (alone.context, alone.papers)
+
+
+def test_liked_and_disliked_papers_steer_lists(tools: Tools) -> None:
+    asked = RecommendArguments(text=DRAFT, gap=1, top_k=20)
+    plain = [paper.id for paper in tools.recommend(asked).papers]
+    seeds = {"like": ["vaswani2017attention"], "dislike": plain[:1]}
+    steered = tools.recommend(asked.model_copy(update=seeds)).papers
+    assert not {*seeds["like"], *seeds["dislike"]} & {paper.id for paper in steered}
+    assert [paper.id for paper in steered] != plain[1:]
+    assert {seed.id for paper in steered for seed in paper.evidence.seeds} == {"vaswani2017attention"}
+    filled = tools.fill_gap(FillGapsArguments(text=DRAFT, top_k=10, **seeds), 1).papers
+    assert [paper.id for paper in filled] == [paper.id for paper in steered[:10]]
+
+
+def test_liked_papers_need_no_text(tools: Tools) -> None:
+    answer = tools.recommend(RecommendArguments(like=["vaswani2017attention"], year=2016, top_k=5))
+    assert (answer.read_as, answer.context, answer.note, len(answer.papers)) == ("seeds", "", "", 5)
+    assert all(paper.year is None or paper.year <= 2016 for paper in answer.papers)
+    assert as_text(answer).startswith("Papers near those that are liked:\n\n1. ")
+    assert "   linked with the liked paper: Attention Is All You Need" in as_text(answer)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "sentence"),
+    [
+        ({"like": ["gone"]}, "like: the corpus has no paper with the id 'gone'"),
+        ({"dislike": ["gone"]}, "dislike: give a text, or papers in `like`, beside what is disliked"),
+        ({"title": "On BLEU", "dislike": ["gone"]}, "dislike: the corpus has no paper with the id 'gone'"),
+        (
+            {"like": ["devlin2019bert"], "dislike": ["devlin2019bert"]},
+            "dislike: 'devlin2019bert' is liked, too (give it in one of the two lists)",
+        ),
+    ],
+)
+def test_a_wrong_list_of_seeds_is_refused(tools: Tools, seeds: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+        tools.recommend(RecommendArguments(**seeds))
 
 
 @pytest.mark.parametrize(

@@ -256,3 +256,35 @@ def test_the_draft_s_own_year_counts_where_the_request_has_none(backend: InProce
     answer = served(backend).post("/v1/draft", json={"files": sent({"a.tex": text}), "year_from": 2020})
     assert answer.status_code == 422
     assert answer.json()["error"].startswith("year_from: 2020 is later than the manuscript's year, 2017")
+
+
+def test_liked_and_disliked_papers_steer_each_gap(backend: InProcess) -> None:
+    api = served(backend)
+
+    def found(**seeds: Any) -> dict[int, list[str]]:
+        _, *gaps, _ = lines(api, FILES, top_k=10, depth=50, **seeds)
+        return {gap["gap"]: [paper["id"] for paper in gap["answer"]["papers"]] for gap in gaps}
+
+    plain = found()
+    likes, dislikes = ["post2018call"], [plain[1][0], plain[2][1]]
+    steered = found(like=likes, dislike=dislikes)
+    for gap, ids in steered.items():
+        assert ids != plain[gap]
+        assert not {*likes, *dislikes} & set(ids)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        ({"like": ["gone"]}, "like: the corpus has no paper with the id 'gone'"),
+        ({"dislike": ["gone"]}, "dislike: the corpus has no paper with the id 'gone'"),
+        ({"like": ["post2018call"], "dislike": ["post2018call"]}, "dislike: 'post2018call' is liked, too"),
+        ({"like": ["x"] * 51}, "like: at most 50 papers are allowed, got 51"),
+    ],
+)
+def test_wrong_seeds_refuse_the_draft_as_a_whole(
+    backend: InProcess, seeds: dict[str, Any], words: str
+) -> None:
+    answer = served(backend).post("/v1/draft", json={"files": sent(FILES), **seeds})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith(words)

@@ -44,6 +44,9 @@ def test_the_limits_in_force_are_told(description: Any) -> None:
     assert request["exclude"] == request["exclude"] | {"maxItems": LIMITS.exclude}
     assert request["exclude"]["items"]["maxLength"] == LIMITS.title_chars
     assert request["top_k"]["anyOf"][0]["maximum"] == LIMITS.top_k
+    for schema in ("RecommendRequest", "DraftRequest"):
+        for name in ("like", "dislike"):
+            assert schemas[schema]["properties"][name]["maxItems"] == LIMITS.seeds
     assert schemas["RerankRequest"]["properties"]["texts"]["maxItems"] == LIMITS.texts
     batch = description["paths"]["/v1/recommend/batch"]["post"]["requestBody"]["content"]
     assert batch["application/json"]["schema"]["maxItems"] == LIMITS.batch

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite.drafts.reading import read_text
 from cocite_serve.http.manuscript import parse_manuscript
 from cocite_serve.http.pasted_text import GAP, GAP_MARK, mark_gaps, read_pasted, strip_commands
 
 GAPS = [
     "[CIT]", "[cit]", "[ CIT ]", "TARGETCIT", "[?]", "[??]", "[@?]", "[@]", "(citation needed)", "[Citations needed]",
     r"\cite{}", r"\cite{?}", r"\cite{ }", r"\citep{?}", r"\citet*{}", r"\citep[see][p.~3]{?}", r"\parencite{}",
+    r"\cite{lee99,?}", r"\cite{?, lee99}", r"\citep[see][]{lee99, ?? ,kim2001}", r"\cite{lee99,TODO,?}",
     r"\cite{TODO}", r"\todo{cite}", r"\todo[inline]{add a citation here}", r"\todo{which reference?}",
 ]  # fmt: skip
 NO_GAPS = [
+    r"\cite{lee99,}", r"\cite{lee99,,kim2001}", r"\cite{lee?}", r"\cite{lee99,kim?}", r"\nocite{lee99,?}",
     r"\cite{lee99}", r"\citep[see][]{lee99, kim2001}", r"\nocite{}", r"\todo{rewrite}", r"\todo{excited}", "[12]",
     "[@lee99]", "CIT", "(CIT)", "(needed)", "[]", "XTARGETCITX", r"\section{CIT}", "[?", "?]",
 ]  # fmt: skip
@@ -63,6 +68,27 @@ def test_the_abstract_of_latex() -> None:
         text="\\begin{abstract}We parse \\cite{?}.\\end{abstract} It helps \\cite{}.", gap=1
     )
     assert (manuscript.gaps, manuscript.abstract) == (2, "We parse .")
+
+
+@pytest.mark.parametrize("mark", [mark for mark in GAPS if mark.startswith("\\cite")])
+def test_a_command_of_latex_is_a_gap_where_the_reader_of_drafts_finds_one(mark: str) -> None:
+    assert len(read_text(f"We parse {mark}, as said.", "latex").gaps) == 1
+
+
+@pytest.mark.parametrize("mark", [mark for mark in NO_GAPS if mark.startswith("\\cite")])
+def test_a_command_of_latex_is_no_gap_where_the_reader_of_drafts_finds_none(mark: str) -> None:
+    assert read_text(f"We parse {mark}, as said.", "latex").gaps == ()
+
+
+def test_unclosed_lists_of_keys_cost_little() -> None:
+    for text in (
+        "\\cite{" + "?," * 40_000,
+        ("\\cite{" + "?," * 30) * 1_000,
+        "\\cite{" + ("x" * 199 + ",") * 400,
+    ):
+        began = time.process_time()
+        assert GAP.search(text) is None
+        assert time.process_time() - began < 2
 
 
 @given(

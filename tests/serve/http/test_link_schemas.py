@@ -1,0 +1,33 @@
+"""The schemas of ``/v1/links``: what is no list of ids is refused, and pairs are described as such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cocite_serve.http.link_schemas import LinksRequest, LinksResponse
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({}, "Field required"),
+        ({"ids": []}, "at least 1 item"),
+        ({"ids": "P02-1040"}, "valid list"),
+        ({"ids": [7]}, "valid string"),
+        ({"ids": ["a"], "id": "b"}, "Extra inputs are not permitted"),
+    ],
+)
+def test_what_is_no_list_of_ids_is_refused(value: Any, words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        LinksRequest.model_validate(value)
+
+
+def test_pairs_and_counts_are_described_by_their_parts() -> None:
+    properties = LinksResponse.model_json_schema()["properties"]
+    for name, parts in (("citations", ["string"] * 2), ("cocitations", ["string", "string", "integer"])):
+        of_one = properties[name]["items"]
+        assert [part["type"] for part in of_one["prefixItems"]] == parts
+        assert of_one["minItems"] == of_one["maxItems"] == len(parts)
