@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import httpx
 import psutil
+
 from helpers.endpoint import free_port
 
 START_S = 120
@@ -42,16 +43,15 @@ class CodeServer:
         """The address of a folder."""
         return f"{self.url}/?folder={quote(str(folder))}"
 
-    def language_servers(self, index: Path) -> list[psutil.Process]:
-        """The servers of the extension over an index."""
+    def language_servers(self, folder: Path) -> list[psutil.Process]:
+        """The servers of the extension for the window of a folder; those of closed windows live on for a while."""
         found = []
         for process in psutil.Process(self.process.pid).children(recursive=True):
             try:
-                command = process.cmdline()
+                if "language-server" in process.cmdline() and Path(process.cwd()) == folder:
+                    found.append(process)
             except psutil.Error:
                 continue
-            if "language-server" in command and str(index) in command:
-                found.append(process)
         return found
 
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from helpers.sources import ROOT
 
 SOURCE = ROOT / "integrations" / "vscode"

@@ -3,10 +3,10 @@
 import * as os from "node:os";
 
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, LanguageClient, State as ClientState } from "vscode-languageclient/node";
-import type { LanguageClientOptions } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, State as ClientState, type LanguageClientOptions } from "vscode-languageclient/node";
 
 import { applySaved } from "./bibliography";
+import { Client } from "./client";
 import { LANGUAGES } from "./languages";
 import { launchOf, SettingsError, type Launch, type Settings } from "./launch";
 import { Server } from "./server";
@@ -17,7 +17,7 @@ const RESTARTS = 3;
 
 /** Starts, restarts and stops the server; one change at a time. */
 export class Session {
-  private client: LanguageClient | undefined;
+  private client: Client | undefined;
   private server: Server | undefined;
   private restarts = 0;
   private turn: Promise<void> = Promise.resolve();
@@ -28,20 +28,35 @@ export class Session {
   ) {}
 
   /** The client, while the server answers. */
-  get running(): LanguageClient | undefined {
+  get running(): Client | undefined {
     return this.client?.isRunning() ? this.client : undefined;
   }
 
   /** Start the server with the settings of now, in the place of one that runs. */
   restart(): Promise<void> {
+    this.restarts = 0;
+    this.abandon();
+    return this.renew();
+  }
+
+  stop(): Promise<void> {
+    this.abandon();
+    return this.inTurn(() => this.end());
+  }
+
+  /** Give up a server that still loads: the next turn would wait for it. */
+  private abandon(): void {
+    if (this.client?.isRunning() === false) {
+      this.client = undefined;
+      this.server?.kill();
+    }
+  }
+
+  private renew(): Promise<void> {
     return this.inTurn(async () => {
       await this.end();
       await this.begin();
     });
-  }
-
-  stop(): Promise<void> {
-    return this.inTurn(() => this.end());
   }
 
   private inTurn(work: () => Promise<void>): Promise<void> {
@@ -61,23 +76,26 @@ export class Session {
       return;
     }
     this.show({ kind: "loading" });
-    this.restarts = 0;
     const serve = async (): Promise<Server["child"]> => {
       this.server = await Server.start(launch);
       return this.server.child;
     };
-    const client = new LanguageClient("cocite", "cocite", serve, this.options());
+    const client = new Client("cocite", "cocite", serve, this.options());
     this.client = client;
-    client.onDidChangeState(({ newState }) => {
-      if (newState === ClientState.Running || newState === ClientState.Starting) {
-        this.show({ kind: newState === ClientState.Running ? "ready" : "loading" });
+    client.onDidChangeState(({ oldState, newState }) => {
+      if (newState === ClientState.Running) {
+        this.show({ kind: "ready" });
+      } else if (oldState === ClientState.Running && this.client === client) {
+        void this.ended();
       }
     });
     try {
       await client.start();
     } catch (error) {
-      const sentence = await this.server?.reason();
-      this.show({ kind: "failed", sentence: sentence ?? (error instanceof Error ? error.message : String(error)) });
+      const sentence = (await this.server?.reason()) ?? (error instanceof Error ? error.message : String(error));
+      if (this.client === client) {
+        this.fail(sentence);
+      }
     }
   }
 
@@ -91,6 +109,11 @@ export class Session {
     server?.kill();
   }
 
+  private fail(sentence: string): void {
+    this.log.error(sentence);
+    this.show({ kind: "failed", sentence });
+  }
+
   private options(): LanguageClientOptions {
     return {
       documentSelector: Object.keys(LANGUAGES).flatMap((language) => [
@@ -98,11 +121,11 @@ export class Session {
         { scheme: "untitled", language },
       ]),
       outputChannel: this.log,
-      // A sentence of this extension's own says what went wrong.
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
-        closed: () => this.closed(),
+        // The session starts the server again, and sees whether that fails.
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
       },
       middleware: {
         // The server loads what its first answer needs after the start: the item in the status bar shows that.
@@ -112,17 +135,21 @@ export class Session {
     };
   }
 
-  /** The server has ended by itself. */
-  private closed(): { action: CloseAction; handled: boolean } {
-    const wasRunning = this.client?.state === ClientState.Running;
-    if (wasRunning && this.restarts < RESTARTS) {
+  /** The server has ended by itself after it had answered. */
+  private async ended(): Promise<void> {
+    const { server } = this;
+    const sentence = (await server?.reason()) ?? "The server ended.";
+    if (this.server !== server) {
+      // Meanwhile, the user has started another one.
+      return;
+    }
+    if (this.restarts < RESTARTS) {
       this.restarts += 1;
-      return { action: CloseAction.Restart, handled: true };
+      this.log.warn(`${sentence} It is started again.`);
+      await this.renew();
+    } else {
+      this.fail(sentence);
     }
-    if (wasRunning) {
-      void this.server?.reason().then((sentence) => this.show({ kind: "failed", sentence }));
-    }
-    return { action: CloseAction.DoNotRestart, handled: true };
   }
 }
 

@@ -2,12 +2,12 @@
 
 import * as vscode from "vscode";
 import { CompletionRequest, type CompletionItem, type CompletionList } from "vscode-languageclient/node";
-import type { LanguageClient } from "vscode-languageclient/node";
 
+import type { Client } from "./client";
 import { citationAround, LANGUAGES } from "./languages";
 
 /** List papers for the citation or gap at the caret; where there is none, write an empty citation first. */
-export async function suggestHere(client: LanguageClient | undefined): Promise<void> {
+export async function suggestHere(client: Client | undefined): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || !(editor.document.languageId in LANGUAGES)) {
     void vscode.window.showInformationMessage("cocite suggests citations in LaTeX and Markdown drafts: open one.");
