@@ -32,9 +32,9 @@ DRAFT = """\\documentclass{article}
 \\begin{document}
 \\maketitle
 
-Attention replaced recurrence in translation, where each
-word is read together with all others at once.
-The quality of translations is measured by BLEU~
+Attention replaced recurrence in translation. The
+quality of translations is measured
+by BLEU~
 
 \\bibliography{refs}
 \\end{document}
@@ -45,7 +45,7 @@ def take(address: str, chromium: str) -> None:
     """Ask for the papers of a citation, show the first one's reasons, and take the picture."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
-        page = browser.new_page(viewport={"width": 1160, "height": 560}, device_scale_factor=1.5)
+        page = browser.new_page(viewport={"width": 1160, "height": 520}, device_scale_factor=1.5)
         page.set_default_timeout(WAIT_MS)
         window = Window(page)
         window.open(address, "paper.tex")
