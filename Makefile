@@ -36,7 +36,7 @@ export HF_HUB_OFFLINE ?= 1
 # Each of the hundreds of processes that the tests start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env demo test test-quick check format bench serve-bench clean distclean
+.PHONY: help env demo test test-quick vscode vscode-test check format bench serve-bench clean distclean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -70,6 +70,21 @@ test: check ## every check and every test
 
 test-quick: $(STAMP) ## tests that start no Ray, Serve, MLflow or browser (TESTS=path for some of them)
 	$(BIN)/python -m pytest -m 'not integration' $(PARALLEL) $(TESTS)
+
+EXTENSION   := integrations/vscode
+CODE_SERVER := .cache/code-server
+CODE_SERVER_STAMP := $(CODE_SERVER)/.installed
+
+vscode: ## the extension for VS Code, as integrations/vscode/cocite.vsix (Node 20 or newer, npm)
+	cd $(EXTENSION) && npm ci && npm run build && npm run package
+
+$(CODE_SERVER_STAMP): $(EXTENSION)/install-code-server.sh
+	rm -rf $(CODE_SERVER)
+	sh $(EXTENSION)/install-code-server.sh $(CODE_SERVER)
+	@touch $@
+
+vscode-test: $(STAMP) $(CODE_SERVER_STAMP) ## the extension in VS Code itself (Node 20, a C++ compiler, Chromium)
+	COCITE_CODE_SERVER=$(CODE_SERVER) $(BIN)/python -m pytest tests/integration/vscode
 
 check: $(STAMP) ## ruff, mypy strict, import contracts
 	$(BIN)/ruff check
@@ -120,7 +135,8 @@ serve-bench: $(BENCH) | $(BENCH_CORPUS) ## the endpoint under load, overload and
 	$(BIN)/python -m benchmarks.serve_rollouts $(SERVED)
 
 clean: ## remove caches and what demo made
-	rm -rf demo .cache/bench .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db
+	rm -rf demo .cache/bench .cache/code-server .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db
+	rm -rf $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/LICENSE $(EXTENSION)/cocite.vsix
 	find platform jobs tuning serve tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environment too

@@ -29,9 +29,13 @@ class Editor(LanguageClient):
         self.applies = applies
         self.edits: list[types.WorkspaceEdit] = []
         self.messages: list[str] = []
+        self.progress: list[str] = []
+        self.loaded = asyncio.Event()
         self.versions: dict[str, int] = {}
         self.feature(types.WORKSPACE_APPLY_EDIT)(partial(self._apply))
         self.feature(types.WINDOW_SHOW_MESSAGE)(partial(self._message))
+        self.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(partial(self._make_progress))
+        self.feature(types.PROGRESS)(partial(self._progress))
 
     def _apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         self.edits.append(params.edit)
@@ -39,6 +43,15 @@ class Editor(LanguageClient):
 
     def _message(self, params: types.ShowMessageParams) -> None:
         self.messages.append(params.message)
+
+    def _make_progress(self, params: types.WorkDoneProgressCreateParams) -> None:
+        self.progress.append("create")
+
+    def _progress(self, params: types.ProgressParams) -> None:
+        assert isinstance(params.value, dict)
+        self.progress.append(str(params.value["kind"]))
+        if params.value["kind"] == "end":
+            self.loaded.set()
 
     def open(self, uri: str, text: str, language: str) -> None:
         self.versions[uri] = 1
@@ -93,7 +106,12 @@ def edited(text: str, edit: types.TextEdit) -> str:
 
 @asynccontextmanager
 async def editor(
-    index: Path, *, applies: bool = True, creates: bool = True, stderr: list[str] | None = None
+    index: Path,
+    *,
+    applies: bool = True,
+    creates: bool = True,
+    progress: bool = False,
+    stderr: list[str] | None = None,
 ) -> AsyncIterator[Editor]:
     """An editor that has started the server.
 
@@ -101,6 +119,7 @@ async def editor(
         index: that the server is over.
         applies: whether the editor makes edits.
         creates: whether the editor can create files.
+        progress: whether the editor shows the progress of what the server does by itself.
         stderr: gets what the server wrote to its log.
     """
     client = Editor(applies=applies)
@@ -111,10 +130,9 @@ async def editor(
             document_changes=True, resource_operations=operations
         )
     )
-    answer = await asyncio.wait_for(
-        client.initialize_async(types.InitializeParams(types.ClientCapabilities(workspace=workspace))),
-        TIMEOUT,
-    )
+    window = types.WindowClientCapabilities(work_done_progress=progress)
+    capabilities = types.ClientCapabilities(workspace=workspace, window=window)
+    answer = await asyncio.wait_for(client.initialize_async(types.InitializeParams(capabilities)), TIMEOUT)
     assert answer.server_info is not None
     assert answer.server_info.name == "cocite"
     client.initialized(types.InitializedParams())

@@ -151,6 +151,19 @@ def test_a_draft_that_names_no_bibliography_gets_one_beside_it(
     with_editor(index, work, creates=creates)
 
 
+def test_an_editor_shows_that_the_server_still_loads_what_the_first_answer_needs(index: Path) -> None:
+    async def work(progress: bool) -> list[str]:
+        async with editor(index, progress=progress) as client:
+            client.open("untitled:1", "", "latex")
+            if progress:
+                await asyncio.wait_for(client.loaded.wait(), 120)
+            assert await client.complete_at_end("untitled:1", f"{SENTENCE} \\cite{{")
+        return list(client.progress)
+
+    assert asyncio.run(work(True)) == ["create", "begin", "end"]
+    assert asyncio.run(work(False)) == []
+
+
 def test_an_edit_that_the_editor_refuses_is_not_taken_for_made(index: Path, tmp_path: Path) -> None:
     uri = (tmp_path / "paper.md").as_uri()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -31,6 +32,8 @@ MAX_SECONDS = 20.0
 """Time after which an answer is given up; the first one waits for what is loaded and compiled meanwhile."""
 TRIGGERS = ("{", ",", "@", "[", "?", "-")
 """Signs after which an editor asks by itself, beside those of words."""
+WARM_UP = "cocite/warm-up"
+"""Token of the progress that an editor shows until the first answer waits for nothing."""
 LOG = logging.getLogger("cocite.language_server")
 T = TypeVar("T")
 
@@ -73,7 +76,18 @@ class DraftServer(LanguageServer):
         LOG.error("a message could not be answered: %s", describe(error))
 
     async def _initialized(self, _: types.InitializedParams) -> None:
-        self._executor.submit(self._warm_up)
+        warm = asyncio.wrap_future(self._executor.submit(self._warm_up))
+        window = self.client_capabilities.window
+        if window is None or not window.work_done_progress:
+            return
+        progress = self.work_done_progress
+        try:
+            await progress.create_async(WARM_UP)
+        except JsonRpcException:
+            return
+        progress.begin(WARM_UP, types.WorkDoneProgressBegin("cocite loads the index"))
+        await warm
+        progress.end(WARM_UP, types.WorkDoneProgressEnd())
 
     def _warm_up(self) -> None:
         try:
@@ -82,6 +96,7 @@ class DraftServer(LanguageServer):
             LOG.error("the first query failed: %s", describe(error))
 
     async def _complete(self, params: types.CompletionParams) -> types.CompletionList:
+        """The papers for a citation. An empty list that is complete says that the place is in none."""
         nothing = types.CompletionList(is_incomplete=True, items=[])
         document = self._document(params.text_document.uri)
         if document is None:
