@@ -10,7 +10,7 @@ from functools import cached_property
 
 from cocite.drafts.draft import Place
 from cocite.drafts.limits import MAX_FILES, MAX_PARAGRAPH, Budget
-from cocite.drafts.source_files import DraftFiles, OutsideError, read_utf8
+from cocite.drafts.source_files import DraftFiles, OutsideError, encoding_of, read_utf8
 from cocite.errors import InputError
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*+%)([^\n]*)")
@@ -162,13 +162,11 @@ def as_written(original: bytes, text: str) -> bytes:
         >>> as_written("né\\r\\n".encode("cp1252"), "né [CIT]\\n")
         b'n\\xe9 [CIT]\\r\\n'
     """
-    if original.count(b"\r\n") == original.count(b"\n") > 0:
+    encoding = encoding_of(original)
+    before = original.decode(encoding, "replace")
+    if before.count("\r\n") == before.count("\n") > 0:
         text = text.replace("\n", "\r\n")
-    try:
-        original.decode("utf-8")
-    except UnicodeDecodeError:
-        return text.encode("cp1252", "replace")
-    return text.encode("utf-8-sig" if original.startswith(b"\xef\xbb\xbf") else "utf-8")
+    return text.encode(encoding, "replace")
 
 
 def _without_unread(text: str) -> str:
