@@ -84,10 +84,10 @@ class Answer:
     ids: list[str]
 
 
-def read_sources(corpus: Corpus, count: int, seed: int) -> list[Source]:
-    """Test papers that have body sentences and contexts, drawn with a seed."""
+def read_sources(corpus: Corpus, count: int, seed: int, split: str = "test") -> list[Source]:
+    """Papers of a split that have body sentences and contexts, drawn with a seed."""
     citing, group = corpus.contexts.column("citing"), corpus.contexts.column("group")
-    asked = np.flatnonzero(split_papers(corpus, "test") & (np.diff(corpus.sentence_indptr) > 0))
+    asked = np.flatnonzero(split_papers(corpus, split) & (np.diff(corpus.sentence_indptr) > 0))
     asked = np.intersect1d(asked, citing)
     rows = np.sort(np.random.default_rng(seed).choice(asked, min(count, len(asked)), replace=False))
     result = []

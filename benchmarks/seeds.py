@@ -27,7 +27,8 @@ from cocite.corpus.splits import split_papers
 from cocite.corpus.store import Corpus
 from cocite.pipeline.dense_signals import DenseSignals
 from cocite.pipeline.first_stage import FirstStage
-from cocite.pipeline.seeds import DISLIKES, SEEDS, SeedScores, add_seeds, without_seeds
+from cocite.pipeline.seeds import DISLIKES, SeedScores, add_seeds, without_seeds
+from cocite.pipeline.seeds import SEEDS as BY_KIND
 from cocite.protocols import Query
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.signals.cocited import count_cocited
@@ -41,6 +42,7 @@ DISLIKED = 2
 WEIGHTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
 DISLIKE_WEIGHTS = (0.1, 0.25, 0.5, 0.75, 1.0)
 SHOWN = 10
+SEEDS = BY_KIND["global"]
 
 
 @dataclass(frozen=True)

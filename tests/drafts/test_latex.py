@@ -98,6 +98,30 @@ def test_macros_of_an_input_hold_in_the_main_file(tmp_path: Path) -> None:
     assert (gap.place.file, gap.place.line) == ("a.tex", 3)
 
 
+def test_files_that_other_commands_input(tmp_path: Path) -> None:
+    (tmp_path / "parts" / "more").mkdir(parents=True)
+    (tmp_path / "a.tex").write_text(
+        "\\input{parts/macros}\n\\import{parts/}{one}\n\\input parts/three\n\\subimport{../}{secret}\n"
+    )
+    (tmp_path / "parts" / "macros.tex").write_text("\\newcommand{\\own}{[CIT]}")
+    (tmp_path / "parts" / "one.tex").write_text("Trees [CIT].\n\\subimport{more}{two}")
+    (tmp_path / "parts" / "more" / "two.tex").write_text("Graphs \\own.")
+    (tmp_path / "parts" / "three.tex").write_text("Lists [CIT].")
+    draft = read_draft(tmp_path / "a.tex")
+    assert [(gap.place.file, gap.sentence) for gap in draft.gaps] == [
+        ("parts/one.tex", "Trees [CIT]."),
+        ("parts/more/two.tex", "Graphs [CIT]."),
+        ("parts/three.tex", "Lists [CIT]."),
+    ]
+    assert draft.warnings == ("\\input{../secret}: lies outside the draft's folder; it is left out",)
+
+
+def test_a_brace_that_the_end_closes_is_told(tmp_path: Path) -> None:
+    draft = read_text("\\verb|{| Trees [CIT].\n\n\\section{Data\nWords.", "latex")
+    [warning] = draft.warnings
+    assert warning.startswith("line 3: a brace, a dollar or an environment stays open here")
+
+
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "sub/../../secret", "link"])
 def test_no_input_leaves_the_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.tex").write_text("Secret words.")

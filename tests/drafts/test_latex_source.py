@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, blank_definitions
+from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, as_written, blank_definitions
 from cocite.drafts.limits import MAX_BYTES, Budget
 from cocite.drafts.source_files import FolderFiles
 from cocite.errors import InputError
@@ -60,3 +60,10 @@ def test_bytes_of_all_files_together_are_bounded(tmp_path: Path) -> None:
     budget = Budget("a.tex", bytes=MAX_BYTES - 100)
     with pytest.raises(InputError, match=r"a\.tex: the draft has more than 2 MiB"):
         LatexProject(FolderFiles(tmp_path), budget).find("a")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_changed_text_keeps_its_encoding_and_ends_of_lines(encoding: str) -> None:
+    before = "né [CIT].\r\nWords.\r\n"
+    after = "né \\cite{lee}.\nWords.\n"
+    assert as_written(before.encode(encoding), after) == after.replace("\n", "\r\n").encode(encoding)

@@ -143,7 +143,7 @@ def test_a_learned_order_gets_the_seeds_added() -> None:
     candidates = Candidates(ranking, {SIGNAL: np.array([[0.0, 1.0, -0.5]], np.float32)})
     stages = Stages({"fusion": learned}, learned, {"global": "fusion"})
     found = with_seeds([Query("q", title="Parsing", like=(1,))], candidates, stages)
-    np.testing.assert_allclose(found.last, [[0.5, SEEDS, 1 - 0.5 * SEEDS]])
+    np.testing.assert_allclose(found.last, [[0.5, SEEDS["global"], 1 - 0.5 * SEEDS["global"]]])
     assert list(found.scores) == [SIGNAL, "fusion"]
     assert with_seeds([Query("q", title="Parsing")], Candidates(ranking), stages) is stages
 
@@ -151,7 +151,15 @@ def test_a_learned_order_gets_the_seeds_added() -> None:
 def test_papers_that_no_seed_speaks_for_are_left_out_where_there_is_no_text() -> None:
     blend = np.zeros((1, 3), np.float32)
     add_seeds(blend, np.array([[0.0, 0.5, -0.1]], np.float32), [Query("q", like=(9,))])
-    np.testing.assert_allclose(blend, [[-np.inf, 0.5 * SEEDS, -np.inf]])
+    np.testing.assert_allclose(blend, [[-np.inf, 0.5 * SEEDS["seeds"], -np.inf]])
+
+
+def test_the_seeds_weigh_less_beside_a_context() -> None:
+    for query in (Query("q", title="Parsing", like=(9,)), Query("q", context="Trees TARGETCIT", like=(9,))):
+        blend = np.array([[4.0, 0.0]], np.float32)
+        scale = add_seeds(blend, np.array([[0.0, 1.0]], np.float32), [query])
+        np.testing.assert_allclose(scale, [[4 * SEEDS[query.kind]]])
+    assert SEEDS["local"] < SEEDS["global"]
 
 
 def test_reasons_name_the_seeds(corpus: Corpus, first: FirstStage, rows: list[int]) -> None:

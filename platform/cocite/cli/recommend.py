@@ -150,6 +150,7 @@ def recommend(
     from cocite.drafts.completion import check_destination, complete
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
+    from cocite.drafts.reference_list import with_references
     from cocite.drafts.reference_styles import ReferenceStyle, by_id
     from cocite.drafts.report import Report
     from cocite.drafts.suggestions import load_classifier, papers_of
@@ -202,7 +203,7 @@ def recommend(
     path = find_draft(draft)
     opened = open_draft(path, main)
     read = opened.draft
-    if not read.gaps and not read.citations and not suggest:
+    if not (read.gaps or read.citations or read.references or suggest):
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
         )
@@ -217,6 +218,7 @@ def recommend(
     if have:
         _note_library(library)
     likes, dislikes = seed_rows(recommender.index.corpus, like or (), dislike or ())
+    read, bibliography = with_references(read, bibliography, recommender.index.corpus)
     if like_cited:
         cited = bibliography.cited_rows(read).values()
         likes += [row for row in cited if row not in {*likes, *dislikes}]

@@ -10,6 +10,7 @@ from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft, Gap
+from cocite.drafts.reference_list import with_references
 from cocite.drafts.together import LinkedPapers, cited_together
 from cocite.pipeline.options import Options, Recommendation
 
@@ -118,6 +119,7 @@ class Adviser:
         like: Sequence[int] = (),
         dislike: Sequence[int] = (),
     ) -> None:
+        draft, bibliography = with_references(draft, bibliography, recommender.index.corpus)
         self.recommender, self.draft, self.bibliography = recommender, draft, bibliography
         self.year = year or draft.year
         self.authors = tuple(authors) or draft.authors

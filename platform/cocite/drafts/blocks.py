@@ -19,11 +19,19 @@ MARK = "\ue000"
 _AROUND = 1_000
 """Characters each side of a gap that its context is cut from."""
 _GAPS = re.compile(
-    rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b|\[\?+\]|[(\[]\s*citations?\s+needed\s*[)\]]", re.IGNORECASE
+    rf"\[\s*CIT\s*\]|\b{TARGET_MARK}\b|\[\s*\?+\s*\]|[(\[]\s*citations?\s+needed\s*[)\]]", re.IGNORECASE
 )
 """A missing citation in any kind of text."""
 _MARK_WORDS = re.compile(rf"{TARGET_MARK}|{OTHER_MARK}")
 _GAP_KEYS = re.compile(r"\?*|cit|cite|todo|tbd|missing|xxx", re.IGNORECASE)
+_REFERENCES = re.compile(
+    r"(?:\d+\.?\s*|[ivx]+\.\s*)?(?:references|bibliography|literature(?: cited)?|works cited|reference list)\s*[.:]?",
+    re.IGNORECASE,
+)
+_BEHIND_REFERENCES = re.compile(r"(?:appendix|appendices|supplement|acknowledge?ments?)", re.IGNORECASE)
+"""What a heading behind the list of references begins with; others are pieces of the list, taken for headings."""
+WITHOUT_KEYS = frozenset({"text", "docx", "pdf"})
+"""Kinds of drafts whose references are printed, and have no keys."""
 BlockKind = Literal["paragraph", "heading", "abstract", "footnote"]
 
 
@@ -115,6 +123,16 @@ def is_missing(key: str) -> bool:
     return bool(_GAP_KEYS.fullmatch(key.strip()))
 
 
+def is_references_heading(text: str) -> bool:
+    """Whether a line says that the list of references follows.
+
+    Example:
+        >>> [is_references_heading(line) for line in ("References", "6. Bibliography", "References help.")]
+        [True, True, False]
+    """
+    return bool(_REFERENCES.fullmatch(text.strip()))
+
+
 def text_gaps(text: str) -> Iterator[re.Match[str]]:
     """The gaps that a text marks in any form: ``[CIT]``, ``[?]``, ``(citation needed)``.
 
@@ -133,6 +151,9 @@ def assemble(
     Raises:
         InputError: there is no text at all, or there are too many gaps.
     """
+    references = ""
+    if kind in WITHOUT_KEYS:
+        blocks, references = _without_references(blocks)
     if not blocks and not title:
         raise InputError("the draft has no text", where=file or None, hint="name a file with text")
     count = sum(mark.is_gap for block in blocks for mark in block.marks)
@@ -172,8 +193,26 @@ def assemble(
         sentences=tuple(sentences),
         gaps=tuple(gaps),
         citations=tuple(citations),
+        references=references,
         **others,
     )
+
+
+def _without_references(blocks: Sequence[Block]) -> tuple[Sequence[Block], str]:
+    """The blocks without those of the list of references, and the text of these; a block with a gap is none of them."""
+    heads = [at for at, block in enumerate(blocks) if is_references_heading(block.text)]
+    if not heads:
+        return blocks, ""
+    first = heads[-1]
+    behind = (
+        at
+        for at, block in enumerate(blocks)
+        if at > first and block.kind == "heading" and _BEHIND_REFERENCES.match(block.text.strip())
+    )
+    last = next(behind, len(blocks))
+    kept = [block for block in blocks[first + 1 : last] if block.marks]
+    listed = [block.text.strip() for block in blocks[first + 1 : last] if not block.marks]
+    return [*blocks[:first], *kept, *blocks[last:]], "\n".join(listed)
 
 
 def _bare(text: str) -> str:

@@ -138,6 +138,8 @@ class Draft:
             before the name, what is written behind it).
         sources: file -> its text; empty for .docx and .pdf.
         warnings: a sentence for each part that was left out.
+        references: the list of references that a draft without keys (.docx, .pdf, plain text) ends with; it is no
+            part of its sentences.
 
     Example:
         >>> from cocite.drafts.reading import read_text
@@ -160,3 +162,4 @@ class Draft:
     bibliography_ends: Mapping[str, tuple[int, str, str]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    references: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import posixpath
 import re
 from typing import Any
 
@@ -18,28 +19,20 @@ from pylatexenc.macrospec import EnvironmentSpec, MacroSpec
 from cocite.drafts.author_names import MAX_AUTHORS
 from cocite.drafts.blocks import assemble
 from cocite.drafts.draft import Draft
+from cocite.drafts.latex_macros import ARGUMENTS, NO_GAPS
 from cocite.drafts.latex_nodes import Frame
 from cocite.drafts.latex_prose import Prose
-from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
+from cocite.drafts.latex_source import LatexProject, LatexSource, Macro, open_brace
 from cocite.drafts.limits import Budget
 from cocite.drafts.source_files import DraftFiles
 from cocite.errors import InputError
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_INPUT = re.compile(
+    r"\\(?:input|include|subfile|(?:sub)?(?:import|includefrom)\s*\{([^{}#\\]{0,300})\})\s*\{([^{}#\\]{1,300})\}"
+)
+"""A file that is input: its folder, and its name."""
 _CITES = re.compile(r"\\([A-Za-z]*[cC]ite[A-Za-z]*)")
-_ARGUMENTS = {
-    "title": "[{", "icmltitle": "{", "author": "[{", "date": "{", "abstract": "{", "todo": "[{", "input": "{",
-    "include": "{", "subfile": "{", "href": "{{", "textcolor": "[{{", "colorbox": "{{", "footnote": "[{", "thanks": "{",
-    "caption": "[{", "bibliography": "{", "addbibresource": "[{", "twocolumn": "[", "item": "[", "ref": "{",
-    "eqref": "{", "autoref": "{", "cref": "{", "Cref": "{", "label": "{", "url": "{", "part": "*[{", "chapter": "*[{",
-    "section": "*[{", "subsection": "*[{", "subsubsection": "*[{", "paragraph": "*[{", "subparagraph": "*[{",
-    "bibliographystyle": "{", "includegraphics": "[{", "vspace": "*{", "hspace": "*{", "usepackage": "[{",
-    "documentclass": "[{", "setlength": "{{", "hypersetup": "{", "graphicspath": "{", "pagestyle": "{",
-    "thispagestyle": "{", "footnotetext": "[{", "marginpar": "{", "hyphenation": "{", "affil": "[{",
-    "institute": "{", "keywords": "{", "captionof": "{{",
-}  # fmt: skip
-"""Macros whose arguments the parser has to know, in pylatexenc's notation."""
-_NO_GAPS = frozenset({"citestyle", "setcitestyle", "citetitlefont"})
 
 
 class _Walker(LatexWalker):  # type: ignore[misc]
@@ -89,12 +82,12 @@ def read_latex(text: str, name: str, *, files: DraftFiles | None, budget: Budget
 def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
     macros = _all_macros(source, project)
     context = get_default_latex_context_db()
-    cites = {c for s in project.sources.values() for c in _CITES.findall(s.text)} - set(macros) - _NO_GAPS
+    cites = {c for s in project.sources.values() for c in _CITES.findall(s.text)} - set(macros) - NO_GAPS
     context.add_context_category(
         "drafts",
         prepend=True,
         macros=[
-            *(MacroSpec(name, args) for name, args in _ARGUMENTS.items() if name not in macros),
+            *(MacroSpec(name, args) for name, args in ARGUMENTS.items() if name not in macros),
             *(MacroSpec(name, "*[[{") for name in sorted(cites)),
             *(MacroSpec(name, _argument_spec(macro)) for name, macro in macros.items()),
         ],
@@ -110,6 +103,9 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
             raise InputError(
                 "is no LaTeX that can be read", where=source.name or None, hint="look for an open brace"
             ) from error
+        brace = open_brace(latex)  # of one that the end of the file closes, the parser says nothing
+        if brace is not None:
+            walker.open_places.append(brace)
         if walker.open_places and len(project.warnings) < 20:
             excerpt_line = latex.count("\n", 0, min(walker.open_places)) + 1
             project.warnings.append(
@@ -160,8 +156,8 @@ def _all_macros(source: LatexSource, project: LatexProject) -> dict[str, Macro]:
         seen.add(current.name)
         macros = current.macros | macros
         project.budget.check_time()
-        for name in re.findall(r"\\(?:input|include|subfile)\s*\{([^{}#\\]{1,300})\}", current.readable):
-            found = project.find(name)
+        for folder, name in _INPUT.findall(current.readable):
+            found = project.find(posixpath.join(folder, name), current.name)
             if found is not None:
                 waiting.append(found)
     return macros

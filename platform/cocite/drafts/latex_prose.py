@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,19 @@ from pylatexenc import latexwalker as lw
 from cocite.drafts.author_names import latex_authors
 from cocite.drafts.blocks import MARK, BlockBuilder, Mark, is_missing, text_gaps
 from cocite.drafts.draft import GapForm, Place
+from cocite.drafts.latex_macros import (
+    ACCENTS,
+    APART,
+    ASKING,
+    HEAD,
+    IMPORTS,
+    INPUTS,
+    LAST_ALONE,
+    MATH,
+    SECTIONS,
+    SKIPPED,
+    UNPRINTED,
+)
 from cocite.drafts.latex_nodes import (
     PARAMETER,
     Frame,
@@ -24,28 +38,7 @@ from cocite.drafts.latex_source import LatexProject, LatexSource, Macro
 from cocite.drafts.limits import MAX_DEPTH, MAX_EXPANSION, Budget
 from cocite.errors import InputError
 
-_HEAD = frozenset({"title", "icmltitle", "author", "date", "abstract", "addbibresource"})
-"""Macros of the preamble that say something of the draft."""
-_SECTIONS = {"part": 1, "chapter": 1, "section": 1, "subsection": 2, "subsubsection": 3}
-_INPUTS = frozenset({"input", "include", "subfile"})
 _TODO = re.compile(r"\b(?:cit(?:e|ation|ations|es|ing)?|ref|refs|reference|references)\b", re.IGNORECASE)
-_ASKING = frozenset({"citationneeded", "citeneeded", "needcite", "needscite", "citeme", "missingcite"})
-_UNPRINTED = frozenset(
-    """label pagestyle thispagestyle vspace hspace includegraphics bibliographystyle usepackage documentclass
-    setlength hypersetup graphicspath hyphenation affil institute keywords nocite maketitle date
-    newline marginpar ref eqref autoref cref Cref captionof citestyle setcitestyle newtheorem""".split()
-)
-"""Macros whose arguments are no prose."""
-_LAST_ALONE = frozenset({"href", "textcolor", "colorbox"})
-"""Macros of whose arguments the last is prose."""
-_ACCENTS = frozenset("c v u H k r b d t".split())
-_SKIPPED = frozenset({"thebibliography", "tikzpicture", "verbatim", "lstlisting", "comment"})
-_MATH = frozenset(
-    name + star
-    for name in ("equation", "align", "gather", "multline", "eqnarray", "displaymath", "math", "alignat")
-    for star in ("", "*")
-)
-_APART = frozenset("figure table figure* table* itemize enumerate description quote theorem proof".split())
 _BREAK = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -98,9 +91,9 @@ class Prose:
         """Take title, authors, abstract, date and bibliographies from what stands before the document."""
         for node in nodes:
             if isinstance(node, lw.LatexMacroNode):
-                if node.macroname in _HEAD:
+                if node.macroname in HEAD:
                     self._macro(node, frame)
-                elif node.macroname in _INPUTS and (inner := self._input(node, frame)) is not None:
+                elif node.macroname in INPUTS | IMPORTS and (inner := self._input(node, frame)) is not None:
                     self.preamble(self.nodes_of(inner), Frame(inner))
 
     # -- nodes ------------------------------------------------------------------------------------------------
@@ -167,17 +160,17 @@ class Prose:
         name = node.macroname
         if name in self.macros:
             self._expand(node, frame)
-        elif name in self.cites and name != "nocite" and name not in _ASKING:
+        elif name in self.cites and name != "nocite" and name not in ASKING:
             self._cite(node, frame)
         elif name == "todo":
             if _TODO.search(self.plain(arguments_of(node)[-1:], frame)):
                 self._gap(node, frame)
-        elif name in _ASKING:
+        elif name in ASKING:
             self._gap(node, frame)
-        elif name in _SECTIONS:
+        elif name in SECTIONS:
             self.builder.end()
             self.walk(arguments_of(node)[-1:], frame)
-            self.builder.end("heading", _SECTIONS[name])
+            self.builder.end("heading", SECTIONS[name])
         elif name in ("title", "icmltitle"):
             self.title = self.title or self._aside(node, frame)
         elif name == "abstract":
@@ -188,7 +181,7 @@ class Prose:
             self.date = self.plain(arguments_of(node)[-1:], frame)
         elif name in ("footnote", "footnotetext", "thanks", "caption"):
             self._footnote(node, frame)
-        elif name in _INPUTS:
+        elif name in INPUTS | IMPORTS:
             inner = self._input(node, frame)
             if inner is not None:
                 self.walk_file(inner, self.nodes_of(inner))
@@ -199,9 +192,9 @@ class Prose:
             self.walk(arguments_of(node), frame)
         elif name == "\\":
             self.builder.text(" ")
-        elif name in _LAST_ALONE:
+        elif name in LAST_ALONE:
             self.walk(arguments_of(node)[-1:], frame)
-        elif name not in _UNPRINTED:
+        elif name not in UNPRINTED:
             self._other(node, frame)
 
     def _other(self, node: Any, frame: Frame) -> None:
@@ -211,7 +204,7 @@ class Prose:
             for argument in arguments_of(node)
             if not (isinstance(argument, lw.LatexGroupNode) and argument.delimiters[0] == "[")
         ]
-        if groups and node.macroname.isalpha() and node.macroname not in _ACCENTS:
+        if groups and node.macroname.isalpha() and node.macroname not in ACCENTS:
             self.walk(groups, frame)
         else:
             verbatim = node.latex_verbatim()
@@ -224,9 +217,9 @@ class Prose:
 
     def _environment(self, node: Any, frame: Frame) -> None:
         name = node.envname
-        if name in _SKIPPED:
+        if name in SKIPPED:
             return
-        if name in _MATH:
+        if name in MATH:
             inside = "".join(inner.latex_verbatim() for inner in node.nodelist)
             self.builder.text(f"${' '.join(inside.split())}$")
             return
@@ -235,10 +228,10 @@ class Prose:
             self.walk(node.nodelist, frame)
             self.builder.end("abstract")
             return
-        if name in _APART:
+        if name in APART:
             self.builder.end()
         self.walk(node.nodelist, frame)
-        if name in _APART:
+        if name in APART:
             self.builder.end()
 
     # -- macros of the draft ----------------------------------------------------------------------------------
@@ -332,7 +325,10 @@ class Prose:
             self.builder.footnotes += inner
 
     def _input(self, node: Any, frame: Frame) -> LatexSource | None:
-        inner = self.project.find(self.plain(arguments_of(node)[-1:], frame))
+        # A folder is joined to the name of the file in it.
+        names = [self.plain([argument], frame).strip().strip('"') for argument in arguments_of(node)]
+        beside = self._stack[-1] if self._stack else frame.source.name
+        inner = self.project.find(posixpath.join(*names) if names else "", beside)
         if inner is None:
             return None
         if inner.name in self._stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from functools import cached_property
 
 from cocite.drafts.draft import Place
 from cocite.drafts.limits import MAX_FILES, MAX_PARAGRAPH, Budget
-from cocite.drafts.source_files import DraftFiles, OutsideError, read_utf8
+from cocite.drafts.source_files import DraftFiles, OutsideError, encoding_of, read_utf8
 from cocite.errors import InputError
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*+%)([^\n]*)")
@@ -22,6 +23,9 @@ _DEFINITION = re.compile(
     r"(?:\[(\d)\])?\s*(\[[^\[\]]{0,500}\])?\s*(?=\{)"
     r"|\\[gex]?def\s*\\([A-Za-z]+)\s*((?:#\d)*)\s*(?=\{)"
 )
+_BARE_INPUT = re.compile(r"(\\input)[ \t]([^\s{}\\#%]{1,300})\s")
+"""TeX's own form, which takes a name up to the next space."""
+_VERB = re.compile(r"\\verb\*?([^\w\s*]).*?\1")
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _NOT_SPACE = re.compile(r"[^\s]")
 
@@ -64,7 +68,9 @@ class LatexSource:
 
     def __post_init__(self) -> None:
         readable = _COMMENT.sub(lambda m: m[1] + " " * len(m[2]), self.text)
-        self.readable, self.macros = blank_definitions(_without_unread(readable))
+        # Braces in place of the spaces keep all positions.
+        readable = _BARE_INPUT.sub(r"\1{\2}", _without_unread(readable))
+        self.readable, self.macros = blank_definitions(readable)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -108,8 +114,12 @@ class LatexProject:
         self.sources[source.name] = source
         return source
 
-    def find(self, name: str) -> LatexSource | None:
+    def find(self, name: str, beside: str = "") -> LatexSource | None:
         """The file that an ``\\input`` names; None, and a warning, where there is none that may be read.
+
+        Args:
+            name: from the draft's folder, or else from that of the file that inputs it.
+            beside: that file.
 
         Raises:
             InputError: the draft inputs too many files.
@@ -122,7 +132,9 @@ class LatexProject:
             self._leave_out(name[:50], "is no name of a file")
             return None
         try:
-            known = self.files.find(f"{name}.tex") or self.files.find(name)
+            names = dict.fromkeys([name, posixpath.join(posixpath.dirname(beside), name)])
+            tried = (self.files.find(f"{one}{end}") for one in names for end in (".tex", ""))
+            known = next((file for file in tried if file is not None), None)
         except OutsideError as error:
             self._leave_out(name, str(error))
             return None
@@ -150,13 +162,11 @@ def as_written(original: bytes, text: str) -> bytes:
         >>> as_written("né\\r\\n".encode("cp1252"), "né [CIT]\\n")
         b'n\\xe9 [CIT]\\r\\n'
     """
-    if original.count(b"\r\n") == original.count(b"\n") > 0:
+    encoding = encoding_of(original)
+    before = original.decode(encoding, "replace")
+    if before.count("\r\n") == before.count("\n") > 0:
         text = text.replace("\n", "\r\n")
-    try:
-        original.decode("utf-8")
-    except UnicodeDecodeError:
-        return text.encode("cp1252", "replace")
-    return text.encode("utf-8-sig" if original.startswith(b"\xef\xbb\xbf") else "utf-8")
+    return text.encode(encoding, "replace")
 
 
 def _without_unread(text: str) -> str:
@@ -191,6 +201,22 @@ def blank_definitions(text: str) -> tuple[str, dict[str, Macro]]:
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def open_brace(text: str) -> int | None:
+    """Where the first brace stands that is never closed; None: there is none.
+
+    Example:
+        >>> open_brace("a {b} \\{ {c {d}"), open_brace("{a}")
+        (9, None)
+    """
+    open_: list[int] = []
+    for match in _BRACE.finditer(_VERB.sub(lambda verb: " " * len(verb[0]), text)):
+        if match[0] == "{":
+            open_.append(match.start())
+        elif match[0] == "}" and open_:
+            open_.pop()
+    return open_[0] if open_ else None
 
 
 def _group_end(text: str, start: int) -> int | None:

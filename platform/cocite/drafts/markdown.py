@@ -22,6 +22,10 @@ _GROUP = r"(?P<group>(?<!\\)\[[^\[\]]{0,500}?(?<![\w\\])@[^\[\]]{0,500}\])"
 _BARE = r"(?P<bare>(?<![\w\\])-?@(?:\?+|\{[^{}\s]{1,200}\}|\w[\w:.#$%&+<>~/-]{0,200}))"
 _MARKS = re.compile(f"{_CODE}|{_GROUP}|{_BARE}", re.DOTALL)
 _KEY = re.compile(r"(?<![\w\\])@(\?+|\{[^{}]{0,200}\}|\w[\w:.#$%&+<>~/-]{0,200}|(?=[\];\s]))")
+_OWN_PARTS = re.compile(r"(?:fig|tbl|eq|sec|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg)[:-]\S+")
+"""Keys by which Quarto (fig-loss) and pandoc-crossref (fig:loss) refer to parts of the draft itself."""
+_DIV = re.compile(r"^[ \t]*:{3,}[^\n]*$", re.MULTILINE)
+"""Begin or end of a block of Pandoc's, which prints nothing."""
 _PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}\]:\s*")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]{1,100}\]")
@@ -77,7 +81,9 @@ class _Reader:
     def read(self, *, take_title: bool) -> str:
         """Read all blocks; returns the title that was taken from a heading."""
         title, kind, level, below_abstract = "", "paragraph", 0, False
-        for token in _parser().parse(self.text[self.start :]):
+        # Spaces keep all positions.
+        text = _DIV.sub(lambda line: " " * len(line[0]), self.text[self.start :])
+        for token in _parser().parse(text):
             self.budget.step()
             if token.type == "heading_open":
                 kind, level = "heading", int(token.tag[1:])
@@ -160,6 +166,8 @@ def _found(content: str) -> list[tuple[int, int, list[tuple[int, int, tuple[str,
         gaps: list[tuple[int, int, tuple[str, ...], bool]] = []
         for key in _KEY.finditer(match[0]):
             bare = key[1].strip("{}").rstrip(".,:;-/")
+            if _OWN_PARTS.fullmatch(bare):
+                continue
             if is_missing(bare):
                 gaps.append((key.start(), key.end() - key.start(), (), True))
             else:
@@ -218,4 +226,4 @@ def _front_matter(text: str, warnings: list[str]) -> dict[str, Any]:
 def _words(value: Any) -> str:
     if isinstance(value, str) and len(value) > MAX_PARAGRAPH:
         raise InputError("the front matter's text is too long", hint="shorten it")
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return " ".join(_printed(value).split()) if isinstance(value, str) else ""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, WrongPasswordError
 
-from cocite.drafts.blocks import Block, BlockBuilder, Mark, assemble, text_gaps
+from cocite.drafts.blocks import Block, BlockBuilder, Mark, assemble, is_references_heading, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_PAGE_BYTES, MAX_PAGES, Budget
 from cocite.drafts.plain_text import TITLE_CHARS, is_abstract_heading, is_heading, title_and_start
@@ -154,7 +154,8 @@ def _blocks(lines: Sequence[tuple[int, str]], title: str, name: str) -> list[Blo
     for index in range(at, len(lines)):
         number, line = lines[index]
         following = lines[index + 1][1] if index + 1 < len(lines) else ""
-        if is_abstract_heading(line) or _is_heading(line, paragraph, following):
+        is_own = is_abstract_heading(line) or is_references_heading(line)
+        if is_own or _is_heading(line, paragraph, following):
             end()
             below_abstract = is_abstract_heading(line)
             paragraph, page = ("" if below_abstract else line), number

@@ -10,7 +10,15 @@ from pathlib import Path, PurePosixPath
 
 from cocite.drafts.draft import Draft, Kind
 from cocite.drafts.limits import MAX_ARCHIVE_BYTES, MAX_BIB_BYTES, MAX_BINARY_BYTES, MAX_SECONDS, Budget
-from cocite.drafts.source_files import DraftFiles, FolderFiles, MemoryFiles, inner_path, read_utf8, text_of
+from cocite.drafts.source_files import (
+    DraftFiles,
+    FolderFiles,
+    MemoryFiles,
+    encoding_of,
+    inner_path,
+    read_utf8,
+    text_of,
+)
 from cocite.errors import InputError, NotFoundError
 
 SUFFIXES: dict[str, Kind] = {
@@ -279,6 +287,8 @@ def is_document(data: bytes) -> bool:
         >>> is_document(b"% \\\\documentclass{a}"), is_document(b"\\\\documentclass[11pt]{article}")
         (False, True)
     """
+    if encoding_of(data[:2]) == "utf-16":
+        data = data.decode("utf-16", "ignore").encode()
     found = _DOCUMENT.search(data)
     return found is not None and found[1] not in (b"subfiles", b"standalone")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import posixpath
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,7 +127,7 @@ def inner_path(name: str) -> str | None:
 
 
 def read_utf8(files: DraftFiles, name: str, budget: Budget) -> str:
-    """A file's text; one that is not UTF-8 is read as Windows-1252.
+    """A file's text; its encoding is that of :func:`encoding_of`.
 
     Raises:
         InputError: it is too large, or holds null bytes, as no text does.
@@ -137,16 +138,38 @@ def read_utf8(files: DraftFiles, name: str, budget: Budget) -> str:
     return text_of(files.data(name), name)
 
 
+def encoding_of(data: bytes) -> str:
+    """The encoding of some text: UTF-16 where a mark of it begins the text, UTF-8, else Windows-1252.
+
+    Example:
+        >>> encoding_of("né".encode("utf-16")), encoding_of("né".encode()), encoding_of("né".encode("latin-1"))
+        ('utf-16', 'utf-8', 'cp1252')
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
 def text_of(data: bytes, name: str) -> str:
-    """The text of some bytes: UTF-8, else Windows-1252; ends of lines become newlines.
+    """The text of some bytes in the encoding that :func:`encoding_of` finds; ends of lines become newlines.
 
     Raises:
-        InputError: they hold null bytes, as no text does.
+        InputError: they hold null bytes, as no text does, or are no UTF-16 behind its mark.
     """
+    encoding = encoding_of(data)
+    if encoding == "utf-16":
+        try:
+            data = data.decode("utf-16").encode()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                "is no text: it begins as UTF-16 and does not go on so", where=name, hint="save it as UTF-8"
+            ) from error
+        encoding = "utf-8"
     if b"\0" in data:
         raise InputError("is no text: it holds null bytes", where=name, hint="name a text file in UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", "replace")
+    text = data.decode(encoding, "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -19,6 +19,8 @@ from cocite.drafts.plain_text import is_abstract_heading, is_heading, title_and_
 from cocite.errors import InputError
 
 _PARTS = 5_000
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""The beginning of files that Word wrote before 2007, and writes around a document with a password."""
 _M_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _W = nsmap["w"]
@@ -80,6 +82,10 @@ def _check(data: bytes, name: str) -> None:
     if len(data) > MAX_BINARY_BYTES:
         raise InputError(
             f"has more than {MAX_BINARY_BYTES >> 20} MiB", where=name, hint="leave out its pictures"
+        )
+    if data.startswith(_OLE):
+        raise InputError(
+            "is encrypted, or a .doc of before 2007", where=name, hint="save it as .docx without a password"
         )
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -7,7 +7,7 @@ Each kind of evidence is scaled so that its best paper has 1; :data:`SEED_WEIGHT
 again::
 
     seeds(paper) = likes(paper) - DISLIKES * dislikes(paper)
-    score(paper) = text(paper) + best * SEEDS * seeds(paper)
+    score(paper) = text(paper) + best * SEEDS[kind] * seeds(paper)
 
 ``best`` is the best of the query's scores by its text, or 1 where it has none: then the seeds alone order the papers,
 and what they say nothing for is left out. Where a learned stage orders the candidates, its scores are first brought to
@@ -41,8 +41,11 @@ SEED_WEIGHTS = {"cocited": 0.8, "cited": 0.4, "citing": 0.2, "coupled": 0.1, "te
 """Kind of evidence -> weight; that of ``vectors`` is shared by all encoders in use.
 
 All but that of ``vectors`` maximise the recall of hidden references on the ACL corpus' dev split."""
-SEEDS = 0.5
-"""Weight of the seeds beside a text, chosen on the same split (``benchmarks/seeds.py``)."""
+SEEDS = {"global": 0.5, "local": 0.3, "seeds": 0.5}
+"""Kind of a query -> weight of the seeds beside its text, chosen on the same split.
+
+``benchmarks/seeds.py`` chose that of ``global``, ``benchmarks/like_cited.py`` that of ``local``. Without a text, seeds
+order the papers whatever their weight."""
 DISLIKES = 0.25
 """Weight of the disliked papers beside the liked ones, chosen likewise with simulated dislikes."""
 NEAREST = 1_000
@@ -146,14 +149,16 @@ def seed_text(corpus: Corpus, seeds: Iterable[int] | NDArray[np.int64]) -> str:
     return " ".join(part for column in columns for part in column if part)
 
 
-def add_seeds(blend: Matrix, seeds: Matrix, queries: Sequence[Query], *, weight: float = SEEDS) -> Matrix:
+def add_seeds(
+    blend: Matrix, seeds: Matrix, queries: Sequence[Query], *, weight: float | None = None
+) -> Matrix:
     """Add the scores by seeds, in place, to those by text.
 
     Args:
         blend: (Q, k) scores by text, of which the best of each query sets its scale.
         seeds: (Q, k) scores by seeds of the same papers.
         queries: Q queries; of one without a text, papers that its seeds do not speak for get ``-inf``.
-        weight: of the seeds beside the text.
+        weight: of the seeds beside the text; None: that of each query's kind.
 
     Returns:
         (Q, 1) what a score by seeds was multiplied with.
@@ -166,7 +171,8 @@ def add_seeds(blend: Matrix, seeds: Matrix, queries: Sequence[Query], *, weight:
         [[4.0, 3.0]]
     """
     best = blend.max(axis=1, keepdims=True, initial=0)
-    scale = (weight * np.where(best > 0, best, 1)).astype(np.float32)
+    weights = np.array([[SEEDS[query.kind] if weight is None else weight] for query in queries])
+    scale: Matrix = (weights * np.where(best > 0, best, 1)).astype(np.float32)
     blend += scale * seeds
     for i, query in enumerate(queries):
         if query.kind == "seeds":
@@ -186,7 +192,7 @@ def with_seeds(queries: Sequence[Query], candidates: Candidates, stages: Stages)
     for kind, positions in by_kind(queries):
         seeded = [i for i in positions if queries[i].has_seeds]
         if seeded and stages.orders[kind] != "first-stage":
-            last[seeded] = relevances(stages.last[seeded]) + SEEDS * seeds[seeded]
+            last[seeded] = relevances(stages.last[seeded]) + SEEDS[kind] * seeds[seeded]
     return replace(stages, scores={SIGNAL: seeds, **stages.scores}, last=last)
 
 

@@ -16,9 +16,8 @@ from cocite.drafts.draft import Gap
 from cocite.text.gap_context import whole_words
 from cocite_serve.http.batch import AnswerLines
 from cocite_serve.http.conversion import Stamps
-from cocite_serve.http.draft_reading import FoundDraft
+from cocite_serve.http.draft_reading import FoundDraft, cited_out, missing_warnings
 from cocite_serve.http.draft_schemas import (
-    CitedOut,
     DraftEnd,
     DraftHead,
     DraftRequest,
@@ -82,17 +81,8 @@ class DraftLines(AnswerLines):
                 authors=self._request_of_gaps.authors,
                 year=found.year,
                 gaps=len(draft.gaps),
-                cited=[
-                    CitedOut(key=one.key, title=one.title, id=None if one.paper is None else one.paper.id)
-                    for one in found.cited
-                ],
-                warnings=[
-                    *draft.warnings,
-                    *(
-                        f"the bibliography {name!r} is not among the files: send it too"
-                        for name in found.missing
-                    ),
-                ],
+                cited=cited_out(found.cited),
+                warnings=[*draft.warnings, *missing_warnings(found.missing)],
                 request_id=current().id,
                 **versions_of(stamps),
             )

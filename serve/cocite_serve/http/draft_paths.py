@@ -60,8 +60,8 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         DRAFT_TEXT_PATH,
         summary="The text of a draft",
         description="Reads a draft, or a LaTeX project, as `/v1/draft` does, and gives its text back, for a client "
-        f"that lets its author go on with it. The text may have {limits.text_chars:,} characters. Nothing of it is "
-        "kept.",
+        "that lets its author go on with it, and what it cites, for the client to exclude. The text may have "
+        f"{limits.text_chars:,} characters. Nothing of it is kept.",
         responses=refusals(422, 504),
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": TEXT_REQUEST}}}},
     )
@@ -69,6 +69,6 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         body = b"".join([part async for part in request.stream()])
         asked = parse_draft(body, request.headers.get("content-type", ""), most, DraftTextRequest)
         del body
-        return await reader.text(asked)
+        return await reader.text(asked, service.current().papers)
 
     return router

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
@@ -16,8 +16,9 @@ from cocite.drafts.draft import Draft
 from cocite.drafts.draft_text import draft_text
 from cocite.drafts.reader_process import ReadDraft, read_apart
 from cocite.drafts.reading import require_known
+from cocite.drafts.reference_list import with_references
 from cocite.errors import InputError
-from cocite_serve.http.draft_schemas import DraftFile, DraftRequest, DraftText, DraftTextRequest
+from cocite_serve.http.draft_schemas import CitedOut, DraftFile, DraftRequest, DraftText, DraftTextRequest
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
 from cocite_serve.http.request_seeds import find_seeds
@@ -98,15 +99,15 @@ class DraftReader:
         check_options(request, limits, found.year)  # of the draft's own year, where the request has none
         return found
 
-    async def text(self, request: DraftTextRequest) -> DraftText:
-        """The text of a draft.
+    async def text(self, request: DraftTextRequest, papers: Papers) -> DraftText:
+        """The text of a draft, and what it cites among some papers.
 
         Raises:
             InputError: it is none, or is above a limit.
             OverloadedError: too many drafts wait.
             TooSlowError: it took longer than a request may.
         """
-        return await self._in_turn(text_of_draft, request, self._service.settings.limits)
+        return await self._in_turn(text_of_draft, request, papers, self._service.settings.limits)
 
     async def _in_turn(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """The result of a call in one of the threads that read drafts."""
@@ -143,15 +144,13 @@ def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundD
             f"the draft has {len(draft.gaps):,} gaps, at most {limits.draft_gaps:,} are allowed",
             where="files",
         )
-    if not draft.gaps and not draft.citations:
+    if not (draft.gaps or draft.citations or draft.references):
         raise InputError("the draft has neither gaps nor citations; mark a gap with [CIT]", where="files")
-    bibliography = Bibliography.of(read.entries, papers.corpus)
-    rows = {key: row for key, row in bibliography.rows.items() if papers.alive[row]}
-    bibliography = Bibliography(bibliography.entries, rows)
+    draft, bibliography = _with_cited(read, papers)
     year = request.year or draft.year
     cited = cited_papers(draft, bibliography, papers.corpus)
     own_rows = list(bibliography.cited_rows(draft).values())
-    own = dict(zip(rows, papers.corpus.ids(list(rows.values())), strict=True))
+    own = dict(zip(bibliography.rows, papers.corpus.ids([*bibliography.rows.values()]), strict=True))
     return FoundDraft(
         draft,
         year,
@@ -164,23 +163,50 @@ def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundD
     )
 
 
-def text_of_draft(request: DraftTextRequest, limits: Limits) -> DraftText:
-    """The text of a draft, read in another process.
+def _with_cited(read: ReadDraft, papers: Papers) -> tuple[Draft, Bibliography]:
+    """A draft, and its bibliography with the rows of papers that the index holds."""
+    bibliography = Bibliography.of(read.entries, papers.corpus)
+    draft, bibliography = with_references(read.draft, bibliography, papers.corpus)
+    rows = {key: row for key, row in bibliography.rows.items() if papers.alive[row]}
+    return draft, Bibliography(bibliography.entries, rows)
+
+
+def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> DraftText:
+    """The text of a draft, read in another process, and what it cites among some papers.
 
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    draft = _read(request.files, request.main, "", limits, sources=True).draft
-    text = draft_text(draft)
+    read = _read(request.files, request.main, "", limits, sources=True)
+    text = draft_text(read.draft)
     if len(text) > limits.text_chars:
         raise InputError(
             f"the draft has {len(text):,} characters, at most {limits.text_chars:,} are allowed",
             where="files",
             hint="send a part of it",
         )
+    draft, bibliography = _with_cited(read, papers)
     return DraftText(
-        file=draft.file, form=draft.kind, gaps=len(draft.gaps), text=text, warnings=list(draft.warnings)
+        file=draft.file,
+        form=draft.kind,
+        gaps=len(draft.gaps),
+        text=text,
+        cited=cited_out(cited_papers(draft, bibliography, papers.corpus)),
+        warnings=[*draft.warnings, *missing_warnings(read.missing)],
     )
+
+
+def cited_out(cited: Sequence[CitedPaper]) -> list[CitedOut]:
+    """What a draft cites, as answers have it."""
+    return [
+        CitedOut(key=one.key, title=one.title, id=None if one.paper is None else one.paper.id)
+        for one in cited
+    ]
+
+
+def missing_warnings(missing: Sequence[str]) -> list[str]:
+    """A sentence for each bibliography that a draft names and that was not sent."""
+    return [f"the bibliography {name!r} is not among the files: send it too" for name in missing]
 
 
 def _read(sent: list[DraftFile], main: str, bib: str, limits: Limits, *, sources: bool = False) -> ReadDraft:

@@ -112,6 +112,24 @@ class DraftTextRequest(BaseModel):
     main: str = Field(default="", max_length=300)
 
 
+class CitedOut(BaseModel):
+    """A key that the draft cites.\f
+
+    Example:
+        >>> CitedOut(key="lee99").id is None
+        True
+    """
+
+    key: str = Field(
+        description="As in the draft; of a paper found in a printed list of references, its id in the corpus."
+    )
+    title: str = Field(default="", description="In the draft's bibliography; empty where that lacks the key.")
+    id: str | None = Field(
+        default=None,
+        description="The corpus' paper, never recommended to this draft; null: it was not found.",
+    )
+
+
 class DraftText(BaseModel):
     """The text of a draft.\f
 
@@ -125,25 +143,13 @@ class DraftText(BaseModel):
     gaps: int
     text: str = Field(
         description="Of text files as they are, the main file first; of .docx and .pdf the title, headings and "
-        "paragraphs, with gaps as `[CIT]`."
+        "paragraphs, with gaps as `[CIT]` and without the list of references."
+    )
+    cited: list[CitedOut] = Field(
+        default=[],
+        description="What the draft cites, as in `/v1/draft`: ids to `exclude` from recommendations for its text.",
     )
     warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
-
-
-class CitedOut(BaseModel):
-    """A key that the draft cites.\f
-
-    Example:
-        >>> CitedOut(key="lee99").id is None
-        True
-    """
-
-    key: str
-    title: str = Field(default="", description="In the draft's bibliography; empty where that lacks the key.")
-    id: str | None = Field(
-        default=None,
-        description="The corpus' paper, never recommended to this draft; null: it was not found.",
-    )
 
 
 class DraftHead(BaseModel):

@@ -143,6 +143,7 @@ def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
         "form": "markdown",
         "gaps": 1,
         "text": "# BLEU\n\nWords [@?] and [@v].",
+        "cited": [{"key": "v", "title": "", "id": None}],
         "warnings": [],
     }
     pdf = pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])
@@ -152,6 +153,17 @@ def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
     )
     project = api.post("/v1/draft/text", json={"files": sent(FILES), "main": "main.tex"}).json()
     assert project["text"] == f"{MAIN}\n\n%% parts/scores.tex\n{PART}"
+    assert [(one["key"], one["id"]) for one in project["cited"]] == [
+        ("vaswani", "vaswani2017attention"),
+        ("gone", None),
+    ]
+    listed = [
+        [(10, "Words [CIT]."), (10, "References"), (10, "A. Vaswani. 2017. Attention is all you need.")]
+    ]
+    told = api.post("/v1/draft/text", json={"files": sent({"a.pdf": pdf_file(listed)})}).json()
+    [cited] = told["cited"]
+    assert (cited["key"], cited["id"]) == ("vaswani2017attention", "vaswani2017attention")
+    assert told["text"] == "Words [CIT]."
     # A draft without gaps has a text too.
     assert api.post("/v1/draft/text", json={"files": sent({"a.txt": "We parse."})}).json()["gaps"] == 0
 

@@ -1,0 +1,131 @@
+"""What a draft without keys cites: its printed list of references, found among a corpus' titles and DOIs.
+
+A .pdf, a .docx or a plain text prints its references and names no keys. Nothing says where in a reference the title is,
+so every piece between full stops, commas and quotation marks, and every run of a few such pieces, is looked up. A title
+counts where an author or the year of its paper stands near it, too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cocite.corpus.records import PaperRecord
+from cocite.corpus.store import Corpus
+from cocite.drafts.bibliography import Bibliography, rows_of
+from cocite.drafts.draft import Citation, Draft, Place
+from cocite.protocols import NO_ROW
+
+MAX_REFERENCES = 200_000
+"""Characters of a list that are looked at; 1,000 references have about as many."""
+_RUN = 4
+"""Pieces that a title may be divided into, as by the colon and the commas in it."""
+_WORDS = range(2, 41)
+"""Words of a title that is looked up."""
+_NEAR = 300
+"""Characters before and behind a title in which its author or its year has to stand."""
+_SEPARATOR = re.compile(r"[.?!:,;]+(?=\s|$)|[\"“”„‘’«»()]|\s[-–—]\s")
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    text: str
+    start: int
+    end: int
+
+
+def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) -> tuple[Draft, Bibliography]:
+    """A draft and its bibliography with what its printed list of references cites.
+
+    Each paper that is found counts as cited with its id in the corpus as the key. Papers that the corpus does not hold
+    are not known by this. The list itself is no part of the draft then, so that it is looked up once.
+
+    Example:
+        >>> from cocite.corpus.starter import starter_corpus
+        >>> from cocite.drafts.reading import read_text
+        >>> text = "We parse [1].\\n\\nReferences\\n\\n[1] Vaswani et al. Attention is all you need. NIPS 2017."
+        >>> draft, found = with_references(read_text(text, "text"), Bibliography({}, {}), starter_corpus())
+        >>> [citation.key for citation in draft.citations], list(found.cited_rows(draft))
+        (['vaswani2017attention'], ['vaswani2017attention'])
+    """
+    if not draft.references:
+        return draft, bibliography
+    rows = [row for row in printed_rows(draft.references, corpus) if row not in bibliography.rows.values()]
+    papers = dict(zip(corpus.ids(rows), zip(rows, corpus.papers_at(rows), strict=True), strict=True))
+    papers = {key: found for key, found in papers.items() if key not in bibliography.entries}
+    place = Place(draft.file, 1, 0, 0)
+    return (
+        replace(
+            draft,
+            citations=(*draft.citations, *(Citation(key, place) for key in papers)),
+            references="",
+        ),
+        Bibliography(
+            {**bibliography.entries, **{key: paper for key, (_, paper) in papers.items()}},
+            {**bibliography.rows, **{key: row for key, (row, _) in papers.items()}},
+        ),
+    )
+
+
+def printed_rows(references: str, corpus: Corpus) -> list[int]:
+    """The rows of the corpus' papers that a printed list names, in its order, each once."""
+    references = references[:MAX_REFERENCES]
+    found: list[tuple[int, int]] = []
+    dois = list(_DOI.finditer(references))
+    records = [PaperRecord("", "", doi=match[0].rstrip(".,;)")) for match in dois]
+    found += [
+        (match.start(), int(row))
+        for match, row in zip(dois, rows_of(records, corpus), strict=True)
+        if row != NO_ROW
+    ]
+    runs = list(_runs(_pieces(references)))
+    rows = rows_of([PaperRecord("", run.text) for run in runs], corpus)
+    hits = [(run, int(row)) for run, row in zip(runs, rows, strict=True) if row != NO_ROW]
+    papers = dict(zip((row for _, row in hits), corpus.papers_at([row for _, row in hits]), strict=True))
+    found += [
+        (run.start, row)
+        for run, row in hits
+        if _stands_near(papers[row], references[max(0, run.start - _NEAR) : run.end + _NEAR])
+    ]
+    return list(dict.fromkeys(row for _, row in sorted(found)))
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """What stands between the separators of a text."""
+    ends = [*(match.span() for match in _SEPARATOR.finditer(text)), (len(text), len(text))]
+    starts = [0, *(end for _, end in ends)]
+    return [
+        _Piece(text[start:end].strip(), start, end)
+        for start, (end, _) in zip(starts, ends, strict=False)
+        if text[start:end].strip()
+    ]
+
+
+def _runs(pieces: Sequence[_Piece]) -> Iterator[_Piece]:
+    """Pieces that follow one another, put together, of as many words as titles have."""
+    for first in range(len(pieces)):
+        text = ""
+        for last in range(first, min(first + _RUN, len(pieces))):
+            text = f"{text} {pieces[last].text}".strip()
+            words = len(text.split())
+            if words > _WORDS[-1]:
+                break
+            if words in _WORDS:
+                yield _Piece(text, pieces[first].start, pieces[last].end)
+
+
+def _stands_near(paper: PaperRecord, text: str) -> bool:
+    """Whether a name of an author, or the year, of a paper stands in a text; true for a paper that has neither."""
+    near = _plain(text)
+    names = [_plain(name.split()[-1]) for name in paper.authors if name.split()]
+    marks = [*names, *([str(paper.year)] if paper.year else [])]
+    return not marks or any(re.search(rf"\b{re.escape(mark)}\b", near) for mark in marks)
+
+
+def _plain(text: str) -> str:
+    """A text in lower case without accents."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
