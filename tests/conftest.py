@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Before anything heavy is imported: nothing is fetched, nothing is reported, one thread for each library.
 for name, value in {
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
     "HF_HUB_OFFLINE": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     # What is fastest depends on the processor, and scores of two ways to serve are compared.

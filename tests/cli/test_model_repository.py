@@ -22,7 +22,8 @@ def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     options = ("--license", "apache-2.0", "--name", "me/small", "--dataset", "me/a", "--dataset", "me/b")
     code, out, err = call(capsys, *line, *options, "--base-model", "org/base")
     assert (code, out.splitlines()) == (0, ["sentence: sentence-transformers", "blend: cocite"])
-    said = f"cocite: warning: the manifests, which are published, name paths of this machine: {tmp_path}/model-bert-weights"
+    weights = f"{tmp_path}/model-bert-weights"
+    said = f"cocite: warning: the manifests, which are published, name paths of this machine: {weights}"
     assert "".join(err.split()).endswith("".join(said.split()))
     data = ModelCard.load(tmp_path / "out" / "README.md").data
     assert (data.license, data.datasets, data.base_model) == ("apache-2.0", ["me/a", "me/b"], ["org/base"])
