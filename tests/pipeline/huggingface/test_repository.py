@@ -204,6 +204,33 @@ def test_what_is_wrong_is_named(
     assert list(tmp_path.glob(".model*")) == []
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "hatten/cocite_manifest.json"])
+def test_a_manifest_that_would_take_all_memory(
+    copy: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "LARGEST_MANIFEST", 100_000)
+    with (copy / name).open("a") as file:
+        file.write(" " * 100_000)
+    with pytest.raises(InputError, match=rf"{name}: has more than 100,000 bytes, which no manifest has"):
+        import_model(copy, tmp_path / "model")
+
+
+def test_a_manifest_that_is_nested_too_deeply(copy: Path, tmp_path: Path) -> None:
+    (copy / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(IntegrityError, match="manifest.json: not valid JSON"):
+        import_model(copy, tmp_path / "model")
+
+
+def test_files_in_folders_of_a_part(tmp_path: Path) -> None:
+    with publish(tmp_path / "model" / "mp-bert4cr", kind="mp-bert4cr", meta={}) as folder:
+        with publish(folder / "trunk" / "inner", kind="masked-lm", meta={}) as trunk:
+            (trunk / "config.json").write_text("{}")
+        (folder / "mp-bert4cr.json").write_text("{}")
+    export_model(tmp_path / "model", tmp_path / "out", OPTIONS)
+    assert import_model(tmp_path / "out", tmp_path / "again") == ["mp-bert4cr"]
+    assert contents(tmp_path / "again") == contents(tmp_path / "model")
+
+
 def sealed_anew(folder: Path, **meta: Any) -> None:
     """Give a repository a manifest that fits its files, as a stranger could."""
     old = read_manifest(folder)

@@ -51,6 +51,7 @@ def test_two_tensors_of_one_name(tmp_path: Path) -> None:
         (2).to_bytes(8, "little") + b"{[",
         (2).to_bytes(8, "little") + b"\xff\xfe",
         (2).to_bytes(8, "little") + json.dumps([]).encode(),
+        (100_000).to_bytes(8, "little") + b"[" * 100_000,
     ],
 )
 def test_what_is_no_safetensors_file(tmp_path: Path, content: bytes) -> None:

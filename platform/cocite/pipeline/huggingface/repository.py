@@ -36,6 +36,8 @@ OWN_MANIFEST = "cocite_manifest.json"
 """A part's own manifest in a repository."""
 MOST_FILES = 10_000
 """Files of a repository that is read."""
+LARGEST_MANIFEST = 16 * 2**20
+"""Bytes of a manifest that is read."""
 LARGE = 10_000_000
 """Bytes from which the hub takes a file through LFS alone."""
 PICKLES = frozenset(".bin .pt .pth .pkl .pickle .ckpt .joblib .h5 .msgpack".split())
@@ -250,6 +252,7 @@ def _checked(repository: Path) -> Manifest:
             where=str(repository),
             hint="of a public encoder make a part by cocite train sentence encoder=FOLDER",
         )
+    _refuse_large_manifests(repository, names)
     manifest = read_manifest(repository, kind=KIND)
     for name in names:
         if name not in manifest.files and name not in (MANIFEST, *_UNREAD) and not _ADDED.fullmatch(name):
@@ -283,6 +286,19 @@ def _refuse_pickle(name: str, folder: Path) -> None:
             where=str(folder / name),
             hint="weights have to be safetensors",
         )
+
+
+def _refuse_large_manifests(repository: Path, names: Sequence[str]) -> None:
+    for name in names:
+        path = repository / name
+        if (
+            path.name in (MANIFEST, OWN_MANIFEST)
+            and path.is_file()
+            and path.stat().st_size > LARGEST_MANIFEST
+        ):
+            raise InputError(
+                f"has more than {LARGEST_MANIFEST:,} bytes, which no manifest has", where=str(path)
+            )
 
 
 def _refuse_lfs_pointer(path: Path) -> None:

@@ -60,7 +60,7 @@ def _read_header(start: bytes, read: Callable[[int], bytes], where: str) -> dict
         raise IntegrityError("is no safetensors file", where=where)
     try:
         header = json.loads(read(length))
-    except ValueError as error:  # neither JSON nor UTF-8
+    except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, or nested too deeply
         raise IntegrityError("is no safetensors file", where=where) from error
     if not isinstance(header, dict):
         raise IntegrityError("is no safetensors file", where=where)
