@@ -29,9 +29,10 @@ FAISS_gpu := faiss-gpu-cu12
 OTHER_cpu := $(FAISS_gpu)
 OTHER_gpu := $(FAISS_cpu)
 
-# Ray and MLflow send no usage statistics, and no model is downloaded unless HF_HUB_OFFLINE=0 is given.
+# Ray, MLflow and Haystack send no usage statistics, and no model is downloaded unless HF_HUB_OFFLINE=0 is given.
 export RAY_USAGE_STATS_ENABLED ?= 0
 export MLFLOW_DISABLE_TELEMETRY ?= true
+export HAYSTACK_TELEMETRY_ENABLED ?= False
 export HF_HUB_OFFLINE ?= 1
 # Each of the hundreds of processes that the tests start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 # Before anything heavy is imported: nothing is fetched, nothing is reported, one thread for each library.
 for name, value in {
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
     "HF_HUB_OFFLINE": "1",
+    # ir_datasets makes its folders when it is imported.
+    "IR_DATASETS_HOME": f"{tempfile.gettempdir()}/cocite-tests-ir-datasets",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     # What is fastest depends on the processor, and scores of two ways to serve are compared.
     "COCITE_PRECISION": "float32",

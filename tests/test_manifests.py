@@ -103,3 +103,20 @@ def test_read_json_distinguishes_missing_from_damaged(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b"\xff\xfe")
     with pytest.raises(IntegrityError, match="not valid JSON"):
         read_json(tmp_path / "x.json")
+
+
+def test_json_that_is_nested_too_deeply_is_no_json(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(IntegrityError, match="deep.json: not valid JSON"):
+        read_json(tmp_path / "deep.json")
+
+
+def test_a_manifest_of_another_name(tmp_path: Path) -> None:
+    write(tmp_path / "art")
+    (tmp_path / "art" / MANIFEST).rename(tmp_path / "art" / "own.json")
+    assert read_manifest(tmp_path / "art", name="own.json").meta == {"text": "one"}
+    with pytest.raises(NotFoundError, match="holds no other.json, so it is not a cocite artifact"):
+        read_manifest(tmp_path / "art", name="other.json")
+    (tmp_path / "art" / "own.json").write_text("{")
+    with pytest.raises(IntegrityError, match="own.json: not valid JSON"):
+        read_manifest(tmp_path / "art", name="own.json")

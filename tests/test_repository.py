@@ -47,6 +47,7 @@ LOADS = re.compile(r"\b(load_file|safe_open|Auto\w+\.from_pretrained)\(|model_fi
 """What reads weights or tokenizers."""
 CHECKED_BEFORE = {
     "platform/cocite/nn/weight_files.py": "gets a file of an artifact that its callers have opened",
+    "platform/cocite/pipeline/huggingface/usage.py": "has code as text, for the reader of a model card",
     "platform/cocite/training/engine/checkpoints.py": "opens what the store of checkpoints has verified",
     "platform/cocite/training/engine/mining.py": "opens what the store of checkpoints has verified",
 }

@@ -70,24 +70,29 @@ def _content_digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def read_manifest(folder: Path, *, kind: str | None = None) -> Manifest:
+def read_manifest(folder: Path, *, kind: str | None = None, name: str = MANIFEST) -> Manifest:
     """The manifest of an artifact; raises when it is missing, damaged, or of another kind.
 
     The sizes and digests in it are not compared with the files: :mod:`cocite.verification` does that.
+
+    Args:
+        folder: the artifact.
+        kind: what it must be; None: anything.
+        name: of the manifest's file, where the artifact is a part of a larger one.
     """
     folder = Path(folder)
-    where = str(folder / MANIFEST)
+    where = str(folder / name)
     try:
         if not folder.is_dir():
             raise NotFoundError("no such folder", where=str(folder))
-        if not (folder / MANIFEST).exists():
-            raise NotFoundError(f"holds no {MANIFEST}, so it is not a cocite artifact", where=str(folder))
+        if not (folder / name).exists():
+            raise NotFoundError(f"holds no {name}, so it is not a cocite artifact", where=str(folder))
     except OSError as error:
-        raise read_error(error, folder / MANIFEST, "not a manifest") from error
-    data = read_json(folder / MANIFEST)
+        raise read_error(error, folder / name, "not a manifest") from error
+    data = read_json(folder / name)
     if not isinstance(data, dict) or "format" not in data:
         raise IntegrityError("is not the manifest of an artifact: it names no format", where=where)
-    content = {name: value for name, value in data.items() if name != "sha256"}
+    content = {key: value for key, value in data.items() if key != "sha256"}
     # An earlier cocite wrote these four alone.
     whole = data["sha256"] == _content_digest(content) if "sha256" in data else content.keys() <= _ENTRIES
     if not whole:
@@ -135,7 +140,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise NotFoundError("no such file", where=str(path)) from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise read_error(error, path, "not valid JSON") from error
 
 

@@ -68,6 +68,7 @@ def commands(toys: Path, at: Path, run: int = 0) -> dict[str, list[object]]:
         "rank": ["rank", "--queries", papers, "--index", index, "--pipeline", "bm25", "--to", at / "run"],
         "train": ["train", "nnselect", "training.epochs=2", "model.dimension=8", "--corpus", corpus,
                   "--to", at / "model", "--no-track", "--fresh"],
+        "publish": ["model", "export", at / "model", "--to", at / "repository", "--replace"],
         "embed": ["embed", corpus, "--model", at / "model", "--encoder", "nnselect", "--to", at / f"vectors-{run}"],
         "tune": ["tune", "run", "bm25", "budget.trials=3", "study.queries=20", "--corpus", corpus, "--to",
                  at / "sweep", "--no-track", "--fresh"],
@@ -118,7 +119,7 @@ def check(at: Path, code: int, text: str) -> None:
     assert "Traceback" not in text, text
     assert "Exception ignored" not in text, text
     assert code in (0, 130), (code, text)
-    for artifact in (at / "store", at / "export", at / "model" / "nnselect"):
+    for artifact in (at / "store", at / "export", at / "repository", at / "model" / "nnselect"):
         verify(artifact)
     for files in (at / "run", *(at / "report").iterdir()):
         assert files.read_bytes().endswith(b"\n"), f"{files} was cut"
@@ -133,7 +134,7 @@ def made(toys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the commands write to, for each test to copy."""
     folder = tmp_path_factory.mktemp("made")
     lines = commands(toys, folder / "at")
-    for name in ("synth", "export", "build", "rank", "train", "evaluate"):
+    for name in ("synth", "export", "build", "rank", "train", "publish", "evaluate"):
         assert end(begin(lines[name], folder / "log")) == 0, (folder / "log").read_text()
     return folder / "at"
 

@@ -7,9 +7,12 @@ import json
 from pathlib import Path
 
 import bm25s
+import ir_datasets
 import numpy as np
+import pyterrier as pt
 import pytest
 import pytrec_eval
+from beir.datasets.data_loader import GenericDataLoader
 from helpers.synthetic import SyntheticCorpora
 
 from cocite.corpus.builder import build
@@ -116,6 +119,66 @@ def test_other_libraries_measure_what_cocite_measures(
     assert ours == pytest.approx(metrics, abs=0.01)
     # With the queries' own papers among the candidates the numbers would be others.
     assert judged(searched(documents, queries, {}), qrels)["MRR"] < metrics["MRR"] - 0.05
+
+
+@pytest.mark.parametrize("task", ["local", "global"])
+def test_beir_reads_the_export(corpus: Corpus, task: str, tmp_path: Path) -> None:
+    export(corpus, tmp_path / "out", ExportOptions(task, ("dev", "test")))
+    for split in ("dev", "test"):
+        wanted = tasks.build(corpus, task, split)
+        documents, queries, qrels = GenericDataLoader(str(tmp_path / "out")).load(split)
+        assert list(documents) == corpus.ids(range(len(corpus)))
+        papers = corpus.papers_at(range(len(corpus)))
+        assert list(documents.values()) == [{"title": one.title, "text": one.abstract} for one in papers]
+        assert sorted(queries) == sorted(wanted.ids)
+        assert all(text.strip() for text in queries.values())
+        assert qrels == {
+            id_: dict.fromkeys(corpus.ids(wanted.relevant[i]), 1) for i, id_ in enumerate(wanted.ids)
+        }
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("task", ["local", "global"])
+def test_ir_datasets_reads_the_export(corpus: Corpus, task: str, packed: bool, tmp_path: Path) -> None:
+    export(corpus, tmp_path / "out", ExportOptions(task, layout="tsv", packed=packed))
+    wanted = tasks.build(corpus, task, "test")
+    paths = [tmp_path / "out" / name for name in ("documents.tsv", "queries.tsv")]
+    files = [ir_datasets.util.LocalDownload(path) for path in paths]
+    if packed:
+        packed_files = [ir_datasets.util.LocalDownload(path.with_name(f"{path.name}.gz")) for path in paths]
+        files = [ir_datasets.util.GzipExtract(file) for file in packed_files]
+    qrels = ir_datasets.util.LocalDownload(tmp_path / "out" / "qrels" / "test.qrels")
+    found = ir_datasets.Dataset(
+        ir_datasets.formats.TsvDocs(files[0]),
+        ir_datasets.formats.TsvQueries(files[1]),
+        ir_datasets.formats.TrecQrels(qrels, {}),
+    )
+    assert [one.doc_id for one in found.docs_iter()] == corpus.ids(range(len(corpus)))
+    assert [one.query_id for one in found.queries_iter()] == wanted.ids
+    assert {one.doc_id: one.text for one in found.docs_iter()} == READERS["tsv"](tmp_path / "out", "test")[0]
+    judged_pairs = {(one.query_id, one.doc_id): one.relevance for one in found.qrels_iter()}
+    assert judged_pairs == {
+        (id_, paper): 1 for i, id_ in enumerate(wanted.ids) for paper in corpus.ids(wanted.relevant[i])
+    }
+    # PyTerrier reads the same file.
+    frame = pt.io.read_qrels(str(tmp_path / "out" / "qrels" / "test.qrels"))
+    assert set(zip(frame["qid"], frame["docno"], strict=True)) == set(judged_pairs)
+
+
+def test_ids_with_quotes(tmp_path: Path) -> None:
+    ids = ['"quoted"', 'in"side', "apostrophe's", "a,b", "Müller#1"]
+    papers = [PaperRecord(id_, f"Paper {i}", "Text.", year=2000) for i, id_ in enumerate(ids)]
+    papers.append(PaperRecord('"citing', "Citing", year=2010, citations=tuple(ids)))
+    corpus = build(papers, tmp_path / "corpus", split=by_year_name(2001, 2005))
+    export(corpus, tmp_path / "beir", ExportOptions("global"))
+    documents, queries, qrels = GenericDataLoader(str(tmp_path / "beir")).load("test")
+    assert set(documents) == {*ids, '"citing'}
+    assert (list(queries), qrels) == (['"citing'], {'"citing': dict.fromkeys(ids, 1)})
+    export(corpus, tmp_path / "tsv", ExportOptions("global", layout="tsv"))
+    files = [str(tmp_path / "tsv" / name) for name in ("documents.tsv", "queries.tsv", "qrels/test.qrels")]
+    found = ir_datasets.create_dataset(*files)
+    assert {one.doc_id for one in found.docs_iter()} == {*ids, '"citing'}
+    assert {(one.query_id, one.doc_id) for one in found.qrels_iter()} == {('"citing', id_) for id_ in ids}
 
 
 @pytest.mark.parametrize("task", ["local", "global"])

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from cocite.corpus.starter import starter_corpus
 from cocite.errors import InputError
-from cocite.pipeline.langchain_retriever import MAX_CHARACTERS, CociteRetriever
+from cocite.pipeline.langchain_retriever import CociteRetriever
 from cocite.pipeline.options import Options
+from cocite.pipeline.passages import MAX_CHARACTERS
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.snapshot import IndexSnapshot
 

@@ -1,4 +1,4 @@
-"""``cocite model``: check and list the parts of a model folder, and make its golden queries."""
+"""``cocite model``: check, list and publish the parts of a model folder, and make its golden queries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import typer
 from cocite.artifacts import verify as verify_artifact
 from cocite.cli.console import out, print_json, print_table
 from cocite.cli.locations import INPUT, with_local_paths
+from cocite.cli.model_repository import export, import_
 from cocite.cli.options import JsonOption, ModelArgument
 from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, Manifest, read_manifest
 
 app = typer.Typer(
-    help="Check and list the parts of a model folder, and make its golden queries.", no_args_is_help=True
+    help="Check, list and publish the parts of a model folder, and make its golden queries.",
+    no_args_is_help=True,
 )
+app.command("export")(export)
+app.command("import")(import_)
 
 
 @app.command()

@@ -254,7 +254,7 @@ class _Beir(_Writer):
         )
 
     def judgement(self, query: str, paper: str) -> None:
-        self._qrels.write(f"{query}\t{paper}\t1\n")
+        self._qrels.write(f"{_csv_field(query)}\t{_csv_field(paper)}\t1\n")
 
 
 class _Tsv(_Writer):
@@ -282,6 +282,12 @@ class _Tsv(_Writer):
 def _json(value: dict[str, Any]) -> str:
     # As ASCII: an imported text may hold half of a surrogate pair, which UTF-8 cannot.
     return json.dumps(value) + "\n"
+
+
+def _csv_field(id_: str) -> str:
+    """An id as BEIR reads it, by rules of CSV: a quotation mark would begin a field that ends at the next one."""
+    doubled = id_.replace('"', '""')
+    return f'"{doubled}"' if '"' in id_ else id_
 
 
 def _one_line(*texts: str) -> str:

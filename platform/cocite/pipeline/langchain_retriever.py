@@ -11,13 +11,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from cocite.errors import InputError
 from cocite.pipeline.options import Options, Recommendation
+from cocite.pipeline.passages import paper_content, paper_metadata, query_of
 from cocite.pipeline.recommender import Recommender
-from cocite.text.gaps import has_gap
-
-MAX_CHARACTERS = 100_000
-"""Characters of the longest query."""
 
 
 class CociteRetriever(BaseRetriever):
@@ -28,7 +24,7 @@ class CociteRetriever(BaseRetriever):
     goes on; one retriever ranks one query at a time.
 
     A document has title and abstract as ``page_content``, and as ``metadata`` what
-    :func:`paper_metadata` gives.
+    :func:`~cocite.pipeline.passages.paper_metadata` gives.
 
     Args:
         recommender: ranks the papers.
@@ -36,7 +32,7 @@ class CociteRetriever(BaseRetriever):
         year: of the manuscript: later papers are not recommended to it, unless the options say otherwise.
 
     Raises:
-        InputError: a query is empty, or longer than ``MAX_CHARACTERS``.
+        InputError: a query is empty, or longer than :data:`~cocite.pipeline.passages.MAX_CHARACTERS`.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -71,13 +67,7 @@ class CociteRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 LangChain passes it
     ) -> list[Document]:
-        if len(query) > MAX_CHARACTERS:
-            raise InputError(f"the query has more than {MAX_CHARACTERS:,} characters", hint="send a passage")
-        if has_gap(query):
-            asked = self.recommender.query(context=query, year=self.year)
-        else:
-            title, _, abstract = query.strip().partition("\n")
-            asked = self.recommender.query(title=title, abstract=abstract.strip(), year=self.year)
+        asked = query_of(self.recommender, query, year=self.year)
         with self._lock:
             found = self.recommender.recommend(asked, self.options)
         return [document(paper, rank) for rank, paper in enumerate(found, 1)]
@@ -92,37 +82,4 @@ def document(paper: Recommendation, rank: int) -> Document:
         >>> document(paper, 1).page_content
         'BLEU\\n\\nA metric.'
     """
-    content = "\n\n".join(filter(None, (paper.title, paper.abstract)))
-    return Document(id=paper.id, page_content=content, metadata=paper_metadata(paper, rank))
-
-
-def paper_metadata(paper: Recommendation, rank: int) -> dict[str, Any]:
-    """What a document says of its paper: JSON values, so that LangChain can store and send them.
-
-    Args:
-        paper: the paper.
-        rank: its place in the answer, from 1.
-
-    Returns:
-        ``id``, ``title``, ``authors``, ``year`` (None: unknown), ``venue``, ``doi``, ``score``, ``confidence`` (None:
-        not calibrated), ``rank``, ``sentences`` (how earlier papers cite it: ``text``, and ``id``, ``title`` and
-        ``year`` of the citing paper), ``cited_by`` (ids) and ``shared_words``.
-    """
-    evidence = paper.evidence
-    return {
-        "id": paper.id,
-        "title": paper.title,
-        "authors": list(paper.authors),
-        "year": paper.year or None,
-        "venue": paper.venue,
-        "doi": paper.doi,
-        "score": float(paper.score),
-        "confidence": paper.confidence,
-        "rank": rank,
-        "sentences": [
-            {"text": quote.sentence, "id": quote.id, "title": quote.title, "year": quote.year}
-            for quote in evidence.sentences
-        ],
-        "cited_by": [citing.id for citing in evidence.cited_by],
-        "shared_words": [shared.word for shared in evidence.shared_words],
-    }
+    return Document(id=paper.id, page_content=paper_content(paper), metadata=paper_metadata(paper, rank))

@@ -356,6 +356,30 @@ MODEL = [
         wrong("a folder without components", f"model {command} {{a_folder}}", "a_folder"),
     )
 ]
+REPOSITORY = [
+    wrong("no model", "model export --to {tmp}/r", "Missing argument 'MODEL'"),
+    wrong("no destination", "model export {model}", "Missing option '--to'"),
+    wrong("a missing model", "model export {missing} --to {tmp}/r", "missing: no such model folder"),
+    wrong("a corpus as a model", "model export {corpus} --to {tmp}/r", "is a corpus, which is not published"),
+    wrong("an empty model", "model export {empty_model} --to {tmp}/r", "manifest.json"),
+    wrong(
+        "a model as the destination", "model export {model} --to {model} --replace", "holds no manifest.json"
+    ),
+    wrong("a license in words", "model export {model} --to {tmp}/r --license 'Apache 2'", "--license"),
+    wrong("a name with a space", "model export {model} --to {tmp}/r --name 'a b'", "--name: 'a b'"),
+    wrong("a path as a data set", "model export {model} --to {tmp}/r --dataset /a/b", "--dataset: '/a/b'"),
+    wrong(
+        "a path as the base", "model export {model} --to {tmp}/r --base-model ../b", "--base-model: '../b'"
+    ),
+    wrong(
+        "a missing corpus", "model export {model} --to {tmp}/r --corpus {missing}", "missing: no such folder"
+    ),
+    wrong("no repository", "model import --to {tmp}/m", "Missing argument 'FOLDER'"),
+    wrong("no model to make", "model import {model}", "Missing option '--to'"),
+    wrong("a missing repository", "model import {missing} --to {tmp}/m", "missing: no such folder"),
+    wrong("a model folder", "model import {model} --to {tmp}/m", "holds no manifest.json, so cocite did not"),
+    wrong("a corpus", "model import {corpus} --to {tmp}/m", "is a corpus, not a huggingface-repository"),
+]
 PLAN = [
     wrong("no number of papers", "plan", "Missing option '--papers'"),
     wrong("no papers", "plan --papers 0", "'--papers'"),
@@ -503,4 +527,4 @@ REPRODUCE = [
 ]
 
 SERVERS = [*SERVE, *MCP, *LANGUAGE_SERVER]
-ROWS = [*MODEL, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVERS, *DEMO, *RECOMMEND, *REPRODUCE]
+ROWS = [*MODEL, *REPOSITORY, *PLAN, *EMBED, *TRAIN, *JOB, *TUNE, *SERVERS, *DEMO, *RECOMMEND, *REPRODUCE]

@@ -13,7 +13,7 @@ from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite.manifests import read_json
 from cocite.systems.sentence_encoder.pooling import Pooling
 
-_OLD_NAMES = {
+POOLING_KEYS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
     "pooling_mode_mean_tokens": "mean",
@@ -21,6 +21,7 @@ _OLD_NAMES = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
+"""Key of a Pooling module's configuration -> pooling; every version of sentence-transformers reads these keys."""
 _MODULES = ("Transformer", "Pooling", "Normalize")
 _TOKENIZING = tuple(
     f"sentence_{name}_config.json"
@@ -124,7 +125,7 @@ def _paths(modules: Any, where: str) -> list[str]:
 
 def _pooling(config: dict[str, Any], where: str) -> Pooling:
     """The pooling of a Pooling module's configuration, in its present or its earlier form."""
-    named = config.get("pooling_mode") or [name for key, name in _OLD_NAMES.items() if config.get(key)]
+    named = config.get("pooling_mode") or [name for key, name in POOLING_KEYS.items() if config.get(key)]
     modes = [named] if isinstance(named, str) else named or ["mean"]
     for name in get_args(Pooling):
         if modes == [name]:
