@@ -273,6 +273,14 @@ def reranking(
     prefetcher: Annotated[
         str, typer.Option(help="System whose candidates the table of budgets reranks; the paper's is bm25.")
     ] = "first",
+    trained: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Model folder whose cross-encoder was trained for another split of the tokens: the table of budgets "
+            "has it beside --model's; repeatable.",
+        ),
+    ] = None,
     index: IndexOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
@@ -314,6 +322,7 @@ def reranking(
             oracle_depth=oracle_depth,
             rerankers=_rerankers(reranker or []),
             prefetcher=prefetcher,
+            trained=[Path(folder) for folder in trained or []],
             saved=index,
             bars=progress_bar,
         )

@@ -158,7 +158,9 @@ def test_a_balanced_group_is_drawn_evenly() -> None:
     expected = np.zeros((2, 30))
     expected[0, [2, 4, 20, 21, 22, 23, 24]] = 1 / 7
     expected[1, [0, 1, 3, 5, 6, 7, 8]] = 1 / 7
-    drawn = np.stack([groups.epoch(epoch)[0][0] for epoch in range(6000)])  # four cited ones, then four others
+    drawn = np.stack(
+        [groups.epoch(epoch)[0][0] for epoch in range(6000)]
+    )  # four cited ones, then four others
     assert drawn.shape == (6000, 8)
     for column in range(8):
         assert fits(drawn[:, column], expected[column // 4]), column
