@@ -27,6 +27,7 @@ from cocite.protocols import Query, Ranking, Reranker
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.query_forms import QueryForm
+from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
@@ -75,6 +76,9 @@ def reranking_tables(
     rerankers: Mapping[str, Path] | None = None,
     prefetcher: str = "first",
     trained: Sequence[Path] = (),
+    baselines: Sequence[str] = (),
+    cache: Path = Path("cocite-baselines"),
+    settings: BaselineSettings | None = None,
     saved: Path | None = None,
     bars: ProgressBars = no_bars,
 ) -> Report:
@@ -95,6 +99,10 @@ def reranking_tables(
         prefetcher: the system whose candidates the table of budgets reranks; the paper's is ``bm25``.
         trained: model folders whose cross-encoders were each trained for another split of the tokens; the table of
             budgets has them beside ``model``'s.
+        baselines: of :data:`~cocite.systems.baselines.train.NAMES`, rows of the prefetching table; the paper's is
+            ``s2v``. They are trained on the training period's texts, unless ``cache`` has them.
+        cache: folder of trained baselines.
+        settings: of their training.
         saved: an index folder of the corpus, whose vectors are reused.
         bars: of each step.
 
@@ -120,6 +128,11 @@ def reranking_tables(
             raise InputError(
                 f"no candidates of {name!r} are reranked", where="--reranker", hint=nearest(name, RERANKED)
             )
+    for name in baselines:
+        if name not in NAMES:
+            raise InputError(
+                f"no baseline is called {name!r}", where="--baselines", hint=nearest(name, NAMES)
+            )
     for folder in (*(rerankers or {}).values(), *trained):
         if "cross-encoder" not in components.list_components(folder):
             raise InputError("holds no cross-encoder", where=str(folder))
@@ -133,7 +146,7 @@ def reranking_tables(
         )
     made = _Tables(corpus, model, task, split, sample, seed, saved, bars, rerankers or {})
     tables: dict[str, Callable[[], Table]] = {
-        "prefetching": made.prefetching,
+        "prefetching": lambda: made.prefetching(baselines, cache, settings),
         "reranking": lambda: made.reranking(oracle_depth),
         "pipeline": lambda: made.pipeline(sorted(set(depths))),
         "time": lambda: made.time(sorted(set(depths))),
@@ -178,7 +191,7 @@ class _Tables:
 
     # -- retrieval -------------------------------------------------------------------------------------------
 
-    def prefetching(self) -> Table:
+    def prefetching(self, baselines: Sequence[str], cache: Path, settings: BaselineSettings | None) -> Table:
         """HAtten, Table 2: MRR, recall at growing depths, and the time of a query."""
         ranks: dict[str, Rank] = {}
         if self.task.name == "local":
@@ -186,6 +199,10 @@ class _Tables:
         for name in PREFETCHERS:
             if name in self.available:
                 ranks[name] = self._system(name)
+        if baselines:
+            known = tasks.history_before(self.task.corpus, "dev")
+            trained = TrainedBaselines(known, cache, settings, bar=self.bars)
+            ranks |= {NAMES[name]: trained.open(name).search for name in baselines}
         measured, times = {}, []
         for name, rank in ranks.items():
             result = self._run(name, rank)
