@@ -273,6 +273,23 @@ def reranking(
     prefetcher: Annotated[
         str, typer.Option(help="System whose candidates the table of budgets reranks; the paper's is bm25.")
     ] = "first",
+    trained: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Model folder whose cross-encoder was trained for another split of the tokens: the table of budgets "
+            "has it beside --model's; repeatable.",
+        ),
+    ] = None,
+    baselines: Annotated[
+        str,
+        typer.Option(
+            help="Rows of the prefetching table: s2v (Sent2Vec, the paper's), w2v, d2v, hd2v, dacr; none."
+        ),
+    ] = "none",
+    cache: Annotated[Path, typer.Option(help="Folder that keeps trained baselines.")] = Path(
+        "cocite-baselines"
+    ),
     index: IndexOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),
@@ -282,6 +299,7 @@ def reranking(
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
+    from cocite_jobs.tables.cocitation_systems import parse_baselines
     from cocite_jobs.tables.reranking import reranking_tables
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
@@ -314,6 +332,9 @@ def reranking(
             oracle_depth=oracle_depth,
             rerankers=_rerankers(reranker or []),
             prefetcher=prefetcher,
+            trained=[Path(folder) for folder in trained or []],
+            baselines=parse_baselines(baselines),
+            cache=cache,
             saved=index,
             bars=progress_bar,
         )

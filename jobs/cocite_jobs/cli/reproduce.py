@@ -40,10 +40,10 @@ def reproduce(
     ] = 0,
     sample: SampleOption = None,
     encoder: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="Pretrained encoder that rerankers start from, a name or a folder [default: toy and small: a BERT "
-            "that is pretrained on the corpus; paper: SciBERT].",
+            "that is pretrained on the corpus; paper: SciBERT]. Repeated, nogueira compares them in Table 3.",
         ),
     ] = None,
     address: RayAddressOption = None,
@@ -64,7 +64,9 @@ def reproduce(
     seconds = None if budget is None else parse_duration(budget)
     names = None if only is None else [name.strip() for name in only.split(",")]
     folder = to if to is not None else Path("reproduction", f"{paper}-{size}")
-    setup = Setup(Corpus.open(corpus), folder, size, seed, encoder, sample, address, bars=progress_bar)
+    named = encoder or []
+    first, more = next(iter(named), None), tuple(named[1:])
+    setup = Setup(Corpus.open(corpus), folder, size, seed, first, sample, address, progress_bar, more)
     exit_on_sigterm()
     outcome = run(paper, setup, only=names, budget=seconds, note=print_note)
     contents = outcome.contents

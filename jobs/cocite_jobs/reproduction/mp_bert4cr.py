@@ -9,7 +9,7 @@ from typing import Any
 from cocite.evaluation.report import Report, Table
 from cocite.systems.baselines.doc2vec import Doc2VecSettings
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
-from cocite.systems.baselines.train import NAMES, BaselineSettings
+from cocite.systems.baselines.train import MP_BERT4CR, BaselineSettings
 from cocite.systems.baselines.word2vec import Word2VecSettings
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
@@ -36,8 +36,8 @@ SAMPLES: Mapping[Size, int | None] = {"toy": 20, "small": 4000, "paper": None}
 """Size -> test contexts that are queries; None: all."""
 BASELINES: Mapping[Size, tuple[str, ...]] = {
     "toy": ("bm25", "w2v", "d2v", "hd2v"),
-    "small": ("bm25", *NAMES),
-    "paper": ("bm25", *NAMES),
+    "small": ("bm25", *MP_BERT4CR),
+    "paper": ("bm25", *MP_BERT4CR),
 }
 TOY_BASELINES = BaselineSettings(
     w2v=Word2VecSettings(dimension=8, epochs=1),

@@ -102,7 +102,7 @@ class Contents:
             "papers": f"{len(corpus):,}",
             "size": self.setup.size,
             "seed": self.setup.seed,
-        } | ({"encoder": self.setup.encoder} if self.setup.encoder else {})
+        } | ({"encoder": ", ".join(self.setup.encoders)} if self.setup.encoders else {})
 
     def json(self) -> dict[str, Any]:
         """As one document of JSON; numbers of the paper are as printed, with their units."""

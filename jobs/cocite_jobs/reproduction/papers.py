@@ -9,6 +9,8 @@ from cocite.errors import InputError, nearest
 from cocite_jobs.reproduction.plan import Plan, Setup
 
 PAPERS = ("citeomatic", "nogueira", "hatten", "mp-bert4cr")
+COMPARES_ENCODERS = "nogueira"
+"""The paper of which a table has a row for each of several encoders."""
 
 
 def require_paper(name: str) -> None:
@@ -31,9 +33,18 @@ def plan_of(name: str, setup: Setup) -> Plan:
     """The plan of a paper; its module, which imports torch, is imported only here.
 
     Raises:
-        InputError: no paper is called so.
+        InputError: no paper is called so, an encoder is named twice, or several for a paper that compares none.
     """
     require_paper(name)
+    for number, encoder in enumerate(setup.encoders):
+        if encoder in setup.encoders[:number]:
+            raise InputError(f"{encoder!r} is named twice", where="--encoder")
+    if setup.more_encoders and name != COMPARES_ENCODERS:
+        raise InputError(
+            f"{name} compares no encoders, and {len(setup.encoders)} are named",
+            where="--encoder",
+            hint=f"name one; {COMPARES_ENCODERS} takes several",
+        )
     module: Any = importlib.import_module(f"cocite_jobs.reproduction.{name.replace('-', '_')}")
     plan: Plan = module.plan(setup)
     return plan

@@ -28,6 +28,7 @@ class Setup:
         size: of models and samples.
         seed: of the trainings and of the query samples.
         encoder: name or folder of the pretrained encoder that rerankers start from; None: the size's own.
+        more_encoders: further ones, of each of which a paper that compares encoders trains a reranker too.
         sample: number of queries; None: the size's own.
         address: of a running Ray cluster, which trains; None: this process does.
         bars: of each step.
@@ -47,6 +48,12 @@ class Setup:
     sample: int | None = None
     address: str | None = None
     bars: ProgressBars = no_bars
+    more_encoders: tuple[str, ...] = ()
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """All encoders that are named."""
+        return (*([self.encoder] if self.encoder is not None else []), *self.more_encoders)
 
     @property
     def model(self) -> Path:

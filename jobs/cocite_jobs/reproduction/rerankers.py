@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cocite_jobs.reproduction.plan import Setup, Training
 from cocite_jobs.reproduction.training_step import recipe_training
+from cocite_jobs.tables.cocitation_variants import link_part
 
 ENCODER = "encoder"
 """Name of the training of the encoder."""
@@ -30,8 +32,18 @@ def encoder_trainings(setup: Setup) -> list[Training]:
     return [recipe_training(ENCODER, "masked-lm", TINY_ENCODER if setup.size == "toy" else ())]
 
 
-def reranker_training(setup: Setup, name: str, recipe: str, changes: Sequence[str], *, to: str) -> Training:
-    """A cross-encoder from the setup's encoder.
+def reranker_training(
+    setup: Setup,
+    name: str,
+    recipe: str,
+    changes: Sequence[str],
+    *,
+    to: str,
+    encoder: str | None = None,
+    weight: float = 2,
+    inputs: Sequence[str] = (),
+) -> Training:
+    """A cross-encoder from a pretrained encoder.
 
     Args:
         setup: of the reproduction.
@@ -39,11 +51,23 @@ def reranker_training(setup: Setup, name: str, recipe: str, changes: Sequence[st
         recipe: of the size.
         changes: of the paper, in that recipe.
         to: model folder below that of the reproduction.
+        encoder: name or folder; None: the setup's.
+        weight: its part of a budget.
+        inputs: artifacts that it takes from the model folder of most trainings, where that has them, instead of making
+            them again.
     """
+    encoder = setup.encoder if encoder is None else encoder
     begin: list[str] = ["keep=always"]
-    if setup.encoder is not None:
-        begin.append(f"encoder={setup.encoder}")
+    if encoder is not None:
+        begin.append(f"encoder={encoder}")
     elif setup.size != "paper":
         begin += [f"encoder={(setup.model / 'masked-lm').absolute()}", "readout=first"]
     tiny = TINY if setup.size == "toy" else ()
-    return recipe_training(name, recipe, [*begin, *tiny, *changes], to=to, weight=2)
+    training = recipe_training(name, recipe, [*begin, *tiny, *changes], to=to, weight=weight)
+
+    def train(setup: Setup, minutes: float | None) -> None:
+        for part in inputs:
+            link_part(part, [setup.model], setup.folder / to)
+        training.train(setup, minutes)
+
+    return replace(training, train=train)

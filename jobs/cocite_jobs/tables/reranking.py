@@ -27,11 +27,12 @@ from cocite.protocols import Query, Ranking, Reranker
 from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.query_forms import QueryForm
+from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
-from cocite.text.pair_tokenizer import PairTokenizer
 from cocite_jobs.progress_bars import ProgressBars, no_bars
+from cocite_jobs.tables.token_splits import table_of_splits
 
 TABLES = {
     "prefetching": "each retriever alone (HAtten, Table 2)",
@@ -55,8 +56,6 @@ DEPTHS = (10, 20, 50, 100)
 """Numbers of reranked candidates by default."""
 DEEPEST = 2000
 """Depth of the prefetching table's rankings: its last metric is R@2000."""
-SHARES = (0.25, 0.375, 0.5, 0.625, 0.75)
-"""Parts of a pair's tokens that the query gets in the table of budgets."""
 TIMED = 20
 """Queries that the time is measured on."""
 BLOCK = 64
@@ -76,6 +75,10 @@ def reranking_tables(
     oracle_depth: int = 100,
     rerankers: Mapping[str, Path] | None = None,
     prefetcher: str = "first",
+    trained: Sequence[Path] = (),
+    baselines: Sequence[str] = (),
+    cache: Path = Path("cocite-baselines"),
+    settings: BaselineSettings | None = None,
     saved: Path | None = None,
     bars: ProgressBars = no_bars,
 ) -> Report:
@@ -94,6 +97,12 @@ def reranking_tables(
         rerankers: of :data:`RERANKED`, the model folder whose cross-encoder reranks its candidates in the pipeline
             table, as it was trained on them (the paper has one for each); ``model`` where there is none.
         prefetcher: the system whose candidates the table of budgets reranks; the paper's is ``bm25``.
+        trained: model folders whose cross-encoders were each trained for another split of the tokens; the table of
+            budgets has them beside ``model``'s.
+        baselines: of :data:`~cocite.systems.baselines.train.NAMES`, rows of the prefetching table; the paper's is
+            ``s2v``. They are trained on the training period's texts, unless ``cache`` has them.
+        cache: folder of trained baselines.
+        settings: of their training.
         saved: an index folder of the corpus, whose vectors are reused.
         bars: of each step.
 
@@ -114,11 +123,17 @@ def reranking_tables(
         raise InputError(f"{min(depths, default=0)}: candidates are counted from 1", where="--depths")
     if oracle_depth < 2:
         raise InputError(f"{oracle_depth} candidates are too few: an oracle needs 2", where="--oracle-depth")
-    for name, folder in (rerankers or {}).items():
+    for name in rerankers or {}:
         if name not in RERANKED:
             raise InputError(
                 f"no candidates of {name!r} are reranked", where="--reranker", hint=nearest(name, RERANKED)
             )
+    for name in baselines:
+        if name not in NAMES:
+            raise InputError(
+                f"no baseline is called {name!r}", where="--baselines", hint=nearest(name, NAMES)
+            )
+    for folder in (*(rerankers or {}).values(), *trained):
         if "cross-encoder" not in components.list_components(folder):
             raise InputError("holds no cross-encoder", where=str(folder))
     has_cross_encoder = "cross-encoder" in components.list_components(model)
@@ -131,12 +146,12 @@ def reranking_tables(
         )
     made = _Tables(corpus, model, task, split, sample, seed, saved, bars, rerankers or {})
     tables: dict[str, Callable[[], Table]] = {
-        "prefetching": made.prefetching,
+        "prefetching": lambda: made.prefetching(baselines, cache, settings),
         "reranking": lambda: made.reranking(oracle_depth),
         "pipeline": lambda: made.pipeline(sorted(set(depths))),
         "time": lambda: made.time(sorted(set(depths))),
         "forms": made.forms,
-        "budgets": lambda: made.budgets(min(depths), prefetcher),
+        "budgets": lambda: made.budgets(min(depths), prefetcher, trained),
         "bm25": lambda: made.bm25(max(depths)),
     }
     return Report("Prefetching and reranking", dict(made.facts), [tables[name]() for name in wanted])
@@ -176,7 +191,7 @@ class _Tables:
 
     # -- retrieval -------------------------------------------------------------------------------------------
 
-    def prefetching(self) -> Table:
+    def prefetching(self, baselines: Sequence[str], cache: Path, settings: BaselineSettings | None) -> Table:
         """HAtten, Table 2: MRR, recall at growing depths, and the time of a query."""
         ranks: dict[str, Rank] = {}
         if self.task.name == "local":
@@ -184,6 +199,10 @@ class _Tables:
         for name in PREFETCHERS:
             if name in self.available:
                 ranks[name] = self._system(name)
+        if baselines:
+            known = tasks.history_before(self.task.corpus, "dev")
+            trained = TrainedBaselines(known, cache, settings, bar=self.bars)
+            ranks |= {NAMES[name]: trained.open(name).search for name in baselines}
         measured, times = {}, []
         for name, rank in ranks.items():
             result = self._run(name, rank)
@@ -289,29 +308,17 @@ class _Tables:
         }
         return marked_table("BM25 reranked", measured, "bm25", note=f"{depth} candidates are reranked.")
 
-    def budgets(self, depth: int, prefetcher: str) -> Table:
+    def budgets(self, depth: int, prefetcher: str, trained: Sequence[Path]) -> Table:
         """Nogueira et al., Figure 1: a retriever's best, reranked with ever more of the tokens for the query."""
-        model = CrossEncoder.load(self.model)
-        settings = model.pairs.settings
         candidates = self._ranked(prefetcher, self._system(prefetcher), max(depth, 20))
-        measured = {}
-        total = settings.total
-        for share in SHARES:
-            query = round(share * total)
-            name = f"{query} + {total - query}"
-            split = {"query_tokens": query, "candidate_tokens": total - query, "share": False}
-            model.set_pairs(PairTokenizer(model.pairs.tokenizer, settings.model_copy(update=split)))
-            scores = self._scores(
-                candidates.top(depth),
-                CrossEncoderReranker(PairScorer(model), self.task.corpus),
-                f"{name} tokens",
+
+        def rerank(model: CrossEncoder, name: str) -> Measurement:
+            reranker = CrossEncoderReranker(PairScorer(model), self.task.corpus)
+            return self._measured(
+                rerank_head(candidates, self._scores(candidates.top(depth), reranker, name), depth)
             )
-            measured[name] = self._measured(rerank_head(candidates, scores, depth))
-        half = f"{round(0.5 * total)} + {total - round(0.5 * total)}"
-        note = (
-            f"{depth} candidates of {prefetcher}; tokens of query + candidate; the same weights in each row."
-        )
-        return marked_table("token budgets", measured, half, note=note)
+
+        return table_of_splits(self.model, trained, rerank, f"{depth} candidates of {prefetcher}")
 
     # -- queries in blocks -----------------------------------------------------------------------------------
 

@@ -27,7 +27,10 @@ def test_every_table_and_figure_is_made(
     assert (setup.folder / "index").is_dir()
     shown = {each.exhibit.id: each for each in outcome.contents.shown}
     second = [row[0] for row in shown["table2"].made.table.rows]
-    assert {"bm25", "nnselect", "hatten"} <= set(second)
+    assert {"bm25", "nnselect", "hatten", "Sent2Vec"} <= set(second)
+    theirs = {row[0] for _, rows in shown["table2"].grid.sections for row in rows}
+    assert "Sent2vec" in theirs, "the paper's row, below ours"
+    assert f"--baselines s2v --cache {setup.folder}/baselines" in shown["table2"].exhibit.command
     assert dict(shown["table2"].grid.sections)["ACL-200"][-1][0] == "HAtten"
     fourth = shown["table4"].made.table
     assert fourth.columns == ["pipeline", "20 reranked", "40 reranked"]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from helpers.tiny_bert import tiny_bert
 
-from cocite_jobs.reproduction.nogueira import plan
+from cocite.manifests import read_manifest
+from cocite_jobs.reproduction.nogueira import NO_LIST, plan
+from cocite_jobs.reproduction.nogueira_rerankers import BALANCED, encoder_folders
 from cocite_jobs.reproduction.plan import Setup
-from cocite_jobs.reproduction.reproduce import Outcome
+from cocite_jobs.reproduction.published import published_numbers
+from cocite_jobs.reproduction.reproduce import SPENT, Outcome, reproduce
 from cocite_jobs.tables.reranking import reranking_tables
 
 
@@ -18,8 +24,17 @@ def test_every_table_and_figure_is_made(
     reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]
 ) -> None:
     outcome, setup = reproduced("nogueira"), toy_setup("nogueira")
-    assert outcome.trained == ["encoder", "reranker"]
-    assert outcome.made == ["table1", "table2", "table4", "figure1"]
+    assert outcome.trained == [
+        "encoder",
+        "reranker",
+        *(f"reranker, {row}" for row in BALANCED),
+        *(f"reranker of {query} + {80 - query} tokens" for query in (20, 60)),
+    ]
+    assert outcome.made == ["table1", "table2", "table4", "section52", "figure1"]
+    assert (
+        outcome.contents.impossible["Table 3: BM25's candidates reranked from each encoder, on dev"]
+        == NO_LIST
+    )
     shown = {each.exhibit.id: each for each in outcome.contents.shown}
     second = shown["table2"].made.table
     assert second.columns == [
@@ -35,9 +50,77 @@ def test_every_table_and_figure_is_made(
     assert [row[1:] for row in table.rows] == [row[1::2] for row in second.rows]
     fourth = {row[0]: row for _, rows in shown["table4"].grid.sections for row in rows}
     assert fourth["key-terms-by-field"][-3:] == ["0.130", "0.425", "0.510"], "beside the paper's key terms"
-    assert len(shown["figure1"].made.table.rows) == 5
+    balance = shown["section52"].made.table
+    assert balance.columns == ["classes", "F1@20", "MRR"]
+    assert [row[0] for row in balance.rows] == ["bm25", "unbalanced", *BALANCED]
+    assert balance.rows[0][1:] == bm25[1:5:2], "Table 2's dev columns"
+    assert balance.rows[1][1:] == reranked[1:5:2]
+    assert [facts["model"] for facts in shown["section52"].made.models] == [
+        "model/masked-lm",
+        *(f"{folder}/cross-encoder" for folder in ("model", "balanced/missed", "balanced/found")),
+    ]
+    recipes = [
+        read_manifest(setup.folder / folder / "cross-encoder").meta["recipe"]
+        for folder in ("model", "balanced/missed", "balanced/found")
+    ]
+    classes = [(recipe["objective"]["balanced"], recipe["objective"]["missed"]) for recipe in recipes]
+    assert classes == [(False, True), (True, True), (True, False)]
+    for recipe in recipes:
+        recipe["objective"].update(balanced=False, missed=True)
+    assert recipes[0] == recipes[1] == recipes[2], "nothing else differs"
+    assert shown["section52"].exhibit.command.count("\ncocite evaluate reranking") == 2
+    figure = shown["figure1"].made.table
+    assert [row[0] for row in figure.rows] == [f"{q} + {80 - q}" for q in (10, 20, 30, 40, 50, 60, 70)]
+    trained = [row[0] for row in figure.rows if not math.isnan(row[3])]
+    assert trained == ["20 + 60", "60 + 20"], "the splits that a reranker was trained for"
     assert shown["figure1"].figure
-    assert "30 candidates of bm25" in shown["figure1"].made.table.note
+    assert "F1@20, trained for it" in shown["figure1"].figure
+    assert "30 candidates of bm25" in figure.note
+
+
+@pytest.mark.integration
+def test_candidates_are_found_once(
+    reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]
+) -> None:
+    reproduced("nogueira")
+    folder = toy_setup("nogueira").folder
+    first = folder / "model/candidates/train.rows.npy"
+    for other in ("balanced/missed", "balanced/found", "splits/20", "splits/60"):
+        assert (folder / other / "candidates/train.rows.npy").samefile(first), other
+    tokens = folder / "model/pair-tokens/manifest.json"
+    assert (folder / "balanced/missed/pair-tokens/manifest.json").samefile(tokens)
+    assert not (folder / "splits/20/pair-tokens/manifest.json").samefile(tokens), "cut at other lengths"
+
+
+@pytest.mark.integration
+def test_table_3_has_a_row_for_each_encoder(empty_setup: Setup, tmp_path: Path) -> None:
+    """Two encoders, one after the other: the second is added to what the first left."""
+    words = [["parsing", "graph", "neural"], ["model", "trees"]]
+    first, second = (str(tiny_bert(tmp_path / f"bert{i}", words[i], seed=i)) for i in range(2))
+    alone = replace(empty_setup, encoder=first)
+    assert reproduce("nogueira", alone, only=["table2"]).trained == ["reranker"]
+    both = replace(alone, more_encoders=(second,))
+    stopped = reproduce("nogueira", both, only=["table3"], budget=1e-9)
+    assert list(stopped.contents.missing.values()) == [SPENT]
+    outcome = reproduce("nogueira", both, only=["table3"])
+    assert outcome.trained == [f"reranker of {second}"]
+    assert outcome.made == ["table3"]
+    shown = {each.exhibit.id: each for each in outcome.contents.shown}
+    table = shown["table3"].made.table
+    assert table.columns == ["encoder", "F1@20", "MRR"]
+    assert [row[0] for row in table.rows] == ["bm25", first, second]
+    dev = [[cells[0], *cells[1:5:2]] for cells in shown["table2"].made.table.rows]
+    assert [row[1:] for row in table.rows[:2]] == [row[1:] for row in dev], "the first is Table 2's"
+    folder = encoder_folders(both)[second]
+    settings = {"only": ["bm25"], "task": "global", "split": "dev", "sample": 20, "depths": (30,)}
+    [again] = reranking_tables(both.corpus, folder, **settings).tables  # type: ignore[arg-type]
+    assert again.rows[1][1:3] == table.rows[2][1:], "what the command beside the table prints"
+    assert str(folder) in shown["table3"].exhibit.command
+    theirs = {row[0]: row[-2:] for _, rows in shown["table3"].grid.sections for row in rows}
+    assert theirs["(9) SciBERT, base, own vocabulary"] == ["0.131", "0.423"]
+    assert len([row for row in theirs if row.startswith("(")]) == 11
+    again_outcome = reproduce("nogueira", both, only=["table3"])
+    assert (again_outcome.trained, again_outcome.made) == ([], [])
 
 
 def test_only_the_papers_own_encoder_stands_beside_scibert(empty_setup: Setup) -> None:
@@ -46,3 +129,12 @@ def test_only_the_papers_own_encoder_stands_beside_scibert(empty_setup: Setup) -
     assert names["paper"]["bm25 + cross-encoder"] == "BM25 + SciBERT-Large"
     own = plan(replace(empty_setup, size="paper", encoder="folder")).exhibits[1].names
     assert "bm25 + cross-encoder" not in own
+
+
+def test_the_papers_encoders_stand_in_their_rows(empty_setup: Setup) -> None:
+    several = replace(empty_setup, encoder="google-bert/bert-base-uncased", more_encoders=("own",))
+    table3 = {size: plan(replace(several, size=size)).exhibits[2] for size in ("small", "paper")}
+    assert table3["paper"].names["google-bert/bert-base-uncased"] == "(3) Google, base"
+    assert not table3["small"].names, "a small training is not the paper's"
+    printed = {n.row for n in published_numbers("nogueira") if n.table == "table3"}
+    assert set(table3["paper"].names.values()) <= printed

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cocite.errors import InputError
@@ -13,6 +15,17 @@ def test_a_paper_that_is_not_there_is_refused(empty_setup: Setup) -> None:
         require_paper("hattn")
     with pytest.raises(InputError, match="no paper is called 'os'"):
         plan_of("os", empty_setup)
+
+
+def test_several_encoders_are_for_the_paper_that_compares_them(empty_setup: Setup) -> None:
+    several = replace(empty_setup, encoder="a", more_encoders=("b",))
+    assert plan_of("nogueira", several).paper == "nogueira"
+    with pytest.raises(
+        InputError, match=r"--encoder: hatten compares no encoders, and 2 are named \(name one"
+    ):
+        plan_of("hatten", several)
+    with pytest.raises(InputError, match="'a' is named twice"):
+        plan_of("nogueira", replace(several, more_encoders=("b", "a")))
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -87,6 +87,21 @@ def test_averages_of_nogueiras_table_1_are_quotients(dataset: str) -> None:
     assert links / papers == pytest.approx(mean, abs=0.006)
 
 
+def test_nogueiras_table_3_says_what_its_text_says_of_it() -> None:
+    rows = dict.fromkeys(n.row for n in published_numbers("nogueira") if n.table == "table3")
+    assert len(rows) == 11
+    f1 = [value("nogueira", "table3", row, "F1@20", "Open Research") for row in rows]
+    # Rows of the same settings but for the vocabulary: 5-10 % for the smaller, less for the larger as printed.
+    assert f1[8] > f1[7]
+    assert f1[10] > f1[9] > f1[7]
+    assert min(f1[6:]) >= f1[5] > max(f1[:5]), "encoders of science are above those of other texts but NCBI's"
+    assert max(f1[:2]) < f1[2]
+    assert f1[5] < f1[9], "RoBERTa, row 6, against row 10"
+    # Table 2's dev column rounds another run of the same model.
+    mrr = value("nogueira", "table3", "(11) SciBERT, large, own vocabulary", "MRR", "Open Research")
+    assert mrr == value("nogueira", "table2", "BM25 + SciBERT-Large", "MRR, dev", "Open Research")
+
+
 @pytest.mark.parametrize("column", ["R@10 = 1", "MAP@10 = 1", "R@10 >= 1", "MAP@10 >= 1", "R@10 >= 2"])
 def test_mp_bert4crs_tables_agree(column: str) -> None:
     for row in ("triplet", "mpt-src-tgt"):

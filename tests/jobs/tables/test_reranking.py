@@ -69,7 +69,7 @@ def test_every_table_is_printed(capsys: pytest.CaptureFixture[str], corpus: Corp
     oracle = {row["system"]: row for row in made["reranking, oracle BM25"]}
     assert set(oracle) == {"bm25", "cross-encoder"}
     assert [row["candidates"] for row in made["reranking time"]] == [5, 10]
-    assert len(made["token budgets"]) == 5
+    assert len(made["token budgets"]) == 7
     pipeline = {row["pipeline"]: row for row in made["R@10 by the number of reranked candidates"]}
     # Ten candidates in another order: what is among the first ten is the same.
     assert pipeline["first"]["10 reranked"] == pipeline["first + cross-encoder"]["10 reranked"]

@@ -13,6 +13,7 @@ from cocite.protocols import NO_ROW, Query, Retriever
 from cocite.systems.baselines.dacr import DacrSettings
 from cocite.systems.baselines.doc2vec import Doc2VecSettings
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
+from cocite.systems.baselines.sent2vec import Sent2VecSettings
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
 from cocite.systems.baselines.word2vec import Word2VecSettings
@@ -22,6 +23,7 @@ SMALL = BaselineSettings(
     d2v=Doc2VecSettings(dimension=16, epochs=10),
     hd2v=HyperDoc2VecSettings(epochs=8, batch=64, noise=50, learning_rate=0.03),
     dacr=DacrSettings(epochs=4, batch=64, noise=50, heads=2, words=20, learning_rate=0.03),
+    s2v=Sent2VecSettings(dimension=16, buckets=2000, epochs=4, batch=16, threshold=0.01),
 )
 
 
@@ -41,7 +43,7 @@ def recall(corpus: Corpus, retriever: Retriever, k: int = 20) -> float:
     return means(experiment.run(task, retriever.search, k=k).hits, [f"R@{k}"])[f"R@{k}"]
 
 
-@pytest.mark.parametrize(("name", "times"), [("w2v", 3), ("d2v", 1.5), ("hd2v", 3), ("dacr", 3)])
+@pytest.mark.parametrize(("name", "times"), [("w2v", 3), ("d2v", 1.5), ("hd2v", 3), ("dacr", 3), ("s2v", 2)])
 def test_it_finds_more_than_chance(citing_corpus, opened, name, times) -> None:
     chance = 20 / len(citing_corpus)
     assert recall(citing_corpus, opened[name]) > times * chance
@@ -52,7 +54,7 @@ def test_papers_never_cited_have_a_vector_from_their_words_alone(texts, opened) 
     cited[texts.cited.indices] = True
     assert not cited.all()
     np.testing.assert_array_equal(opened["w2v"].known, cited)
-    for name in ("d2v", "hd2v", "dacr"):
+    for name in ("d2v", "hd2v", "dacr", "s2v"):
         assert opened[name].known.all()
     text = texts.history.corpus.contexts.take("text", [0])[0]
     found = opened["w2v"].search([Query("q", context=text)], len(cited)).rows[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.goodness_of_fit import fits
 from numpy.typing import NDArray
 
 from cocite.corpus.csr import CSR
@@ -121,6 +122,65 @@ def test_the_top_candidates_are_taken_in_their_order() -> None:
     assert len(unbalanced) == len(rows) > len(groups)
 
 
+def balanced(top: int = 10, **settings: object) -> GroupSettings:
+    return GroupSettings.parse({"candidates": "top", "top": top, "balanced": True, **settings})
+
+
+@pytest.mark.parametrize("missed", [True, False])
+def test_a_balanced_group_has_as_many_cited_papers_as_others(missed: bool) -> None:
+    rows, cited = candidates()
+    rows[5, 7:] = NO_ROW
+    groups = CandidateGroups(rows, cited, balanced(missed=missed), seed=1, unanswered=True)
+    for epoch in range(3):
+        found, relevant = groups.epoch(epoch)
+        assert found.shape == relevant.shape == (len(groups), 10)
+        for query, group, is_cited in zip(groups.queries.tolist(), found, relevant, strict=True):
+            head = set(rows[query, :10].tolist()) - {NO_ROW}
+            mine = set(cited[query].tolist())
+            positives = group[is_cited].tolist()
+            others = group[~is_cited & (group != NO_ROW)].tolist()
+            known = mine if missed else mine & head
+            assert len(positives) == len(others) == min(len(known), len(head - mine), 5)
+            assert len(set(positives)) == len(positives)
+            assert len(set(others)) == len(others)
+            assert set(positives) <= known
+            assert set(others) <= head - mine
+    # A query that has nothing of either kind has no group.
+    answered = [bool(set(cited[q].tolist()) & set(rows[q, :10].tolist())) for q in range(len(rows))]
+    assert groups.queries.tolist() == [q for q in range(len(rows)) if missed or answered[q]]
+
+
+def test_a_balanced_group_is_drawn_evenly() -> None:
+    """Of seven cited papers and seven others, four of each are drawn: 6,000 epochs, by a chi-squared test."""
+    rows = np.arange(9, dtype=np.int32)[None]
+    cited = CSR.build([0] * 7, [2, 4, 20, 21, 22, 23, 24], 1)
+    groups = CandidateGroups(rows, cited, balanced(9, missed=True), seed=3)
+    expected = np.zeros((2, 30))
+    expected[0, [2, 4, 20, 21, 22, 23, 24]] = 1 / 7
+    expected[1, [0, 1, 3, 5, 6, 7, 8]] = 1 / 7
+    drawn = np.stack(
+        [groups.epoch(epoch)[0][0] for epoch in range(6000)]
+    )  # four cited ones, then four others
+    assert drawn.shape == (6000, 8)
+    for column in range(8):
+        assert fits(drawn[:, column], expected[column // 4]), column
+    # Which two are drawn together is even too: 42 ordered pairs of the seven.
+    for first, kind in ((0, 0), (4, 1)):
+        two = np.outer(expected[kind], expected[kind])
+        np.fill_diagonal(two, 0)
+        assert fits(drawn[:, first] * 30 + drawn[:, first + 1], (two / two.sum()).ravel())
+
+
+def test_a_balanced_group_is_a_function_of_seed_and_epoch() -> None:
+    rows, cited = candidates()
+    one, two = (CandidateGroups(rows, cited, balanced(), seed=1) for _ in range(2))
+    assert np.array_equal(one.epoch(4)[0], two.epoch(4)[0])
+    assert not np.array_equal(one.epoch(4)[0], one.epoch(5)[0])
+    assert not np.array_equal(CandidateGroups(rows, cited, balanced(), seed=2).epoch(4)[0], one.epoch(4)[0])
+
+
 def test_settings_that_cannot_be_met_are_refused() -> None:
+    with pytest.raises(ConfigError, match="balanced is a setting of candidates: top"):
+        sampled(balanced=True)
     with pytest.raises(ConfigError, match="near holds fewer candidates"):
         sampled(30, near=10, near_share=0.5)

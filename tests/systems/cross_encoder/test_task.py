@@ -126,14 +126,34 @@ def test_padding_takes_no_part_in_a_loss(corpus: Corpus, encoder: Path, folder: 
         torch.testing.assert_close(one, wanted[0])
 
 
+def test_a_balanced_loss_sums_the_logs_of_as_many_cited_papers_as_others(
+    corpus: Corpus, encoder: Path, folder: Path
+) -> None:
+    objective = {"loss": "pointwise", "candidates": "top", "top": 6, "balanced": True}
+    task = build(small_recipe(encoder, objective=objective), corpus, folder)
+    task.model.eval().double()
+    batch = task.collate(np.arange(20), 0)
+    assert torch.equal((batch.relevant & batch.present).sum(1), (~batch.relevant & batch.present).sum(1))
+    assert 2 * len(batch.present) <= len(batch.pairs) < 6 * len(batch.present), "some have fewer than three"
+    with torch.no_grad():
+        scores = task.model(batch.pairs).numpy()
+        found = task.loss(task.model, batch).numpy()
+    probability = 1 / (1 + np.exp(-scores.astype(np.float64)))
+    owner = np.nonzero(batch.present.numpy())[0]
+    is_cited = batch.relevant.numpy()[batch.present.numpy()]
+    terms = np.where(is_cited, np.log(probability), np.log(1 - probability))
+    np.testing.assert_allclose(found, -np.bincount(owner, terms), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "objective",
     [
         {"loss": "triplet", "margin": 0.1},
         {"loss": "pointwise", "candidates": "top", "top": 10},
+        {"loss": "pointwise", "candidates": "top", "top": 10, "balanced": True},
         {"loss": "listwise", "negatives": 7, "near": 10, "near_share": 0.5},
     ],
-    ids=lambda objective: objective["loss"],
+    ids=lambda objective: objective["loss"] + " balanced" * objective.get("balanced", False),
 )
 def test_each_loss_falls(corpus: Corpus, encoder: Path, folder: Path, objective: dict[str, Any]) -> None:
     chosen = small_recipe(encoder, objective=objective, training={"steps": 24, "log_every": 4})

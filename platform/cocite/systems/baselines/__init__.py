@@ -1,4 +1,4 @@
-"""The systems that MP-BERT4CR is compared with.
+"""The systems that MP-BERT4CR is compared with, and Sent2Vec, with which HAtten is.
 
 Z. Guo et al. compare MP-BERT4CR (section 5.3) with the systems of these papers:
 
@@ -8,6 +8,8 @@ Z. Guo et al. compare MP-BERT4CR (section 5.3) with the systems of these papers:
 - J. Han, Y. Song, W. X. Zhao, S. Shi, H. Zhang, "hyperdoc2vec: Distributed Representations of Hypertext Documents", ACL
   2018 (``hyperdoc2vec``).
 - Y. Zhang, Q. Ma, "Dual Attention Model for Citation Recommendation", COLING 2020 (``dacr``).
+- M. Pagliardini, P. Gupta, M. Jaggi, "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram
+  Features", NAACL 2018 (``sent2vec``).
 - SciBERT and SPECTER, as any transformer whose states are pooled (``pooled_transformer``).
 
 Order of reading: ``texts`` (what they read), ``vectors`` (how they rank), the systems, ``citing_pairs`` (the pairs and

@@ -25,14 +25,17 @@ from cocite.errors import CociteError, InputError, nearest
 from cocite.systems.baselines.dacr import Dacr, DacrBaseline, DacrSettings, train_dacr
 from cocite.systems.baselines.doc2vec import Doc2VecSettings, doc2vec
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc2vec
+from cocite.systems.baselines.sent2vec import MeanNgrams, Sent2VecSettings, sent2vec
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.systems.baselines.vectors import MeanWords, VectorBaseline
 from cocite.systems.baselines.word2vec import Word2VecSettings, word2vec
 from cocite.text.paragraph_reader import ParagraphReader, ParagraphSettings
 from cocite.verification import open_verified
 
-NAMES = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr": "DACR"}
-"""Name -> name in tables, in the paper's order."""
+MP_BERT4CR = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr": "DACR"}
+"""Those of MP-BERT4CR's Table 3: name -> name in tables, in the paper's order."""
+NAMES = {**MP_BERT4CR, "s2v": "Sent2Vec"}
+"""All of them; the last is of HAtten's Table 2."""
 KIND, READER = "citation-baseline", "citation-baseline-words"
 WEIGHTS = "model.safetensors"
 
@@ -56,6 +59,7 @@ class BaselineSettings(Settings):
     d2v: Doc2VecSettings = Doc2VecSettings()
     hd2v: HyperDoc2VecSettings = HyperDoc2VecSettings()
     dacr: DacrSettings = DacrSettings()
+    s2v: Sent2VecSettings = Sent2VecSettings()
     seed: Seed = 0
     """Seed of all random draws."""
 
@@ -118,6 +122,8 @@ class TrainedBaselines:
             model.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
             limit = self.settings.dacr.words
             return DacrBaseline(NAMES[name], self.history.corpus, self.texts.reader, model.eval(), limit)
+        if name == "s2v":
+            return MeanNgrams(NAMES[name], self.texts.reader, arrays["ngrams"], arrays["papers"])
         cosine = name == "d2v"
         return MeanWords(NAMES[name], self.texts.reader, arrays["words"], arrays["papers"], cosine=cosine)
 
@@ -165,6 +171,10 @@ class TrainedBaselines:
                     else doc2vec(texts, settings.d2v, seed=seed)
                 )
             return {"words": words, "papers": papers}
+        if name == "s2v":
+            with self.bar(f"training {NAMES[name]}", None) as advance:
+                ngrams, papers = sent2vec(texts, settings.s2v, seed=seed, advance=advance)
+            return {"ngrams": ngrams, "papers": papers}
         initial = self._arrays("d2v")
         start = initial["words"], initial["papers"]
         passes = settings.hd2v.epochs if name == "hd2v" else settings.dacr.epochs

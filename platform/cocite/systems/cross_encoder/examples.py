@@ -28,6 +28,10 @@ class GroupSettings(Settings):
     candidates: Literal["sampled", "top"] = "sampled"
     """``sampled``: one cited paper and some that are not cited (HAtten, Section 5). ``top``: the best of the retriever,
     cited or not (Nogueira et al., Section 4.2)."""
+    balanced: bool = False
+    """Whether a group has as many candidates that are not cited as cited ones, at most ``top`` of both together, both
+    drawn evenly (``top``). With ``missed`` the cited ones are all that the query cites, as where Nogueira et al. add
+    the cited papers that BM25 did not find (Section 5.2); without it, those among the ``top``."""
     top: int = Field(10, ge=2, le=2000)
     """Candidates of a group (``top``)."""
     negatives: PositiveSmallCount = 62
@@ -37,17 +41,22 @@ class GroupSettings(Settings):
     near_share: Share = 0.0
     """Share of the negatives drawn from the near ones, the others from behind them. 0: all are drawn evenly."""
     missed: bool = True
-    """Whether a cited paper that the retriever did not find may be the cited one of a group (``sampled``)."""
+    """Whether a cited paper that the retriever did not find may be a cited one of a group (``sampled``, and
+    ``balanced``)."""
 
     @model_validator(mode="after")
     def _possible(self) -> GroupSettings:
         if round(self.negatives * self.near_share) > self.near:
             raise ValueError("near holds fewer candidates than near_share of the negatives")
+        if self.balanced and self.candidates != "top":
+            raise ValueError("balanced is a setting of candidates: top")
         return self
 
     @property
     def width(self) -> int:
         """k, the greatest number of candidates of a group."""
+        if self.balanced:
+            return 2 * (self.top // 2)
         return self.top if self.candidates == "top" else self.negatives + 1
 
 
@@ -85,7 +94,12 @@ class CandidateGroups:
     ) -> None:
         self.rows, self.cited, self.settings, self.seed = rows, cited, settings, seed
         self.relevant = cited.contains(np.arange(len(rows))[:, None], rows)
-        if settings.candidates == "top":
+        if settings.balanced:
+            head = rows[:, : settings.top]
+            others = ((head != NO_ROW) & ~self.relevant[:, : settings.top]).any(axis=1)
+            found = self.relevant[:, : settings.top].any(axis=1)
+            usable = others & ((cited.degrees > 0) if settings.missed else found)
+        elif settings.candidates == "top":
             usable = self.relevant[:, : settings.top].any(axis=1) | (unanswered & (rows[:, 0] != NO_ROW))
         else:
             others = ((rows != NO_ROW) & ~self.relevant).any(axis=1)
@@ -98,6 +112,8 @@ class CandidateGroups:
 
     def epoch(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """(n, k) candidates of each group, padded with ``NO_ROW``, and (n, k) which of them the query cites."""
+        if self.settings.balanced:
+            return self._balanced(np.random.default_rng([self.seed, number]))
         if self.settings.candidates == "top":
             width = self.settings.top
             return self.rows[self.queries, :width], self.relevant[self.queries, :width]
@@ -114,6 +130,21 @@ class CandidateGroups:
         relevant = np.zeros(rows.shape, bool)
         relevant[:, 0] = True
         return rows, relevant
+
+    def _balanced(self, rng: np.random.Generator) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Groups of as many cited papers as others, the cited ones first, then padding."""
+        half, top = self.settings.width // 2, self.settings.top
+        head, relevant = self.rows[self.queries, :top], self.relevant[self.queries, :top]
+        others = _drawn(head, (head != NO_ROW) & ~relevant, half, rng)
+        if self.settings.missed:
+            owner, cited = self.cited.gather(self.queries)
+            positives = _drawn_of_each(owner, cited, len(self.queries), half, rng)
+        else:
+            positives = _drawn(head, relevant, half, rng)
+        # Both are filled from the left, so that a column holds a cited paper and another one, or neither.
+        paired = (positives != NO_ROW) & (others != NO_ROW)
+        rows = np.where(np.tile(paired, 2), np.concatenate([positives, others], axis=1), NO_ROW)
+        return rows, np.concatenate([paired, np.zeros_like(paired)], axis=1)
 
     def _positives(self, rng: np.random.Generator) -> NDArray[np.int32]:
         """(n,) a cited paper of each query."""
@@ -150,3 +181,31 @@ class CandidateGroups:
         result = np.full((len(queries), count), NO_ROW, np.int32)
         result[:, :width] = picked
         return result
+
+
+def _drawn(
+    rows: NDArray[np.int32], among: NDArray[np.bool_], count: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """(q, count) of the rows (q, k) that are true in ``among``, drawn evenly without putting back, then padding."""
+    owner, column = np.nonzero(among)
+    return _drawn_of_each(owner, rows[owner, column], len(rows), count, rng)
+
+
+def _drawn_of_each(
+    owner: NDArray[np.integer], rows: NDArray[np.int32], queries: int, count: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """(q, count) of the rows that each query owns, drawn evenly without putting back, then padding.
+
+    Args:
+        owner: (n,) the query of each row, ascending.
+        rows: (n,) papers.
+        queries: q, their number.
+        count: drawn for a query, or all that it owns where these are fewer.
+        rng: of the draw.
+    """
+    order = np.lexsort((rng.random(len(rows)), owner))
+    place = np.arange(len(rows)) - np.searchsorted(owner, owner)  # in its query's shuffled rows
+    first = place < count
+    result = np.full((queries, count), NO_ROW, np.int32)
+    result[owner[first], place[first]] = rows[order][first]
+    return result
