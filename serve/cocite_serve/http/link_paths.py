@@ -8,7 +8,7 @@ import asyncio
 from fastapi import APIRouter
 
 from cocite.retrieval.signals.links_among import links_among
-from cocite_serve.http.link_schemas import LinksRequest, LinksResponse
+from cocite_serve.http.link_schemas import CitationOut, CocitationOut, LinksRequest, LinksResponse
 from cocite_serve.http.openapi import refusals
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import check_lengths
@@ -45,8 +45,14 @@ def _links(papers: Papers, ids: list[str], index_version: str) -> LinksResponse:
     known = [name for name, row in zip(names, rows, strict=True) if row >= 0]
     found = links_among(papers.history, rows[rows >= 0])
     return LinksResponse(
-        citations=[(known[citing], known[cited]) for citing, cited in found.citations.tolist()],
-        cocitations=[(known[one], known[other], count) for one, other, count in found.cocitations.tolist()],
+        citations=[
+            CitationOut(citing=known[citing], cited=known[cited])
+            for citing, cited in found.citations.tolist()
+        ],
+        cocitations=[
+            CocitationOut(first=known[one], second=known[other], papers=count)
+            for one, other, count in found.cocitations.tolist()
+        ],
         uncounted=[known[position] for position in found.uncounted.tolist()],
         unknown=[name for name, row in zip(names, rows, strict=True) if row < 0],
         index_version=index_version,

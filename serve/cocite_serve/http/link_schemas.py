@@ -3,13 +3,9 @@
 The API's documentation shows of each docstring what stands before the form feed (``\\f``).
 """
 
-from typing import Annotated
-
 from pydantic import BaseModel, ConfigDict, Field
 
 from cocite_serve.http.query_fields import Text
-
-Together = Annotated[int, Field(ge=1)]
 
 
 class LinksRequest(BaseModel):
@@ -28,25 +24,47 @@ class LinksRequest(BaseModel):
     ids: list[Text] = Field(min_length=1, description="Ids of papers; one that is given twice counts once.")
 
 
+class CitationOut(BaseModel):
+    """A paper that cites another one.\f
+
+    Example:
+        >>> CitationOut(citing="W04-1013", cited="P02-1040").cited
+        'P02-1040'
+    """
+
+    citing: str
+    cited: str
+
+
+class CocitationOut(BaseModel):
+    """Two papers that others cite together.\f
+
+    Example:
+        >>> CocitationOut(first="P02-1040", second="W04-1013", papers=12).papers
+        12
+    """
+
+    first: str = Field(description="The one that comes first in the request.")
+    second: str
+    papers: int = Field(ge=1, description="Papers of the corpus that cite both.")
+
+
 class LinksResponse(BaseModel):
     """The links among some papers.\f
 
     Example:
         >>> answer = LinksResponse(
-        ...     citations=[("W04-1013", "P02-1040")],
-        ...     cocitations=[("P02-1040", "W04-1013", 12)],
+        ...     citations=[CitationOut(citing="W04-1013", cited="P02-1040")],
+        ...     cocitations=[CocitationOut(first="P02-1040", second="W04-1013", papers=12)],
         ...     index_version="000001",
         ... )
         >>> answer.uncounted
         []
     """
 
-    citations: list[tuple[str, str]] = Field(
-        description="The paper that cites, and the one that is cited, in the order of the request."
-    )
-    cocitations: list[tuple[str, str, Together]] = Field(
-        description="Two papers, and how many papers of the corpus cite both. Each pair stands once, and one that no "
-        "paper cites does not stand here."
+    citations: list[CitationOut] = Field(description="In the order of the request.")
+    cocitations: list[CocitationOut] = Field(
+        description="Each pair once, and none that no paper cites, in the order of the request."
     )
     uncounted: list[str] = Field(
         default=[],

@@ -85,9 +85,15 @@ export async function draftText(name, base64, signal) {
 }
 
 /**
+ * @typedef {object} LinksAnswer
+ * @property {{citing: string, cited: string}[]} citations
+ * @property {{first: string, second: string, papers: number}[]} cocitations
+ * @property {string[]} uncounted Ids of papers with too many citations. @property {string[]} unknown Ids.
+ */
+
+/**
  * The links among papers, of which the index may lack some.
- * @param {string[]} ids @param {AbortSignal} [signal]
- * @returns {Promise<{citations: [string, string][], cocitations: [string, string, number][], uncounted: string[], unknown: string[]}>}
+ * @param {string[]} ids @param {AbortSignal} [signal] @returns {Promise<LinksAnswer>}
  */
 export async function links(ids, signal) {
   const response = await ask("v1/links", {

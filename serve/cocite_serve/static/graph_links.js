@@ -10,15 +10,13 @@ const MOST_DRAWN = 24;
 
 /**
  * @param {string[]} ids Of the papers.
- * @param {{citations: [string, string][], cocitations: [string, string, number][], uncounted: string[]}} answer Of the API.
+ * @param {import("./api.js").LinksAnswer} answer
  * @returns {Graph} Pairs most often cited together come first.
  */
 export function graphOf(ids, { citations, cocitations, uncounted }) {
   const place = new Map(ids.map((id, at) => [id, at]));
-  const known = (...names) => names.every((name) => place.has(name));
-  const cites = citations.filter(([one, other]) => known(one, other)).map((pair) => pair.map((id) => place.get(id)));
-  const together = cocitations.filter(([one, other]) => known(one, other))
-    .map(([one, other, count]) => [place.get(one), place.get(other), count])
+  const cites = citations.map(({ citing, cited }) => [place.get(citing), place.get(cited)]);
+  const together = cocitations.map(({ first, second, papers }) => [place.get(first), place.get(second), papers])
     .sort((one, other) => other[2] - one[2] || one[0] - other[0] || one[1] - other[1]);
   const of = ids.map(() => ({ cites: [], citedBy: [], together: [] }));
   for (const [one, other] of cites) {
@@ -33,7 +31,7 @@ export function graphOf(ids, { citations, cocitations, uncounted }) {
     links.cites.sort((one, other) => one - other);
     links.citedBy.sort((one, other) => one - other);
   }
-  return { citations: cites, together, of, uncounted: uncounted.filter((id) => known(id)).map((id) => place.get(id)) };
+  return { citations: cites, together, of, uncounted: uncounted.map((id) => place.get(id)) };
 }
 
 /** The pairs that are drawn: all of them would hide each other. @param {Graph} graph */

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInternalError
 from pygls.workspace import Workspace
 
 from cocite_serve.editors import server as module
@@ -46,6 +47,23 @@ def test_a_defect_is_an_empty_list_and_the_log_has_no_word_of_the_draft(
     assert caplog.text.count("KeyError") == 2
     assert "ValueError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_an_editor_that_refuses_to_show_progress_is_sent_none(
+    completer: Completer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving(completer)
+    window = types.WindowClientCapabilities(work_done_progress=True)
+    server.protocol.client_capabilities = types.ClientCapabilities(window=window)
+    sent: list[object] = []
+
+    async def refuse(_: object) -> None:
+        raise JsonRpcInternalError("no place for it")
+
+    monkeypatch.setattr(server.work_done_progress, "create_async", refuse)
+    monkeypatch.setattr(server.protocol, "notify", lambda *message: sent.append(message))
+    asyncio.run(server._initialized(types.InitializedParams()))
+    assert sent == []
 
 
 class Held(Completer):
