@@ -70,9 +70,10 @@ export async function version() {
 }
 
 /**
- * The text of a file that is none: of Word, of a PDF, or of a zipped project.
+ * The text of a file that is none: of Word, of a PDF, or of a zipped project; and what it cites, with the id of a paper
+ * of the corpus or null.
  * @param {string} name @param {string} base64 Its bytes. @param {AbortSignal} signal
- * @returns {Promise<{text: string, warnings: string[]}>}
+ * @returns {Promise<{text: string, warnings: string[], cited: {id: string | null}[]}>}
  */
 export async function draftText(name, base64, signal) {
   const response = await ask("v1/draft/text", {

@@ -37,6 +37,11 @@ const actions = {
     changed("choice");
     again();
   },
+  includeCited() {
+    state.fileCites.clear();
+    changed("choice");
+    again();
+  },
   include(id) {
     state.excluded.delete(id);
     changed("choice");
@@ -90,6 +95,7 @@ function clearEverything() {
   state.marks = [];
   state.cited.clear();
   state.excluded.clear();
+  state.fileCites.clear();
   $("venue").value = "";
   $("sort").value = "rank";
   clearFieldErrors();

@@ -31,7 +31,7 @@ async function textOf(file, signal) {
   if (!isText && !BINARY.includes(kind)) throw new Error(`The file ${file.name} is none that is read here. Give ${KNOWN}.`);
   const most = isText ? TEXT_MB : BINARY_MB;
   if (file.size > most * 1e6) throw new Error(`The file ${file.name} has more than ${most} MB. Leave out its pictures, or paste a part of its text.`);
-  if (isText) return { text: await decoded(file), warnings: [] };
+  if (isText) return { text: await decoded(file), warnings: [], cited: [] };
   try {
     return await draftText(file.name, await base64(file), signal);
   } catch (error) {
@@ -54,11 +54,13 @@ async function open(file) {
   running = mine;
   $("reading").textContent = `Reading ${file.name} …`;
   try {
-    const { text, warnings } = await textOf(file, mine.signal);
+    const { text, warnings, cited } = await textOf(file, mine.signal);
     if (running !== mine) return;
     if (!text.trim()) throw new Error(`The file ${file.name} has no text.`);
     $("problem").hidden = true;
     replace(0, $("text").value.length, text);
+    state.fileCites = new Set(cited.map(({ id }) => id).filter(Boolean));
+    changed("choice");
     $("text").setSelectionRange(0, 0);
     $("sheet").scrollTop = 0;
     const count = state.gaps.length;

@@ -14,8 +14,8 @@ function save() {
   notSoon();
   const options = Object.fromEntries(OPTIONS.map((id) => [id, $(id).value]).filter(([, value]) => value));
   if ($("later").checked) options.later = true;
-  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !state.marks.length
-    && !Object.keys(options).length;
+  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !state.fileCites.size
+    && !state.marks.length && !Object.keys(options).length;
   if (empty) {
     forget();
     return;
@@ -29,6 +29,7 @@ function save() {
     marks: state.marks.map(({ id, title, likes, gap }) => ({ id, title, likes, gap: place.get(gap) ?? null })),
     cited: [...state.cited],
     excluded: [...state.excluded],
+    fileCites: [...state.fileCites],
     searched: state.answer !== null,
   });
 }
@@ -53,13 +54,14 @@ const listOf = (value) => (Array.isArray(value) ? value : []);
  * @returns {boolean} Whether the page was reloaded over an answer, which is to be asked for again.
  */
 export function restore() {
-  const { text, focus, options, chosen, marks, cited, excluded, searched } = kept();
+  const { text, focus, options, chosen, marks, cited, excluded, fileCites, searched } = kept();
   if (options && typeof options === "object") {
     for (const id of OPTIONS) if (typeof options[id] === "string") $(id).value = options[id];
     $("later").checked = options.later === true;
     if ([...OPTIONS, "later"].some((id) => options[id] && $(id).closest("details"))) $("options").open = true;
   }
   for (const id of listOf(cited)) if (typeof id === "string") state.cited.add(id);
+  for (const id of listOf(fileCites)) if (typeof id === "string") state.fileCites.add(id);
   for (const entry of listOf(excluded)) {
     if (Array.isArray(entry) && entry.every((part) => typeof part === "string")) state.excluded.set(entry[0], entry[1] ?? entry[0]);
   }

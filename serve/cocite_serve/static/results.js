@@ -140,6 +140,11 @@ function quote({ gaps, context }) {
 function leftOut(unknown) {
   const chips = [...state.excluded].map(([id, title]) =>
     titleChip(title, `Bring back ${title}`, () => actions.include(id)));
+  const count = state.fileCites.size;
+  if (count) {
+    chips.unshift(titleChip(count === 1 ? "the paper that your file cites" : `${count} papers that your file cites`,
+      "Suggest what your file cites too", actions.includeCited));
+  }
   const strangers = unknown.map((id) => el("span", { class: "unknown" }, `${id} is not in this corpus`));
   $("left_out").hidden = !(chips.length + strangers.length);
   $("left_out").replaceChildren("Left out: ", ...chips, ...strangers);

@@ -8,6 +8,7 @@ import { busy, problem, show } from "./results.js";
 import { changed, marksInForce, state } from "./state.js";
 
 const KEPT = 40;
+const MOST_LEFT_OUT = 500; // that a request may name
 const answers = new Map();
 let running = null;
 
@@ -23,7 +24,9 @@ function fromForm() {
   }
   for (const id of ["top_k", "depth", "year", "year_from", "year_to"]) request[id] = whole(id);
   request.candidates = $("later").checked ? "all" : "older";
-  request.exclude = [...new Set([...list($("exclude").value, /[,;\s]+/), ...state.excluded.keys()])];
+  const leftOut = new Set([...list($("exclude").value, /[,;\s]+/), ...state.excluded.keys()]);
+  const room = Math.max(MOST_LEFT_OUT - leftOut.size, 0);
+  request.exclude = [...leftOut, ...[...state.fileCites].filter((id) => !leftOut.has(id)).slice(0, room)];
   request.exclude_authors = list($("exclude_authors").value, /[;\n]+/);
   return request;
 }

@@ -22,6 +22,8 @@ export const state = {
   cited: new Set(),
   /** @type {Mark[]} */
   marks: [],
+  /** Ids of papers that the opened file cites, which are left out. */
+  fileCites: new Set(),
   /** Papers left out: id -> title. */
   excluded: new Map(),
   /** Tokens of answers with papers of two releases: id of the paper -> token. */

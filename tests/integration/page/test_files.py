@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from docx import Document
-from helpers.page import DRAFT, gap_button, search, settled
+from helpers.page import DRAFT, gap_button, search, settled, titles
 from helpers.pdf_files import pdf_file
 
 pytestmark = pytest.mark.integration
@@ -101,6 +101,33 @@ def test_word_pdf_and_a_zipped_project_become_the_text(page: Any) -> None:
     drop(page, {"paper.zip": zip_file()})
     expect(text).to_have_value(f"{MAIN}\n\n%% part.tex\n{PART}")
     expect(gap_button(page, 2)).to_be_visible()
+
+
+def test_what_a_file_cites_is_left_out_until_the_author_wants_it(page: Any) -> None:
+    attention = "Attention Is All You Need"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(
+            "main.tex",
+            "\\begin{document}\nTranslation by attention alone \\cite{v}, without recurrence \\cite{?}.\n"
+            "\\bibliography{refs}\n\\end{document}\n",
+        )
+        archive.writestr(
+            "refs.bib", f"@inproceedings{{v, title={{{attention}}}, author={{Vaswani, A.}}, year=2017}}"
+        )
+    drop(page, {"paper.zip": buffer.getvalue()})
+    chip = page.get_by_role("button", name="Suggest what your file cites too")
+    page.get_by_role("button", name="Find papers").click()
+    settled(page)
+    expect(chip).to_be_visible()
+    assert attention not in titles(page)
+    page.reload()
+    settled(page)
+    expect(chip).to_be_visible()
+    chip.click()
+    settled(page)
+    expect(chip).to_have_count(0)
+    assert attention in titles(page)
 
 
 @pytest.mark.parametrize(
