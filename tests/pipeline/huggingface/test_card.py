@@ -35,8 +35,8 @@ def test_every_part_is_described() -> None:
 
 def test_the_header_is_read_again(tmp_path: Path) -> None:
     recipe = {"encoder": "org/base", "period": {"train_until": 2009}}
-    hatten = part(corpus="12ab", dev={"MRR": 0.3125, "R@10": 0.5, "loss": 3.0})
-    fusion = part("fusion", corpus="34cd", dev={"local MRR": 0.4}, recipe=recipe)
+    hatten = part(corpus="12ab", dev={"MRR": 0.3125, "R@10": 0.5, "loss": 3.0}, recipe=recipe)
+    fusion = part("fusion", corpus="34cd", dev={"local MRR": 0.4})
     options = CardOptions("me/acl", license="cc-by-4.0", datasets=["me/acl-corpus"])
     card = written(tmp_path, [hatten, fusion], options)
     data = card.data
@@ -57,13 +57,37 @@ def test_the_header_is_read_again(tmp_path: Path) -> None:
         ("me/acl-corpus", "corpus 34cd"),
     }
     for said in (
-        "papers to 2009",
-        "version `12ab`",
+        "| hatten | version `12ab` | papers to 2009 | `org/base` |",
+        "| fusion | version `34cd` | dev queries | none |",
         "| hatten | MRR | 0.3125 |",
         "No figure here is of test",
     ):
         assert said in card.text
     assert "no license" not in card.text
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe", "said"),
+    [
+        ("nnselect", {"period": {"train_until": 2010}}, "papers to 2010"),
+        ("nnselect", {"period": {"train_until": None}}, "the train split, else the first 80 % by year"),
+        ("masked-lm", {"texts": {"period": {"train_until": 2011}}}, "papers to 2011"),
+        ("mp-bert4cr", {"candidates": {"period": {"train_until": 2012}}}, "papers to 2012"),
+        ("hatten", {}, "not recorded"),
+        ("hatten", {"period": 3}, "not recorded"),
+        ("citing-sentences", {}, "sentences of the train split"),
+    ],
+)
+def test_what_a_part_was_trained_on(name: str, recipe: dict[str, Any], said: str) -> None:
+    card = card_of([part(name, corpus="ab", recipe=recipe)], CardOptions("small"))
+    assert f"| {name} | version `ab` | {said} | none |" in card.text
+
+
+def test_the_publisher_names_the_weights() -> None:
+    described = part("masked-lm", "encoder", recipe={"encoder": "/home/me/weights"})
+    text = card_of([described], CardOptions("small", base_model="org/base")).text
+    assert "| `org/base`, as the publisher says |" in text
+    assert "unknown origin" not in text
 
 
 def test_what_is_not_known_is_not_claimed(tmp_path: Path) -> None:

@@ -35,6 +35,15 @@ WHAT = {
     "mp-bert4cr-pretraining": "MP-BERT4CR's encoders before the training on citations",
 }
 """Name of a part -> what it is."""
+_TRAINED_ON = {
+    "sentence": "nothing: it is used as it is",
+    "blend": "dev queries",
+    "fusion": "dev queries",
+    "final": "dev queries",
+    "confidence": "dev queries",
+    "citing-sentences": "sentences of the train split",
+}
+"""Name of a part whose recipe has no years -> what it was trained on."""
 _LOADS_AS: dict[FormName, str] = {
     "sentence-transformers": "`SentenceTransformer`, `AutoModel`",
     "cross-encoder": "`CrossEncoder`, `AutoModel`",
@@ -227,9 +236,9 @@ def _training(parts: Sequence[tuple[Part, FormName, str]], options: CardOptions)
     rows = []
     for part, _, _ in parts:
         corpus = f"version `{part.corpus}`" if part.corpus else "none recorded"
-        rows.append(f"| {part.name} | {corpus} | {_years(part)} | {_start(part)} |")
+        rows.append(f"| {part.name} | {corpus} | {_trained_on(part)} | {_start(part, options)} |")
     table = "\n".join(
-        ["| part | corpus | links trained on | weights before training |", "| --- | --- | --- | --- |", *rows]
+        ["| part | corpus | trained on | weights before training |", "| --- | --- | --- | --- |", *rows]
     )
     about = "The size and the years of the corpus are not recorded with the model."
     if options.corpus is not None:
@@ -239,17 +248,23 @@ def _training(parts: Sequence[tuple[Part, FormName, str]], options: CardOptions)
     )
 
 
-def _years(part: Part) -> str:
-    period = part.recipe.get("period")
-    until = period.get("train_until") if isinstance(period, dict) else None
-    if part.name == "sentence" or part.corpus is None:
-        return "none"
-    return f"of papers to {until}" if until is not None else "of the corpus' own split"
+def _trained_on(part: Part) -> str:
+    """The papers whose texts, links or contexts were trained on."""
+    if part.name in _TRAINED_ON:
+        return _TRAINED_ON[part.name]
+    sections = [part.recipe, part.recipe.get("candidates"), part.recipe.get("texts")]
+    periods = [section["period"] for section in sections if isinstance(section, dict) and "period" in section]
+    if not periods or not isinstance(periods[0], dict):
+        return "not recorded"
+    until = periods[0].get("train_until")
+    return f"papers to {until}" if until is not None else "the train split, else the first 80 % by year"
 
 
-def _start(part: Part) -> str:
+def _start(part: Part, options: CardOptions) -> str:
     if part.encoder is None:
         return "none"
+    if options.base_model is not None:
+        return f"`{options.base_model}`, as the publisher says"
     return f"`{part.base}`" if part.base is not None else "a folder, of unknown origin"
 
 
@@ -275,7 +290,8 @@ def _figures(parts: Sequence[tuple[Part, FormName, str]]) -> str:
     table = "\n".join(["| part | metric | dev |", "| --- | --- | --- |", *rows])
     return (
         "## Figures\n\nMeasured on dev queries when each part was trained. Dev queries chose the weights, and some "
-        "parts learned from them, so figures on unseen queries are lower. No figure here is of test queries.\n\n"
+        "parts learned from them, so figures on unseen queries are usually lower. No figure here is of test "
+        "queries.\n\n"
         f"{table}"
     )
 
