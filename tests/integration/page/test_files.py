@@ -116,6 +116,7 @@ def test_what_a_file_cites_is_left_out_until_the_author_wants_it(page: Any) -> N
             "refs.bib", f"@inproceedings{{v, title={{{attention}}}, author={{Vaswani, A.}}, year=2017}}"
         )
     drop(page, {"paper.zip": buffer.getvalue()})
+    expect(page.get_by_label("Your text")).not_to_have_value("")
     chip = page.get_by_role("button", name="Suggest what your file cites too")
     page.get_by_role("button", name="Find papers").click()
     settled(page)
