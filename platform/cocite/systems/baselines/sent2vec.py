@@ -5,7 +5,8 @@ whose window is the sentence, with a vector for each bigram too. gensim has no s
 and would predict bigrams that were put among the words.
 
 As in the paper: words are predicted with probability min(1, sqrt(t/f) + t/f) of their frequency f, noise words are
-drawn by sqrt(f), some bigrams of each sentence are dropped, and bigrams share ``buckets`` vectors by a hash.
+drawn by sqrt(f), some bigrams of each sentence are dropped, and bigrams share ``buckets`` vectors by a hash. Without
+buckets words alone are read, as in HAtten's table; that is the default.
 
 Otherwise than in the authors' program: bigrams that hold the predicted word are left out, where that puts a mark in its
 place; a step is of several sentences, where that has one for each word, and its noise is shared by all words that it
@@ -55,14 +56,15 @@ class Sent2VecSettings(Settings):
     """How n-gram vectors are trained.
 
     Example:
-        >>> Sent2VecSettings(dimension=600, buckets=0).negatives
+        >>> Sent2VecSettings(dimension=700, buckets=4_000_000).negatives
         10
     """
 
     dimension: Dimension = 100
     """Components of a vector; 600 in HAtten's Table 2."""
-    buckets: int = Field(200_000, ge=0, le=10_000_000)
-    """Vectors that all bigrams share; 0: words alone, as in HAtten's Table 2."""
+    buckets: int = Field(0, ge=0, le=10_000_000)
+    """Vectors that all bigrams share; 0: words alone, as in HAtten's Table 2, whose vectors of 600 components are those
+    that Sent2Vec's authors publish of words."""
     dropped: SmallCount = 4
     """Bigrams dropped of each sentence, drawn anew in each pass, so that words are not predicted by bigrams alone."""
     threshold: PositiveShare = 1e-4
