@@ -284,7 +284,8 @@ def reranking(
     baselines: Annotated[
         str,
         typer.Option(
-            help="Rows of the prefetching table: s2v (Sent2Vec, the paper's), w2v, d2v, hd2v, dacr; none."
+            help="Rows of the prefetching table: s2v (the paper's Sent2Vec), w2v, d2v, hd2v, dacr; of the reranking "
+            "table: ncn."
         ),
     ] = "none",
     cache: Annotated[Path, typer.Option(help="Folder that keeps trained baselines.")] = Path(
@@ -299,7 +300,6 @@ def reranking(
 ) -> None:
     """Retrievers, the cross-encoder and both together: the tables of HAtten + SciBERT and of BM25 + SciBERT."""
     from cocite.destinations import check_file_destination
-    from cocite_jobs.tables.cocitation_systems import parse_baselines
     from cocite_jobs.tables.reranking import reranking_tables
     from cocite_mlflow.connection import TrackingSettings
     from cocite_mlflow.runs import start_run
@@ -333,7 +333,7 @@ def reranking(
             rerankers=_rerankers(reranker or []),
             prefetcher=prefetcher,
             trained=[Path(folder) for folder in trained or []],
-            baselines=parse_baselines(baselines),
+            baselines=() if baselines == "none" else [name.strip() for name in baselines.split(",")],
             cache=cache,
             saved=index,
             bars=progress_bar,

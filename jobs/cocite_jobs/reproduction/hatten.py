@@ -12,8 +12,9 @@ from cocite.evaluation.report import Table
 from cocite.pipeline import components
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
+from cocite.systems.baselines.ncn import NcnSettings
 from cocite.systems.baselines.sent2vec import Sent2VecSettings
-from cocite.systems.baselines.train import NAMES, BaselineSettings
+from cocite.systems.baselines.train import BaselineSettings
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Plot, Setup, Size, Training
 from cocite_jobs.reproduction.rerankers import encoder_trainings, reranker_training
@@ -55,11 +56,15 @@ SAMPLES: Mapping[Size, Mapping[str, int | None]] = {
 }
 """Size -> contexts of Table 2, and of those with a reranker; None: all."""
 ON_BM25, ON_HATTEN = "reranker of BM25", "reranker of HAtten"
-BASELINE = "s2v"
-TOY_BASELINE = BaselineSettings(s2v=Sent2VecSettings(dimension=8, buckets=500, epochs=1))
+BASELINES = {"prefetching": "s2v", "reranking": "ncn"}
+"""Table -> the baseline that is trained while it is made."""
+TOY_BASELINES = BaselineSettings(
+    s2v=Sent2VecSettings(dimension=8, buckets=500, epochs=1),
+    ncn=NcnSettings(dimension=8, channels=8, epochs=1, vocabulary=200),
+)
 OTHERS = "cocite has none of these systems."
 IMPOSSIBLE = {
-    "NCN, DualCon, DualEnh and BERT-GCN in Table 3": OTHERS,
+    "DualCon, DualEnh and BERT-GCN in Table 3": OTHERS,
     "BERT against SciBERT in Table 3": "Each needs its weights (--encoder), and a folder of its own (--to).",
     "Effect sizes (colours of Table 2)": "Significance is marked instead.",
     "The paper's points of Figure 4": "They are drawn there and not printed.",
@@ -88,7 +93,7 @@ def plan(setup: Setup) -> Plan:
         "bm25 + cross-encoder of bm25": "BM25 + SciBERT of BM25",
         "hatten + cross-encoder of hatten": "HAtten + SciBERT of HAtten",
     }
-    known = {"bm25": "BM25", NAMES[BASELINE]: "Sent2vec", "nnselect": "NNSelect", "hatten": "HAtten"}
+    known = {"bm25": "BM25", "Sent2Vec": "Sent2vec", "nnselect": "NNSelect", "hatten": "HAtten"}
     names = {**known, **(scibert if is_papers else {})}
     exhibits = [
         corpus_exhibit(setup, "hatten"),
@@ -147,8 +152,8 @@ def _exhibit(
     line += ["--index", setup.folder / "index"]
     if name == "reranking":
         line += ["--oracle-depth", DEPTHS[setup.size][-1]]
-    if name == "prefetching":
-        line += ["--baselines", BASELINE, "--cache", setup.folder / "baselines"]
+    if name in BASELINES:
+        line += ["--baselines", BASELINES[name], "--cache", setup.folder / "baselines"]
     if name == "pipeline":
         for of, folder in _rerankers(setup).items():
             line += ["--reranker", f"{of}={folder}"]
@@ -167,9 +172,9 @@ def _make(setup: Setup, *, name: str) -> Table:
         depths=DEPTHS[setup.size],
         oracle_depth=DEPTHS[setup.size][-1],
         rerankers=_rerankers(setup) if name == "pipeline" else None,
-        baselines=[BASELINE] if name == "prefetching" else [],
+        baselines=[BASELINES[name]] if name in BASELINES else [],
         cache=setup.folder / "baselines",
-        settings=TOY_BASELINE if setup.size == "toy" else None,
+        settings=TOY_BASELINES if setup.size == "toy" else None,
         saved=_index(setup),
         bars=setup.bars,
     ).tables

@@ -28,6 +28,8 @@ from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
 from cocite.retrieval.query_forms import QueryForm
 from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
+from cocite.systems.baselines.train import RERANKERS as BASELINE_RERANKERS
+from cocite.systems.baselines.vectors import VectorBaseline
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
@@ -99,8 +101,9 @@ def reranking_tables(
         prefetcher: the system whose candidates the table of budgets reranks; the paper's is ``bm25``.
         trained: model folders whose cross-encoders were each trained for another split of the tokens; the table of
             budgets has them beside ``model``'s.
-        baselines: of :data:`~cocite.systems.baselines.train.NAMES`, rows of the prefetching table; the paper's is
-            ``s2v``. They are trained on the training period's texts, unless ``cache`` has them.
+        baselines: of :data:`~cocite.systems.baselines.train.NAMES`, rows of the prefetching table, and of its
+            ``RERANKERS``, rows of the reranking table; the paper's are ``s2v`` and ``ncn``. They are trained on the
+            training period's texts, unless ``cache`` has them.
         cache: folder of trained baselines.
         settings: of their training.
         saved: an index folder of the corpus, whose vectors are reused.
@@ -129,9 +132,9 @@ def reranking_tables(
                 f"no candidates of {name!r} are reranked", where="--reranker", hint=nearest(name, RERANKED)
             )
     for name in baselines:
-        if name not in NAMES:
+        if name not in (known := {**NAMES, **BASELINE_RERANKERS}):
             raise InputError(
-                f"no baseline is called {name!r}", where="--baselines", hint=nearest(name, NAMES)
+                f"no baseline is called {name!r}", where="--baselines", hint=nearest(name, known)
             )
     for folder in (*(rerankers or {}).values(), *trained):
         if "cross-encoder" not in components.list_components(folder):
@@ -145,9 +148,14 @@ def reranking_tables(
             hint="train one into it: cocite train cross-encoder-small …",
         )
     made = _Tables(corpus, model, task, split, sample, seed, saved, bars, rerankers or {})
+    trainer = TrainedBaselines(tasks.history_before(corpus, "dev"), cache, settings, bar=bars)
+    retrieving = [name for name in baselines if name in NAMES]
+    reranking = [name for name in baselines if name in BASELINE_RERANKERS]
     tables: dict[str, Callable[[], Table]] = {
-        "prefetching": lambda: made.prefetching(baselines, cache, settings),
-        "reranking": lambda: made.reranking(oracle_depth),
+        "prefetching": lambda: made.prefetching([trainer.open(name) for name in retrieving]),
+        "reranking": lambda: made.reranking(
+            oracle_depth, [trainer.open_reranker(name) for name in reranking]
+        ),
         "pipeline": lambda: made.pipeline(sorted(set(depths))),
         "time": lambda: made.time(sorted(set(depths))),
         "forms": made.forms,
@@ -191,7 +199,7 @@ class _Tables:
 
     # -- retrieval -------------------------------------------------------------------------------------------
 
-    def prefetching(self, baselines: Sequence[str], cache: Path, settings: BaselineSettings | None) -> Table:
+    def prefetching(self, baselines: Sequence[VectorBaseline]) -> Table:
         """HAtten, Table 2: MRR, recall at growing depths, and the time of a query."""
         ranks: dict[str, Rank] = {}
         if self.task.name == "local":
@@ -199,10 +207,7 @@ class _Tables:
         for name in PREFETCHERS:
             if name in self.available:
                 ranks[name] = self._system(name)
-        if baselines:
-            known = tasks.history_before(self.task.corpus, "dev")
-            trained = TrainedBaselines(known, cache, settings, bar=self.bars)
-            ranks |= {NAMES[name]: trained.open(name).search for name in baselines}
+        ranks |= {baseline.name: baseline.search for baseline in baselines}
         measured, times = {}, []
         for name, rank in ranks.items():
             result = self._run(name, rank)
@@ -234,15 +239,14 @@ class _Tables:
         assert reranker is not None  # checked before any table is made
         return CachedReranker(reranker)
 
-    def reranking(self, depth: int) -> Table:
+    def reranking(self, depth: int, baselines: Sequence[Reranker]) -> Table:
         """HAtten, Table 3: BM25's candidates with every cited paper among them, by BM25 and by the cross-encoder."""
         candidates = self._ranked("bm25", self._system("bm25"), depth)
         oracle = add_relevant(candidates, self.task.relevant)
-        scores = self._scores(oracle, self.cross_encoder, "oracle candidates")
-        measured = {
-            "bm25": self._measured(oracle),
-            self.cross_encoder.name: self._measured(rerank_head(oracle, scores, oracle.depth)),
-        }
+        measured = {"bm25": self._measured(oracle)}
+        for reranker in (*baselines, self.cross_encoder):
+            scores = self._scores(oracle, reranker, f"oracle candidates, {reranker.name}")
+            measured[reranker.name] = self._measured(rerank_head(oracle, scores, oracle.depth))
         note = f"{oracle.depth} candidates; a cited paper that BM25 missed stands in place of the last ones."
         return marked_table("reranking, oracle BM25", measured, "bm25", note=note)
 

@@ -51,6 +51,11 @@ def test_what_is_missing_is_an_error_of_one_sentence(
         (["citeomatic", "--budget", "soon"], "--budget: 'soon' is no duration (as 45m, 2h or 1d)"),
         (["citeomatic", "--only", "table5"], "--only: cocite makes no 'table5' of citeomatic"),
         (["citeomatic", "--size", "huge"], "Invalid value for '--size'"),
+        (
+            ["hatten", "--encoder", "a", "--encoder", "b"],
+            "--encoder: hatten compares no encoders, and 2 are named",
+        ),
+        (["nogueira", "--encoder", "a", "--encoder", "a"], "--encoder: 'a' is named twice"),
         (["citeomatic", "--seed", "-1"], "Invalid value for '--seed'"),
         (["citeomatic", "--to", "FILE"], "FILE: is a file, not a folder to write into"),
         (["citeomatic", "--corpus", "nowhere"], "nowhere"),

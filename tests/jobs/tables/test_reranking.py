@@ -15,6 +15,9 @@ from helpers.tiny_bert import tiny_bert
 
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
+from cocite.systems.baselines.ncn import NcnSettings
+from cocite.systems.baselines.sent2vec import Sent2VecSettings
+from cocite.systems.baselines.train import BaselineSettings
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.reranker import CrossEncoderReranker
@@ -118,6 +121,8 @@ def test_without_a_cross_encoder_only_retrieval_is_measured(
         (["--only", "prefetchin"], "prefetching"),
         (["--depths", "5,x"], "whole numbers"),
         (["--depths", "0"], "counted from 1"),
+        (["--baselines", "s2w"], "no baseline is called 's2w' (did you mean 's2v'"),
+        (["--trained", "nowhere"], "nowhere"),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_one_sentence(
@@ -158,6 +163,37 @@ def test_each_prefetcher_may_have_a_cross_encoder_of_its_own(
         code, _, err = call(capsys, "evaluate", "reranking", *shared, value)
         assert code in (2, 3, 4)
         assert sentence in err
+
+
+def test_baselines_have_rows_where_they_rank_and_where_they_rerank(
+    corpus: Corpus, model: Path, tmp_path: Path
+) -> None:
+    settings = BaselineSettings(
+        s2v=Sent2VecSettings(dimension=8, epochs=1),
+        ncn=NcnSettings(dimension=8, channels=8, epochs=1, batch=256),
+    )
+    asked: dict[str, Any] = {"only": ["prefetching", "reranking"], "sample": 6, "oracle_depth": 8}
+    prefetching, reranking = reranking_tables(
+        corpus, model, **asked, baselines=["s2v", "ncn"], cache=tmp_path, settings=settings
+    ).tables
+    assert prefetching.rows[-1][0] == "Sent2Vec"
+    assert prefetching.rows[-1][1] > 0, "it finds something"
+    assert [row[0] for row in reranking.rows] == ["bm25", "NCN", "cross-encoder"]
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"words", "s2v", "ncn"}
+    without = reranking_tables(corpus, model, **asked, cache=tmp_path / "unused").tables
+    assert [row[:-1] for row in without[0].rows] == [row[:-1] for row in prefetching.rows[:-1]]
+    assert not (tmp_path / "unused").exists(), "nothing is trained that is not asked for"
+
+
+def test_rerankers_of_other_splits_stand_in_the_table_of_budgets(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, model: Path
+) -> None:
+    asked = ("--only", "budgets", "--task", "local", "--sample", 6, "--depths", "20")
+    made = tables(capsys, corpus, model, *asked, "--trained", model)["token budgets"]
+    beside = {row["system"]: row["R@10, trained for it"] for row in made}
+    own = {row["system"]: row["R@10"] for row in made}
+    assert [name for name, value in beside.items() if value is not None] == ["32 + 32"], "its own split"
+    assert set(beside) == set(own)
 
 
 def test_an_oracle_needs_two_candidates(corpus: Corpus, model: Path) -> None:

@@ -9,13 +9,14 @@ from cocite.corpus.store import Corpus
 from cocite.errors import ConfigError, InputError
 from cocite.evaluation import experiment, tasks
 from cocite.evaluation.metrics import means
-from cocite.protocols import NO_ROW, Query, Retriever
+from cocite.protocols import NO_ROW, Query, Ranking, Retriever
 from cocite.systems.baselines.dacr import DacrSettings
 from cocite.systems.baselines.doc2vec import Doc2VecSettings
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings
+from cocite.systems.baselines.ncn import NcnSettings
 from cocite.systems.baselines.sent2vec import Sent2VecSettings
 from cocite.systems.baselines.texts import CitingTexts
-from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
+from cocite.systems.baselines.train import NAMES, RERANKERS, BaselineSettings, TrainedBaselines
 from cocite.systems.baselines.word2vec import Word2VecSettings
 
 SMALL = BaselineSettings(
@@ -23,7 +24,7 @@ SMALL = BaselineSettings(
     d2v=Doc2VecSettings(dimension=16, epochs=10),
     hd2v=HyperDoc2VecSettings(epochs=8, batch=64, noise=50, learning_rate=0.03),
     dacr=DacrSettings(epochs=4, batch=64, noise=50, heads=2, words=20, learning_rate=0.03),
-    s2v=Sent2VecSettings(dimension=16, buckets=2000, epochs=4, batch=16, threshold=0.01),
+    s2v=Sent2VecSettings(dimension=16, buckets=2000, epochs=6, threshold=0.01),
 )
 
 
@@ -108,6 +109,19 @@ def test_a_damaged_one_is_trained_again(texts, tmp_path, opened) -> None:
 def test_an_unknown_name_is_refused(texts, tmp_path) -> None:
     with pytest.raises(InputError, match="did you mean 'w2v'"):
         TrainedBaselines(texts.history, tmp_path, SMALL).open("w2vec")
+
+
+def test_a_reranker_is_kept_and_found_again(texts, tmp_path, monkeypatch) -> None:
+    small = SMALL.model_copy(update={"ncn": NcnSettings(dimension=8, channels=8, epochs=1, batch=128)})
+    first = TrainedBaselines(texts.history, tmp_path, small).open_reranker("ncn")
+    monkeypatch.setattr(TrainedBaselines, "_train", lambda *_: pytest.fail("trained again"))
+    again = TrainedBaselines(texts.history, tmp_path, small).open_reranker("ncn")
+    query = Query("q", context=texts.history.corpus.contexts.take("text", [3])[0])
+    candidates = Ranking(np.array([[4, 9]], np.int32), np.zeros((1, 2), np.float32))
+    np.testing.assert_array_equal(again.score([query], candidates), first.score([query], candidates))
+    assert first.name == RERANKERS["ncn"]
+    with pytest.raises(InputError, match=r"no baseline that reranks is called 'w2v'"):
+        TrainedBaselines(texts.history, tmp_path, small).open_reranker("w2v")
 
 
 def test_heads_divide_the_dimension() -> None:

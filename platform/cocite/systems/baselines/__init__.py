@@ -1,4 +1,4 @@
-"""The systems that MP-BERT4CR is compared with, and Sent2Vec, with which HAtten is.
+"""The systems that MP-BERT4CR is compared with, and two of those that HAtten is compared with.
 
 Z. Guo et al. compare MP-BERT4CR (section 5.3) with the systems of these papers:
 
@@ -10,6 +10,8 @@ Z. Guo et al. compare MP-BERT4CR (section 5.3) with the systems of these papers:
 - Y. Zhang, Q. Ma, "Dual Attention Model for Citation Recommendation", COLING 2020 (``dacr``).
 - M. Pagliardini, P. Gupta, M. Jaggi, "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram
   Features", NAACL 2018 (``sent2vec``).
+- T. Ebesu, Y. Fang, "Neural Citation Network for Context-Aware Citation Recommendation", SIGIR 2017 (``ncn``,
+  ``ncn_reranker``), which orders candidates.
 - SciBERT and SPECTER, as any transformer whose states are pooled (``pooled_transformer``).
 
 Order of reading: ``texts`` (what they read), ``vectors`` (how they rank), the systems, ``citing_pairs`` (the pairs and

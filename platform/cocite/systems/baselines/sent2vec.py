@@ -5,12 +5,13 @@ whose window is the sentence, with a vector for each bigram too. gensim has no s
 and would predict bigrams that were put among the words.
 
 As in the paper: words are predicted with probability min(1, sqrt(t/f) + t/f) of their frequency f, noise words are
-drawn by sqrt(f), some bigrams of each sentence are dropped, and bigrams share ``buckets`` vectors by a hash.
+drawn by sqrt(f), some bigrams of each sentence are dropped, and bigrams share ``buckets`` vectors by a hash. Without
+buckets words alone are read, as in HAtten's table; that is the default.
 
 Otherwise than in the authors' program: bigrams that hold the predicted word are left out, where that puts a mark in its
-place; Adam trains, where that has a falling rate; the noise of a step is shared by all words that it predicts; stop
-words are left out, as of all baselines here. HAtten's authors take vectors of 600 components of Wikipedia's words
-alone; these are of the training period's titles, abstracts and contexts.
+place; a step is of several sentences, where that has one for each word, and its noise is shared by all words that it
+predicts; stop words are left out, as of all baselines here. HAtten's authors take vectors of 600 components of
+Wikipedia's words alone; these are of the training period's titles, abstracts and contexts.
 """
 
 from __future__ import annotations
@@ -55,28 +56,30 @@ class Sent2VecSettings(Settings):
     """How n-gram vectors are trained.
 
     Example:
-        >>> Sent2VecSettings(dimension=600, buckets=0).negatives
+        >>> Sent2VecSettings(dimension=700, buckets=4_000_000).negatives
         10
     """
 
     dimension: Dimension = 100
     """Components of a vector; 600 in HAtten's Table 2."""
-    buckets: int = Field(200_000, ge=0, le=10_000_000)
-    """Vectors that all bigrams share; 0: words alone, as in HAtten's Table 2."""
+    buckets: int = Field(0, ge=0, le=10_000_000)
+    """Vectors that all bigrams share; 0: words alone, as in HAtten's Table 2, whose vectors of 600 components are those
+    that Sent2Vec's authors publish of words."""
     dropped: SmallCount = 4
     """Bigrams dropped of each sentence, drawn anew in each pass, so that words are not predicted by bigrams alone."""
     threshold: PositiveShare = 1e-4
     """t: words more frequent than this share are predicted less often."""
     epochs: Epochs = 9
     """Passes over the sentences."""
-    batch: BatchSize = 64
-    """Sentences of a step."""
+    batch: BatchSize = 16
+    """Sentences of a step, whose predictions are added up."""
     negatives: PositiveSmallCount = 10
     """Noise words for each that is predicted."""
-    noise: int = Field(200, ge=1, le=1_000_000)
+    noise: int = Field(100, ge=1, le=1_000_000)
     """Noise words drawn for a step: all its predictions share them, each with the weight of ``negatives`` of them."""
-    learning_rate: LearningRate = 0.003
-    """Learning rate of Adam."""
+    learning_rate: LearningRate = 0.2
+    """Of plain gradient descent, at the start; it falls to 0 evenly. Adam moves the vectors of frequent words along one
+    direction, which then decides every cosine."""
 
 
 def bigrams(paragraphs: Paragraphs, words: int, buckets: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -263,13 +266,16 @@ def sent2vec(
     occurs = np.flatnonzero(counts)
     initial[occurs] = rng.uniform(-1 / width, 1 / width, (len(occurs), width))
     source, target = table(initial), table(np.zeros((size, width), np.float32))
-    optimizer = torch.optim.SparseAdam([source.weight, target.weight], lr=settings.learning_rate)
-    for _ in range(settings.epochs):
+    optimizer = torch.optim.SGD([source.weight, target.weight], lr=settings.learning_rate)
+    total = settings.epochs * len(sentences)
+    for passed in range(settings.epochs):
         order = rng.permutation(len(sentences))
         for start in range(0, len(order), settings.batch):
             rows = order[start : start + settings.batch]
             drawn = Predictions.draw(sentences.take(rows), share, settings, rng)
             if len(drawn.targets):
+                done = (passed * len(sentences) + start) / total
+                optimizer.param_groups[0]["lr"] = settings.learning_rate * (1 - done)
                 noise = np.searchsorted(noise_ends, rng.random(settings.noise) * noise_ends[-1], side="right")
                 _step(drawn, noise, source, target, settings, optimizer)
             advance(len(rows))
@@ -293,7 +299,7 @@ def _step(
         settings.negatives,
     )
     optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    (len(drawn.targets) * loss).backward()  # type: ignore[no-untyped-call]
     optimizer.step()
 
 

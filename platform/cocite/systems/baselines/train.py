@@ -25,6 +25,8 @@ from cocite.errors import CociteError, InputError, nearest
 from cocite.systems.baselines.dacr import Dacr, DacrBaseline, DacrSettings, train_dacr
 from cocite.systems.baselines.doc2vec import Doc2VecSettings, doc2vec
 from cocite.systems.baselines.hyperdoc2vec import HyperDoc2VecSettings, hyperdoc2vec
+from cocite.systems.baselines.ncn import Ncn, NcnSettings
+from cocite.systems.baselines.ncn_reranker import NcnReader, NcnReranker, train_ncn
 from cocite.systems.baselines.sent2vec import MeanNgrams, Sent2VecSettings, sent2vec
 from cocite.systems.baselines.texts import CitingTexts
 from cocite.systems.baselines.vectors import MeanWords, VectorBaseline
@@ -35,7 +37,9 @@ from cocite.verification import open_verified
 MP_BERT4CR = {"w2v": "Word2Vec", "d2v": "Doc2Vec", "hd2v": "HyperDoc2Vec", "dacr": "DACR"}
 """Those of MP-BERT4CR's Table 3: name -> name in tables, in the paper's order."""
 NAMES = {**MP_BERT4CR, "s2v": "Sent2Vec"}
-"""All of them; the last is of HAtten's Table 2."""
+"""All that retrieve; the last is of HAtten's Table 2."""
+RERANKERS = {"ncn": "NCN"}
+"""Those that order candidates, as in HAtten's Table 3: name -> name in tables."""
 KIND, READER = "citation-baseline", "citation-baseline-words"
 WEIGHTS = "model.safetensors"
 
@@ -60,6 +64,7 @@ class BaselineSettings(Settings):
     hd2v: HyperDoc2VecSettings = HyperDoc2VecSettings()
     dacr: DacrSettings = DacrSettings()
     s2v: Sent2VecSettings = Sent2VecSettings()
+    ncn: NcnSettings = NcnSettings()
     seed: Seed = 0
     """Seed of all random draws."""
 
@@ -127,6 +132,24 @@ class TrainedBaselines:
         cosine = name == "d2v"
         return MeanWords(NAMES[name], self.texts.reader, arrays["words"], arrays["papers"], cosine=cosine)
 
+    def open_reranker(self, name: str) -> NcnReranker:
+        """The reranker of one of :data:`RERANKERS`, trained unless the cache has it.
+
+        Raises:
+            InputError: the name is unknown, or the history has no context.
+        """
+        if name not in RERANKERS:
+            raise InputError(
+                f"no baseline that reranks is called {name!r}",
+                where="--baselines",
+                hint=nearest(name, RERANKERS),
+            )
+        arrays, settings = self._arrays(name), self.settings.ncn
+        reader = NcnReader(self.history, self.texts.reader, settings)
+        model = Ncn(*reader.sizes, settings)
+        model.load_state_dict({key: torch.from_numpy(value) for key, value in arrays.items()})
+        return NcnReranker(reader, model.eval())
+
     @cached_property
     def texts(self) -> CitingTexts:
         """The texts that all of them read; the cache keeps their vocabulary."""
@@ -156,7 +179,9 @@ class TrainedBaselines:
             arrays: Arrays = load_file(folder / WEIGHTS)
         except (CociteError, OSError, SafetensorError):
             arrays = self._train(name)
-            with publish(folder, kind=KIND, meta={"name": NAMES[name]}, replace=True) as temporary:
+            with publish(
+                folder, kind=KIND, meta={"name": {**NAMES, **RERANKERS}[name]}, replace=True
+            ) as temporary:
                 save_file(arrays, temporary / WEIGHTS)
         return arrays
 
@@ -175,6 +200,10 @@ class TrainedBaselines:
             with self.bar(f"training {NAMES[name]}", None) as advance:
                 ngrams, papers = sent2vec(texts, settings.s2v, seed=seed, advance=advance)
             return {"ngrams": ngrams, "papers": papers}
+        if name == "ncn":
+            with self.bar("training NCN", settings.ncn.epochs * len(texts.cited.indices)) as advance:
+                network = train_ncn(texts, settings.ncn, seed=seed, advance=advance)
+            return {key: value.numpy() for key, value in network.state_dict().items()}
         initial = self._arrays("d2v")
         start = initial["words"], initial["papers"]
         passes = settings.hd2v.epochs if name == "hd2v" else settings.dacr.epochs
