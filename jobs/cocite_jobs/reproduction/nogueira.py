@@ -102,7 +102,7 @@ def _make(setup: Setup, *, name: str, split: str) -> Table:
         task="global",
         split=split,
         sample=_sample(setup),
-        seed=setup.seed,
+        seed=setup.query_seed,
         depths=(DEPTHS[setup.size],),
         prefetcher="bm25",
         bars=setup.bars,
@@ -123,7 +123,7 @@ def _command(setup: Setup, name: str, split: str) -> str:
         "--split",
         split,
     ]
-    line += ["--sample", _sample(setup), "--seed", setup.seed, "--depths", DEPTHS[setup.size]]
+    line += ["--sample", _sample(setup), "--seed", setup.query_seed, "--depths", DEPTHS[setup.size]]
     return setup.command(*line, *(["--prefetcher", "bm25"] if name == "budgets" else []))
 
 
