@@ -14,7 +14,7 @@ from cocite_jobs.reproduction.citeomatic import plan
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import Outcome
 from cocite_jobs.tables.citeomatic import citeomatic_tables
-from cocite_jobs.tables.citeomatic_variants import WITHOUT
+from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT
 
 
 @pytest.mark.integration
@@ -22,8 +22,17 @@ def test_every_table_and_figure_is_made(
     reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]
 ) -> None:
     outcome, setup = reproduced("citeomatic"), toy_setup("citeomatic")
-    assert outcome.trained == ["nnselect", "nnrank", "metadata", *WITHOUT]
-    assert outcome.made == ["table1", "table4", "table2", "figure3", "figure4", "table10", "table3"]
+    assert outcome.trained == ["nnselect", "nnrank", "metadata", *WITHOUT, *ENCODERS]
+    assert outcome.made == [
+        "table1",
+        "table4",
+        "table2",
+        "figure3",
+        "figure4",
+        "table10",
+        "table3",
+        "encoders",
+    ]
     assert outcome.contents.missing == {}
     shown = {each.exhibit.id: each for each in outcome.contents.shown}
     assert [row[0] for row in shown["table2"].made.table.rows] == [
@@ -45,6 +54,11 @@ def test_every_table_and_figure_is_made(
         zip(("method", "F1@20", "MRR"), zip(*shown["table2"].made.table.rows, strict=True), strict=True)
     )
     assert by_metric["MRR"] == of_table2["MRR"]
+    encoders = shown["encoders"].made.table
+    assert [row[0] for row in encoders.rows][1:] == [row for row, _ in ENCODERS.values()]
+    assert encoders.rows[0][1:3] == shown["table2"].made.table.rows[1][1:], "NNSelect"
+    assert encoders.rows[0][4:] == shown["table2"].made.table.rows[2][1:], "+ NNRank"
+    assert shown["encoders"].published == [], "the paper prints none"
     ranks = shown["figure4"].made.table
     assert [row[0] for row in ranks.rows] == [1, 5, 10, 20, 50, 100]
     assert {each.exhibit.id for each in outcome.contents.shown if each.figure} == {

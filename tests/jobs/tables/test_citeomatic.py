@@ -21,7 +21,7 @@ from cocite.pipeline.components import load_nnrank
 from cocite.retrieval.index.index import Index
 from cocite.systems.citeomatic.nnselect.encoder import load_encoder
 from cocite_jobs.tables.citeomatic import citeomatic_tables
-from cocite_jobs.tables.citeomatic_variants import WITHOUT
+from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,23 @@ def test_table_10_and_the_figures_are_of_the_systems_of_table_2(corpus: Corpus, 
     np.testing.assert_allclose(
         [row[3] for row in ranks.rows], result.self_citation.mean_rank[[0, 4, 9, 19, 49, 99]]
     )
+
+
+def test_the_encoders_of_section_5_are_trained_and_measured_in_both_stages(
+    corpus: Corpus, model: Path
+) -> None:
+    [table] = citeomatic_tables(corpus, model, only=["encoders"], sample=40).tables
+    task = tasks.global_(corpus, "test", sample=40, seed=0)
+    for row, name in zip(table.rows, ("", *ENCODERS), strict=True):
+        folder = model / "ablations" / name if name else model
+        encoder = load_encoder(folder / "nnselect")
+        assert encoder.model.encoder_kind == (ENCODERS[name][1] if name else "bag")
+        index = Index.build(corpus, history_before(corpus, "test"), encoders=[encoder])
+        for reranked, found in ((False, row[1:3]), (True, row[4:])):
+            nnrank = load_nnrank(folder, index, always=True) if reranked else None
+            rank = CiteomaticRanker(index, encoder, nnrank, neighbours=100).rank
+            values = means(experiment.run(task, rank, k=100).hits, ("F1@20", "MRR"))
+            assert found == pytest.approx(list(values.values()))
 
 
 def _settings(folder: Path) -> Any:
