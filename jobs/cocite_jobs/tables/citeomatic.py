@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from cocite.evaluation.slices import by_label
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.retrieval.index.index import Index
+from cocite.systems.meta_paths.l2_lr import L2Lr, L2LrRanker, L2LrSettings, fit_l2_lr
+from cocite.training.periods import Periods, PeriodSettings
 from cocite_jobs.progress_bars import ProgressBars, no_bars
 from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT, CiteomaticVariants
 
@@ -85,7 +88,7 @@ class _Tables:
         k: int,
         bars: ProgressBars,
     ) -> None:
-        self.model, self.k, self.bars = model, k, bars
+        self.corpus, self.model, self.k, self.bars = corpus, model, k, bars
         self.variants = CiteomaticVariants(corpus, model, bars)
         self.task: EvalTask = tasks.global_(corpus, split, sample=sample, seed=seed)
         self.facts = {
@@ -106,7 +109,7 @@ class _Tables:
         return Report("Citeomatic's tables", dict(self.facts), [tables[name]() for name in only])
 
     def table2(self) -> Table:
-        """Table 2: BM25, the parts of the system one by one, and the learned fusion after them."""
+        """Table 2: BM25, L2-LR, the parts of the system one by one, and the learned fusion after them."""
         systems = self._systems()
         if "global" in components.ordered_kinds(self.model, "fusion"):
             systems["+ learned fusion"] = self._pipeline
@@ -207,12 +210,20 @@ class _Tables:
         text_only, metadata = self.variants.text_only(), self.variants.with_metadata()
         systems: dict[str, Callable[[], Rank]] = {
             "BM25": lambda: Bm25Baseline(self.index).search,
+            "L2-LR": lambda: L2LrRanker(self.index, self._l2_lr).search,
             "NNSelect": lambda: self._citeomatic(self.index, self.model, reranked=False),
             "+ NNRank": lambda: self._citeomatic(self.index, text_only),
         }
         if metadata is not None:
             systems["+ metadata"] = lambda: self._citeomatic(self.index, metadata)
         return systems
+
+    @cached_property
+    def _l2_lr(self) -> L2Lr:
+        """L2-LR's weights, of the links of the training period."""
+        with self.bars("fitting L2-LR", None):
+            training = Periods.of(self.corpus, PeriodSettings()).history
+            return fit_l2_lr(training, L2LrSettings(), self.variants.seed)
 
     def _citeomatic(
         self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100

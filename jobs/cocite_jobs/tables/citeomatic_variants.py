@@ -60,6 +60,11 @@ class CiteomaticVariants:
             return self._trained(variant, changes)
         return self._trained(variant, changes, select=without_neighbours, rank=without_neighbours)
 
+    @property
+    def seed(self) -> int:
+        """The seed that the model's NNRank was trained with."""
+        return int(self._nnrank_recipe().training.seed)
+
     def with_encoder(self, variant: str) -> Path:
         """The folder of a variant of section 5, one of :data:`ENCODERS`: its NNSelect reads words in their order."""
         _, encoder = ENCODERS[variant]

@@ -37,6 +37,7 @@ def test_every_table_and_figure_is_made(
     shown = {each.exhibit.id: each for each in outcome.contents.shown}
     assert [row[0] for row in shown["table2"].made.table.rows] == [
         "BM25",
+        "L2-LR",
         "NNSelect",
         "+ NNRank",
         "+ metadata",
@@ -44,6 +45,8 @@ def test_every_table_and_figure_is_made(
     [(_, rows)] = shown["table2"].grid.sections
     assert rows[-1][0] == "ClusCite", "a row of the paper's that cocite lacks"
     assert rows[0][3:] == ["0.119", "0.425", "0.209", "0.574", "0.058", "0.218"]
+    tenth = {n.row for n in shown["table10"].published} - {row[0] for row in shown["table10"].made.table.rows}
+    assert tenth == {"ClusCite"}, "L2-LR stands beside the paper's"
     # What the page shows is what the command beside it prints.
     command = shown["table10"].exhibit.command
     assert f"--model {setup.model} --only 10 --split test --seed 0" in command
@@ -56,8 +59,8 @@ def test_every_table_and_figure_is_made(
     assert by_metric["MRR"] == of_table2["MRR"]
     encoders = shown["encoders"].made.table
     assert [row[0] for row in encoders.rows][1:] == [row for row, _ in ENCODERS.values()]
-    assert encoders.rows[0][1:3] == shown["table2"].made.table.rows[1][1:], "NNSelect"
-    assert encoders.rows[0][4:] == shown["table2"].made.table.rows[2][1:], "+ NNRank"
+    assert encoders.rows[0][1:3] == shown["table2"].made.table.rows[2][1:], "NNSelect"
+    assert encoders.rows[0][4:] == shown["table2"].made.table.rows[3][1:], "+ NNRank"
     assert shown["encoders"].published == [], "the paper prints none"
     ranks = shown["figure4"].made.table
     assert [row[0] for row in ranks.rows] == [1, 5, 10, 20, 50, 100]

@@ -58,6 +58,7 @@ def test_a_model_that_reads_text_alone_is_its_own_variant(tmp_path: Path) -> Non
     model = model_with(tmp_path / "model", **dict.fromkeys(METADATA, False))
     variants = CiteomaticVariants(corpus_of(tmp_path / "c"), model, no_bars)
     assert variants.text_only() == model
+    assert variants.seed == 0
     assert variants.with_metadata() is None, "the corpus has no metadata"
 
 
