@@ -73,9 +73,15 @@ def periods_of(corpus: Corpus) -> Periods:
     return Periods.of(corpus, PeriodSettings(dev_queries=100))
 
 
-def select_task(corpus: Corpus, objective: str = "in_batch", **objective_settings: Any) -> Any:
+def select_task(
+    corpus: Corpus, objective: str = "in_batch", encoder: str = "bag", **objective_settings: Any
+) -> Any:
     """A task of NNSelect."""
-    settings = {**SELECT, "objective": {**SELECT["objective"], "objective": objective, **objective_settings}}
+    settings = {
+        **SELECT,
+        "model": {**SELECT["model"], "encoder": encoder},
+        "objective": {**SELECT["objective"], "objective": objective, **objective_settings},
+    }
     periods = periods_of(corpus)
     fields = FieldEncoder.build(periods.history, FieldSettings())
     return nnselect_task(NNSelectRecipe.parse(settings), periods, fields)

@@ -83,6 +83,20 @@ def test_papers_and_equal_queries_have_equal_bags(corpus: Corpus) -> None:
     assert rows(some["title"]) == [rows(papers["title"])[2], rows(papers["title"])[0]]
 
 
+def test_papers_and_equal_queries_have_equal_sequences(corpus: Corpus) -> None:
+    fields = encoder(corpus)
+    bags, texts = fields.papers(corpus), fields.paper_sequences(corpus)
+    assert set(texts) == {"title", "abstract"}
+    records = corpus.papers_at(range(len(corpus)))
+    asked = fields.query_sequences([Query("q", title=r.title, abstract=r.abstract) for r in records])
+    some = fields.paper_sequences(corpus, np.array([1, 0], np.int32))
+    for field, lists in texts.items():
+        for row in range(len(corpus)):
+            assert np.unique(lists[row]).tolist() == bags[field][row].tolist()
+            assert lists[row].tolist() == asked[field][row].tolist()
+        assert [some[field][i].tolist() for i in (0, 1)] == [lists[i].tolist() for i in (1, 0)]
+
+
 def test_a_gap_is_read_with_the_abstract(corpus: Corpus) -> None:
     fields = encoder(corpus)
     gap = fields.queries([Query("q", context="we use trees [CIT]", abstract="fast")])["abstract"]

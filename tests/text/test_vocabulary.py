@@ -61,6 +61,15 @@ def test_encoding_gives_the_set_of_known_words_among_the_first(
     assert rows(vocabulary.encode(lists(documents), limit)) == expected
 
 
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", "x"]), max_size=8), max_size=6), st.integers(1, 9))
+def test_sequences_are_the_known_words_in_order(documents: list[list[str]], limit: int) -> None:
+    vocabulary = Vocabulary(["b", "a", "c"], np.array([3, 2, 1]))
+    found = vocabulary.sequences(lists(documents), limit)
+    number = {"b": 0, "a": 1, "c": 2}
+    expected = [[number[word] for word in words[:limit] if word in number] for words in documents]
+    assert [found[i].tolist() for i in range(len(found))] == expected
+
+
 def test_short_and_long_inputs_are_numbered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary = Vocabulary(["b", "a"], np.ones(2))
     values = pa.array(["a", None, "x", "b", ""])

@@ -199,7 +199,7 @@ def tables(
     corpus: CorpusOption,
     model: Annotated[Path, typer.Option(help="Model folder; variants that are missing are trained into it.")],
     only: Annotated[
-        str, typer.Option(help="Which of the paper's tables and figures: 2,3,4,10,figure3,figure4.")
+        str, typer.Option(help="Which of the paper's tables and figures: 2,3,4,10,figure3,figure4,encoders.")
     ] = "2,3,4",
     split: SplitOption = "test",
     sample: SampleOption = None,

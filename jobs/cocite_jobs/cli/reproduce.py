@@ -36,8 +36,16 @@ def reproduce(
         str | None, typer.Option(help="Tables and figures, as table4,figure3 [default: all].")
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**31 - 1, help="Seed of trainings and of the query sample.")
-    ] = 0,
+        int | None,
+        typer.Option(min=0, max=2**31 - 1, help="Seed of trainings and of the query sample [default: 0]."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Seeds of several trials, as 0,1,2,3,4, in place of --seed: tables show means and deviations.",
+        ),
+    ] = None,
     sample: SampleOption = None,
     encoder: Annotated[
         list[str] | None,
@@ -54,21 +62,28 @@ def reproduce(
     What the folder has already is not made again: the same command goes on where an earlier one was stopped.
     """
     from cocite.corpus.store import Corpus
-    from cocite.errors import CociteError
+    from cocite.errors import CociteError, InputError
     from cocite_jobs.reproduction.budget import parse_duration
     from cocite_jobs.reproduction.papers import require_paper
     from cocite_jobs.reproduction.plan import Setup
     from cocite_jobs.reproduction.reproduce import reproduce as run
+    from cocite_jobs.reproduction.trials import parse_seeds, reproduce_trials
 
     require_paper(paper)
     seconds = None if budget is None else parse_duration(budget)
     names = None if only is None else [name.strip() for name in only.split(",")]
     folder = to if to is not None else Path("reproduction", f"{paper}-{size}")
+    if seed is not None and seeds is not None:
+        raise InputError("cannot be given with --seed", where="--seeds", hint="name all seeds in --seeds")
+    trials = None if seeds is None else parse_seeds(seeds)
     named = encoder or []
     first, more = next(iter(named), None), tuple(named[1:])
-    setup = Setup(Corpus.open(corpus), folder, size, seed, first, sample, address, progress_bar, more)
+    setup = Setup(Corpus.open(corpus), folder, size, seed or 0, first, sample, address, progress_bar, more)
     exit_on_sigterm()
-    outcome = run(paper, setup, only=names, budget=seconds, note=print_note)
+    if trials is None:
+        outcome = run(paper, setup, only=names, budget=seconds, note=print_note)
+    else:
+        outcome = reproduce_trials(paper, setup, trials, only=names, budget=seconds, note=print_note)
     contents = outcome.contents
     if as_json:
         print_json(contents.json())

@@ -12,6 +12,8 @@
 | :mod:`cocite_jobs.reproduction.training_step` | trains what is missing, and records step, seed and seconds |
 | :mod:`cocite_jobs.reproduction.record` | keeps the tables that are made |
 | :mod:`cocite_jobs.reproduction.reproduce` | all of it in order |
+| :mod:`cocite_jobs.reproduction.trials` | all of it once for each of several seeds |
+| :mod:`cocite_jobs.reproduction.trial_statistics` | means and deviations over the seeds |
 | :mod:`cocite_jobs.reproduction.grid` | a table with the paper's numbers beside it |
 | :mod:`cocite_jobs.reproduction.plots` | the figures |
 | :mod:`cocite_jobs.reproduction.page` | the page, as HTML, Markdown and JSON |

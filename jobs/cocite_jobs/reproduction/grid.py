@@ -115,4 +115,5 @@ def _stacked(
 def _cell(number: PublishedNumber) -> str:
     """A number of the paper as ours are printed: whole numbers as such, and years without a comma."""
     value: Any = int(number.share) if float(number.share).is_integer() else number.share
-    return str(value) if number.unit == "year" else format_cell(value)
+    text = str(value) if number.unit == "year" else format_cell(value)
+    return text if number.spread is None else f"{text}±{format_cell(number.spread)}"

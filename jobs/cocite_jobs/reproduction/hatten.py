@@ -148,7 +148,7 @@ def _exhibit(
     setup: Setup, id_: str, title: str, name: str, needs: tuple[str, ...], *, plot: Plot | None = None
 ) -> Exhibit:
     line = ["evaluate", "reranking", "--model", _model(setup, name), "--only", name]
-    line += ["--seed", setup.seed, "--depths", ",".join(map(str, DEPTHS[setup.size]))]
+    line += ["--seed", setup.query_seed, "--depths", ",".join(map(str, DEPTHS[setup.size]))]
     line += ["--index", setup.folder / "index"]
     if name == "reranking":
         line += ["--oracle-depth", DEPTHS[setup.size][-1]]
@@ -168,7 +168,7 @@ def _make(setup: Setup, *, name: str) -> Table:
         _model(setup, name),
         only=[name],
         sample=_sample(setup, name),
-        seed=setup.seed,
+        seed=setup.query_seed,
         depths=DEPTHS[setup.size],
         oracle_depth=DEPTHS[setup.size][-1],
         rerankers=_rerankers(setup) if name == "pipeline" else None,

@@ -126,7 +126,7 @@ def _measure(setup: Setup) -> Report:
         folders,
         baselines=_baselines(setup),
         sample=_sample(setup),
-        seed=setup.seed,
+        seed=setup.query_seed,
         cache=setup.folder / "baselines",
         settings=TOY_BASELINES if setup.size == "toy" else None,
         bars=setup.bars,
@@ -144,7 +144,7 @@ def _command(setup: Setup) -> str:
     line += ["--baselines", ",".join(_baselines(setup)), "--cache", setup.folder / "baselines"]
     if (sample := _sample(setup)) is not None:
         line += ["--sample", sample]
-    return setup.command(*line, "--seed", setup.seed)
+    return setup.command(*line, "--seed", setup.query_seed)
 
 
 def _sample(setup: Setup) -> int | None:

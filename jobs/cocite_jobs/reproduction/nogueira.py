@@ -152,7 +152,7 @@ def _make(setup: Setup, *, name: str, split: str, model: Path | None = None) -> 
         task="global",
         split=split,
         sample=_sample(setup),
-        seed=setup.seed,
+        seed=setup.query_seed,
         depths=(DEPTHS[setup.size],),
         prefetcher="bm25",
         trained=folders_of_splits(setup) if name == "budgets" else (),
@@ -174,7 +174,7 @@ def _command(setup: Setup, name: str, split: str, model: Path | None = None) -> 
         "--split",
         split,
     ]
-    line += ["--sample", _sample(setup), "--seed", setup.seed, "--depths", DEPTHS[setup.size]]
+    line += ["--sample", _sample(setup), "--seed", setup.query_seed, "--depths", DEPTHS[setup.size]]
     if name == "budgets":
         line += ["--prefetcher", "bm25"]
         for folder in folders_of_splits(setup):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup
 from cocite_jobs.reproduction.plots import draw
 from cocite_jobs.reproduction.published import PublishedNumber, published_numbers
 from cocite_jobs.reproduction.record import MadeExhibit
+from cocite_jobs.reproduction.trial_statistics import Trials
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Contents:
         made: the exhibits that there are, in the paper's order.
         missing: title of an exhibit that was asked for and is not there -> why.
         impossible: what cannot be made -> why.
+        seeds: of several trials, whose means are shown; empty: it is one seed, the setup's.
+        trials: id of an exhibit -> its table in each of several trials.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -81,6 +84,8 @@ class Contents:
     made: Sequence[MadeExhibit]
     missing: Mapping[str, str]
     impossible: Mapping[str, str]
+    seeds: tuple[int, ...] = ()
+    trials: Mapping[str, Trials] = field(default_factory=dict)
 
     @cached_property
     def shown(self) -> list[Shown]:
@@ -101,7 +106,7 @@ class Contents:
             "corpus version": corpus.version,
             "papers": f"{len(corpus):,}",
             "size": self.setup.size,
-            "seed": self.setup.seed,
+            **({"seeds": ", ".join(map(str, self.seeds))} if self.seeds else {"seed": self.setup.seed}),
         } | ({"encoder": ", ".join(self.setup.encoders)} if self.setup.encoders else {})
 
     def json(self) -> dict[str, Any]:
@@ -117,6 +122,7 @@ class Contents:
                 "seconds": round(shown.made.seconds, 3),
                 "models": [dict(model) for model in shown.made.models],
                 "published": [asdict(number) for number in shown.published],
+                **self._trials_json(shown.exhibit.id),
             }
             for shown in self.shown
         ]
@@ -127,6 +133,14 @@ class Contents:
             "missing": dict(self.missing),
             "impossible": dict(self.impossible),
         }
+
+    def _trials_json(self, id_: str) -> dict[str, Any]:
+        """Deviations of an exhibit's numbers, and the rows of each trial; empty for one seed."""
+        if id_ not in self.trials:
+            return {}
+        trials = self.trials[id_]
+        rows = [{"seed": seed, "rows": made.table.records()} for seed, made in trials.made.items()]
+        return {"deviations": trials.deviations.records(), "trials": rows}
 
     def markdown(self) -> str:
         """As one document of Markdown."""

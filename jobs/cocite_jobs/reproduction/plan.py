@@ -26,12 +26,13 @@ class Setup:
         corpus: papers, links and contexts.
         folder: where all of it is kept.
         size: of models and samples.
-        seed: of the trainings and of the query samples.
+        seed: of the trainings.
         encoder: name or folder of the pretrained encoder that rerankers start from; None: the size's own.
         more_encoders: further ones, of each of which a paper that compares encoders trains a reranker too.
         sample: number of queries; None: the size's own.
         address: of a running Ray cluster, which trains; None: this process does.
         bars: of each step.
+        sample_seed: of the query samples; None: that of the trainings.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -49,11 +50,17 @@ class Setup:
     address: str | None = None
     bars: ProgressBars = no_bars
     more_encoders: tuple[str, ...] = ()
+    sample_seed: int | None = None
 
     @property
     def encoders(self) -> tuple[str, ...]:
         """All encoders that are named."""
         return (*([self.encoder] if self.encoder is not None else []), *self.more_encoders)
+
+    @property
+    def query_seed(self) -> int:
+        """Seed of the query samples."""
+        return self.seed if self.sample_seed is None else self.sample_seed
 
     @property
     def model(self) -> Path:
@@ -174,6 +181,10 @@ class Plan:
     trainings: tuple[Training, ...]
     exhibits: tuple[Exhibit, ...]
     impossible: Mapping[str, str]
+
+    def command_of(self, id_: str) -> str:
+        """What prints the exhibit of an id by itself."""
+        return next(exhibit.command for exhibit in self.exhibits if exhibit.id == id_)
 
     def needed(self, exhibits: tuple[Exhibit, ...]) -> list[Training]:
         """The trainings that some exhibits need, in order."""

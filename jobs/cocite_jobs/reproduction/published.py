@@ -12,6 +12,8 @@ from cocite.errors import IntegrityError
 
 FOLDER = Path(__file__).parent / "published"
 COLUMNS = ("table", "row", "column", "value", "unit", "dataset")
+DEVIATION = "deviation"
+"""A further column of papers that print the standard deviation over their trials."""
 Unit = Literal["", "%", "ms", "year"]
 UNITS: tuple[str, ...] = get_args(Unit)
 
@@ -26,6 +28,7 @@ class PublishedNumber:
         value: as printed.
         unit: ``%``: a hundredth of what is printed is the share; ``ms``: milliseconds; ``year``: a year; empty: none.
         dataset: the corpus that it is of, by the paper's name.
+        deviation: the standard deviation that is printed behind it, in the same unit; None: none is.
 
     Example:
         >>> PublishedNumber("table3", "W2V", "R@10 >= 1", 17.13, "%", "ACL").share
@@ -38,11 +41,19 @@ class PublishedNumber:
     value: float
     unit: Unit
     dataset: str
+    deviation: float | None = None
 
     @property
     def share(self) -> float:
         """The number in our unit: shares of 1, milliseconds, counts."""
         return round(self.value / 100, 6) if self.unit == "%" else self.value
+
+    @property
+    def spread(self) -> float | None:
+        """The deviation in our unit."""
+        if self.deviation is None or self.unit != "%":
+            return self.deviation
+        return round(self.deviation / 100, 6)
 
 
 def published_numbers(paper: str) -> list[PublishedNumber]:
@@ -61,13 +72,15 @@ def published_numbers(paper: str) -> list[PublishedNumber]:
 
 
 def _parse(rows: csv.DictReader[str], path: Path) -> Iterable[PublishedNumber]:
-    if tuple(rows.fieldnames or ()) != COLUMNS:
+    if tuple(rows.fieldnames or ()) not in (COLUMNS, (*COLUMNS, DEVIATION)):
         raise IntegrityError(f"has not the columns {', '.join(COLUMNS)}", where=str(path))
     for number, row in enumerate(rows, 2):
         try:
             value = float(row["value"])
+            deviation = float(row[DEVIATION]) if row.get(DEVIATION) else None
         except (TypeError, ValueError) as error:
             raise IntegrityError(f"{row['value']!r} is no number", where=f"{path}, line {number}") from error
         if row["unit"] not in UNITS:
             raise IntegrityError(f"{row['unit']!r} is no unit", where=f"{path}, line {number}")
-        yield PublishedNumber(row["table"], row["row"], row["column"], value, row["unit"], row["dataset"])  # type: ignore[arg-type]
+        place = (row["table"], row["row"], row["column"])
+        yield PublishedNumber(*place, value, row["unit"], row["dataset"], deviation)  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def reproduce(
         BusyError: another process works in the folder.
     """
     plan = plan_of(paper, setup)
-    chosen = _choose(plan, only)
+    chosen = choose(plan, only)
     if setup.folder.exists() and not setup.folder.is_dir():
         raise InputError(
             "is a file, not a folder to write into", where=str(setup.folder), hint="name another: --to"
@@ -92,7 +92,12 @@ def reproduce(
     return Outcome(run.contents(is_whole=True), setup.folder / "index.html", run.trained, run.new)
 
 
-def _choose(plan: Plan, only: Sequence[str] | None) -> tuple[Exhibit, ...]:
+def choose(plan: Plan, only: Sequence[str] | None) -> tuple[Exhibit, ...]:
+    """The exhibits of some ids; all where none are named.
+
+    Raises:
+        InputError: the plan has none of an id.
+    """
     known = [exhibit.id for exhibit in plan.exhibits]
     for name in only or ():
         if name not in known:
@@ -118,6 +123,8 @@ class _Run:
             "corpus": setup.corpus.version,
             "encoder": setup.encoder,
         }
+        if setup.query_seed != setup.seed:
+            self.identity["query seed"] = setup.query_seed
         self.seconds = self._begin()
         self.records = Records(Location.of(setup.folder / "tables"))
         self.failed: dict[str, str] = {}
@@ -144,10 +151,12 @@ class _Run:
             raise IntegrityError(
                 "is not the record of a reproduction", where=str(path), hint="name another folder: --to"
             ) from error
-        for key, wanted in self.identity.items():
-            if found.get(key) != wanted:
+        default = {"query seed": self.setup.seed}
+        for key in {**self.identity, **default}:
+            there, wanted = (each.get(key, default.get(key)) for each in (found, self.identity))
+            if there != wanted:
                 raise InputError(
-                    f"holds a reproduction whose {key} is {found.get(key)!r}, not {wanted!r}",
+                    f"holds a reproduction whose {key} is {there!r}, not {wanted!r}",
                     where=str(self.setup.folder),
                     hint="name another: --to",
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from cocite.evaluation.slices import by_label
 from cocite.evaluation.tasks import EvalTask
 from cocite.pipeline import components
 from cocite.retrieval.index.index import Index
+from cocite.systems.meta_paths.l2_lr import L2Lr, L2LrRanker, L2LrSettings, fit_l2_lr
+from cocite.training.periods import Periods, PeriodSettings
 from cocite_jobs.progress_bars import ProgressBars, no_bars
-from cocite_jobs.tables.citeomatic_variants import WITHOUT, CiteomaticVariants
+from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT, CiteomaticVariants
 
-TABLES = ("2", "3", "4", "10", "figure3", "figure4")
-"""Tables by their numbers, and figures, whose numbers are tables too."""
+TABLES = ("2", "3", "4", "10", "figure3", "figure4", "encoders")
+"""Tables by their numbers, figures, whose numbers are tables too, and section 5's comparison of encoders."""
 PRINTED = TABLES[:3]
 """Those that are made by default."""
 TABLE_10 = ("P@10", "P@20", "R@20", "F1@20", "MRR")
@@ -59,7 +62,7 @@ def citeomatic_tables(
         >>> citeomatic_tables(starter_corpus(), Path("model"), only=["5"])
         Traceback (most recent call last):
         ...
-        cocite.errors.InputError: --only: there is no table '5' here (2, 3, 4, 10, figure3, figure4)
+        cocite.errors.InputError: --only: there is no table '5' here (2, 3, 4, 10, figure3, figure4, encoders)
     """
     for name in only:
         if name not in TABLES:
@@ -85,7 +88,7 @@ class _Tables:
         k: int,
         bars: ProgressBars,
     ) -> None:
-        self.model, self.k, self.bars = model, k, bars
+        self.corpus, self.model, self.k, self.bars = corpus, model, k, bars
         self.variants = CiteomaticVariants(corpus, model, bars)
         self.task: EvalTask = tasks.global_(corpus, split, sample=sample, seed=seed)
         self.facts = {
@@ -102,11 +105,11 @@ class _Tables:
 
     def report(self, only: Sequence[str]) -> Report:
         tables = {"2": self.table2, "3": self.table3, "4": self.table4, "10": self.table10}
-        tables |= {"figure3": self.figure3, "figure4": self.figure4}
+        tables |= {"figure3": self.figure3, "figure4": self.figure4, "encoders": self.encoders}
         return Report("Citeomatic's tables", dict(self.facts), [tables[name]() for name in only])
 
     def table2(self) -> Table:
-        """Table 2: BM25, the parts of the system one by one, and the learned fusion after them."""
+        """Table 2: BM25, L2-LR, the parts of the system one by one, and the learned fusion after them."""
         systems = self._systems()
         if "global" in components.ordered_kinds(self.model, "fusion"):
             systems["+ learned fusion"] = self._pipeline
@@ -182,6 +185,24 @@ class _Tables:
         note = "Among the first predictions; averaged over the queries that have such a paper there."
         return Table("Figure 4", ["predictions", *columns], rows, note)
 
+    def encoders(self) -> Table:
+        """Section 5: a convolution and a recurrent network in place of the sum of word vectors, each in both stages."""
+        folders = {"sum of word vectors (Eq. 1)": self.model}
+        folders |= {row: self.variants.with_encoder(name) for name, (row, _) in ENCODERS.items()}
+        rows: list[list[Any]] = []
+        for row, folder in folders.items():
+            index = self._index_of(folder)
+            step = self._run(f"{row}: NNSelect", self._citeomatic(index, folder, reranked=False))
+            values = means(step.hits, ("F1@20", "MRR"))
+            reranked = self._measure(f"{row}: NNRank", self._citeomatic(index, folder))
+            rows.append([row, *values.values(), step.milliseconds, *reranked.values()])
+        columns = ["encoder", "F1@20", "MRR", "ms per query", "F1@20, NNRank", "MRR, NNRank"]
+        note = (
+            "Of the NNSelect step, with the time of a query in its batch, and after an NNRank that was trained on its "
+            "candidates; the encoders are trained by one recipe, and so at most as long as each other."
+        )
+        return Table("Encoders", columns, rows, note)
+
     # -- systems ---------------------------------------------------------------------------------------------
 
     def _systems(self) -> dict[str, Callable[[], Rank]]:
@@ -189,12 +210,20 @@ class _Tables:
         text_only, metadata = self.variants.text_only(), self.variants.with_metadata()
         systems: dict[str, Callable[[], Rank]] = {
             "BM25": lambda: Bm25Baseline(self.index).search,
+            "L2-LR": lambda: L2LrRanker(self.index, self._l2_lr).search,
             "NNSelect": lambda: self._citeomatic(self.index, self.model, reranked=False),
             "+ NNRank": lambda: self._citeomatic(self.index, text_only),
         }
         if metadata is not None:
             systems["+ metadata"] = lambda: self._citeomatic(self.index, metadata)
         return systems
+
+    @cached_property
+    def _l2_lr(self) -> L2Lr:
+        """L2-LR's weights, of the links of the training period."""
+        with self.bars("fitting L2-LR", None):
+            training = Periods.of(self.corpus, PeriodSettings()).history
+            return fit_l2_lr(training, L2LrSettings(), self.variants.seed)
 
     def _citeomatic(
         self, index: Index, folder: Path, *, reranked: bool = True, neighbours: int = 100

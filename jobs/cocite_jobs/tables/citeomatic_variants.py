@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ WITHOUT: dict[str, tuple[str, dict[str, Any]]] = {
 """Variant of Table 3 -> (its row, what changes in NNRank's settings)."""
 NO_NEIGHBOURS = "without-neighbour-negatives"
 """The variant whose NNSelect and NNRank are trained on other negatives."""
+ENCODERS: dict[str, tuple[str, str]] = {
+    "encoder-cnn": ("convolution (CNN)", "cnn"),
+    "encoder-rnn": ("bidirectional GRU (RNN)", "rnn"),
+}
+"""Variant of section 5 -> (its row, NNSelect's ``model.encoder``)."""
+ENCODER_TOKENS = 60_000
+"""Words of a pass of the variants in :data:`ENCODERS`, at most: the vectors of all of them are held in order."""
 
 
 class CiteomaticVariants:
@@ -48,7 +56,19 @@ class CiteomaticVariants:
     def without(self, variant: str) -> Path:
         """The folder of a variant of Table 3, one of :data:`WITHOUT`."""
         _, changes = WITHOUT[variant]
-        return self._trained(variant, changes, neighbours=variant != NO_NEIGHBOURS)
+        if variant != NO_NEIGHBOURS:
+            return self._trained(variant, changes)
+        return self._trained(variant, changes, select=without_neighbours, rank=without_neighbours)
+
+    @property
+    def seed(self) -> int:
+        """The seed that the model's NNRank was trained with."""
+        return int(self._nnrank_recipe().training.seed)
+
+    def with_encoder(self, variant: str) -> Path:
+        """The folder of a variant of section 5, one of :data:`ENCODERS`: its NNSelect reads words in their order."""
+        _, encoder = ENCODERS[variant]
+        return self._trained(variant, {}, select=lambda recipe: encoder_recipe(recipe, encoder))
 
     def text_only(self) -> Path:
         """The folder whose NNRank reads titles and abstracts alone: the model's own, or the variant ``text``."""
@@ -81,20 +101,33 @@ class CiteomaticVariants:
         meta = read_manifest(self.model / "nnselect", kind="nnselect").meta
         return NNSelectRecipe.parse(meta.get("recipe", {}), where=str(self.model / "nnselect"))
 
-    def _trained(self, name: str, changes: dict[str, Any], *, neighbours: bool = True) -> Path:
-        """The folder of a variant; what it lacks is trained by the model's recipes with these changes."""
+    def _trained(
+        self,
+        name: str,
+        changes: dict[str, Any],
+        *,
+        select: Callable[[Any], Any] | None = None,
+        rank: Callable[[Any], Any] | None = None,
+    ) -> Path:
+        """The folder of a variant; what it lacks is trained by the model's recipes with some changes.
+
+        Args:
+            name: of the variant.
+            changes: of NNRank's ``model``.
+            select: changes NNSelect's recipe; without it the variant has the model's NNSelect.
+            rank: changes more of NNRank's recipe.
+        """
         folder = self.model / ABLATIONS / name
         if not (folder / "nnselect").is_dir():
-            if neighbours:
+            if select is None:
                 folder.mkdir(parents=True, exist_ok=True)
                 shutil.copytree(self.model / "nnselect", folder / "nnselect")
             else:
-                recipe = without_neighbours(self._nnselect_recipe())
-                self._train(f"training {name}: NNSelect", recipe, folder)
+                self._train(f"training {name}: NNSelect", select(self._nnselect_recipe()), folder)
         if not (folder / "nnrank").is_dir():
             recipe = self._nnrank_recipe()
             recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=changes)})
-            recipe = recipe if neighbours else without_neighbours(recipe)
+            recipe = recipe if rank is None else rank(recipe)
             self._train(f"training {name}: NNRank", recipe, folder)
         return folder
 
@@ -106,6 +139,19 @@ class CiteomaticVariants:
         recipe = recipe.model_copy(update={"workers": type(recipe).model_fields["workers"].default})
         with self.bars(description, None) as advance:
             train_or_resume(recipe, self.corpus, folder, ProgressFunctions(advance=advance))
+
+
+def encoder_recipe(recipe: Any, encoder: str) -> Any:
+    """NNSelect's recipe with another encoder of texts.
+
+    Args:
+        recipe: of NNSelect.
+        encoder: ``cnn`` or ``rnn``, which gets an even dimension, half for each direction.
+    """
+    dimension = recipe.model.dimension + (recipe.model.dimension % 2 if encoder == "rnn" else 0)
+    model = recipe.model.model_copy(update={"encoder": encoder, "dimension": dimension})
+    training = recipe.training.model_copy(update={"tokens": min(recipe.training.tokens, ENCODER_TOKENS)})
+    return recipe.model_copy(update={"model": model, "training": training})
 
 
 def without_neighbours(recipe: Any) -> Any:

@@ -23,6 +23,7 @@ from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import Query
+from cocite.text.token_lists import TokenLists
 from cocite.text.vocabulary import DocumentCounts, Vocabulary, concatenate, names, words
 
 TEXT = ("title", "abstract")
@@ -125,25 +126,35 @@ class FieldEncoder:
         vocabulary = self.vocabularies["words" if field in TEXT else field]
         return vocabulary.encode(lists, self._limit(self.settings, field))
 
+    def _sequence(self, field: str, column: pa.Array) -> TokenLists:
+        return self.vocabularies["words"].sequences(words(column), self._limit(self.settings, field))
+
     def papers(self, corpus: Corpus, rows: NDArray[np.int32] | None = None) -> dict[str, CSR]:
         """Bags of all papers of a corpus, or of some rows."""
-        table = corpus.papers.table.select(list(self.fields))
-        # Few papers are taken out first, and only their texts are cut into words; many would cost a copy of the
-        # texts.
-        if rows is not None and len(rows) < len(table) // 4:
-            table = table.take(pa.array(rows)).combine_chunks()
-            rows = None
+        table, rows = _texts_of(corpus, self.fields, rows)
         bags = {
             field: concatenate(self._bag(field, chunk) for chunk in table.column(field).chunks)
             for field in self.fields
         }
         return bags if rows is None else {field: take(bag, rows) for field, bag in bags.items()}
 
+    def paper_sequences(self, corpus: Corpus, rows: NDArray[np.int32] | None = None) -> dict[str, TokenLists]:
+        """The known words of title and abstract in order, of all papers of a corpus, or of some rows."""
+        table, rows = _texts_of(corpus, TEXT, rows)
+        texts = {
+            field: TokenLists.stacked([self._sequence(field, chunk) for chunk in table.column(field).chunks])
+            for field in TEXT
+        }
+        return texts if rows is None else {field: lists.take(rows) for field, lists in texts.items()}
+
+    def query_sequences(self, queries: Sequence[Query]) -> dict[str, TokenLists]:
+        """The known words of queries in order; the context of a gap is read as the beginning of the abstract."""
+        return {field: self._sequence(field, column) for field, column in _text_columns(queries).items()}
+
     def queries(self, queries: Sequence[Query]) -> dict[str, CSR]:
         """Bags of queries; the context of a gap is read as the beginning of the abstract."""
         columns: dict[str, pa.Array] = {
-            "title": pa.array([query.title for query in queries], pa.string()),
-            "abstract": pa.array([f"{q.context} {q.abstract}".strip() for q in queries], pa.string()),
+            **_text_columns(queries),
             "authors": pa.array([list(query.authors) for query in queries], pa.list_(pa.string())),
             "venue": pa.array([query.venue for query in queries], pa.string()),
             "keyphrases": pa.array([list(query.keyphrases) for query in queries], pa.list_(pa.string())),
@@ -160,6 +171,25 @@ class FieldEncoder:
         """Load the encoder that :meth:`save` wrote."""
         vocabularies = ("words", *(METADATA if metadata else ()))
         return cls(settings, {name: Vocabulary.load(folder / f"{name}.txt") for name in vocabularies})
+
+
+def _texts_of(
+    corpus: Corpus, fields: Sequence[str], rows: NDArray[np.int32] | None
+) -> tuple[pa.Table, NDArray[np.int32] | None]:
+    """The papers' columns, and which of their rows are meant: few papers are taken out, many would cost a copy."""
+    table = corpus.papers.table.select(list(fields))
+    if rows is not None and len(rows) < len(table) // 4:
+        # Only the texts of these papers are cut into words then.
+        return table.take(pa.array(rows)).combine_chunks(), None
+    return table, rows
+
+
+def _text_columns(queries: Sequence[Query]) -> dict[str, pa.Array]:
+    """What title and abstract of queries are."""
+    return {
+        "title": pa.array([query.title for query in queries], pa.string()),
+        "abstract": pa.array([f"{q.context} {q.abstract}".strip() for q in queries], pa.string()),
+    }
 
 
 def _metadata(field: str, column: pa.Array) -> pa.ListArray:

@@ -19,6 +19,7 @@ from cocite.atomic_files import write_atomic
 from cocite.corpus.csr import CSR
 from cocite.errors import IntegrityError, NotFoundError
 from cocite.manifests import read_error
+from cocite.text.token_lists import TokenLists
 
 NOT_A_WORD = r"[^\p{L}\p{N}\p{M}]+"
 """Separators of words (RE2): all but letters, digits and marks of any script."""
@@ -167,6 +168,20 @@ class Vocabulary:
         numbers = self.numbers(flat)
         known = numbers >= 0
         return CSR.build(owner[known], numbers[known], len(lists))
+
+    def sequences(self, lists: pa.ListArray, limit: int | None = None) -> TokenLists:
+        """Each list's known types among the first ``limit`` entries, in order, as often as they occur.
+
+        Example:
+            >>> vocabulary = Vocabulary(["tree", "graph"], np.array([9, 4]))
+            >>> vocabulary.sequences(words(pa.array(["graph of a tree, graph", ""])))[0].tolist()
+            [1, 0, 1]
+        """
+        owner, flat = _entries(lists, limit)
+        numbers = self.numbers(flat)
+        known = numbers >= 0
+        counts = np.bincount(owner[known], minlength=len(lists)).astype(np.int64)
+        return TokenLists(numbers[known], np.cumsum(counts) - counts, counts)
 
     def inverse_document_frequency(self, documents: int) -> NDArray[np.float32]:
         """(V,) log((documents + 1) / (count + 1)) + 1: the weight of a type before training."""

@@ -31,6 +31,17 @@ def test_a_table_is_printed_with_the_papers_numbers_and_its_page_named(
     assert exhibit["rows"][0] == {"statistic": "# of documents in corpus", "value": 200}
 
 
+def test_several_seeds_make_one_page(
+    capsys: pytest.CaptureFixture[str], corpus: Corpus, tmp_path: Path
+) -> None:
+    line = ["reproduce", "citeomatic", "--corpus", corpus.path, "--size", "toy", "--to", tmp_path / "to"]
+    code, out, err = call(capsys, *line, "--only", "table1", "--seeds", "3,5", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    assert report["seeds"] == "3, 5"
+    assert [trial["seed"] for trial in report["exhibits"][0]["trials"]] == [3, 5]
+
+
 def test_what_is_missing_is_an_error_of_one_sentence(
     capsys: pytest.CaptureFixture[str], corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -57,6 +68,13 @@ def test_what_is_missing_is_an_error_of_one_sentence(
         ),
         (["nogueira", "--encoder", "a", "--encoder", "a"], "--encoder: 'a' is named twice"),
         (["citeomatic", "--seed", "-1"], "Invalid value for '--seed'"),
+        (["citeomatic", "--seeds", "0,1", "--seed", "0"], "--seeds: cannot be given with --seed"),
+        (["citeomatic", "--seeds", "0;1"], "--seeds: '0;1' is no list of seeds"),
+        (["citeomatic", "--seeds", "0,1", "--to", "FILE"], "FILE: is a file, not a folder to write into"),
+        (
+            ["citeomatic", "--seeds", "0,1", "--only", "table5"],
+            "--only: cocite makes no 'table5' of citeomatic",
+        ),
         (["citeomatic", "--to", "FILE"], "FILE: is a file, not a folder to write into"),
         (["citeomatic", "--corpus", "nowhere"], "nowhere"),
         ([], "Missing argument 'paper'"),

@@ -14,7 +14,7 @@ from cocite_jobs.reproduction.citeomatic import plan
 from cocite_jobs.reproduction.plan import Setup
 from cocite_jobs.reproduction.reproduce import Outcome
 from cocite_jobs.tables.citeomatic import citeomatic_tables
-from cocite_jobs.tables.citeomatic_variants import WITHOUT
+from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT
 
 
 @pytest.mark.integration
@@ -22,12 +22,22 @@ def test_every_table_and_figure_is_made(
     reproduced: Callable[[str], Outcome], toy_setup: Callable[[str], Setup]
 ) -> None:
     outcome, setup = reproduced("citeomatic"), toy_setup("citeomatic")
-    assert outcome.trained == ["nnselect", "nnrank", "metadata", *WITHOUT]
-    assert outcome.made == ["table1", "table4", "table2", "figure3", "figure4", "table10", "table3"]
+    assert outcome.trained == ["nnselect", "nnrank", "metadata", *WITHOUT, *ENCODERS]
+    assert outcome.made == [
+        "table1",
+        "table4",
+        "table2",
+        "figure3",
+        "figure4",
+        "table10",
+        "table3",
+        "encoders",
+    ]
     assert outcome.contents.missing == {}
     shown = {each.exhibit.id: each for each in outcome.contents.shown}
     assert [row[0] for row in shown["table2"].made.table.rows] == [
         "BM25",
+        "L2-LR",
         "NNSelect",
         "+ NNRank",
         "+ metadata",
@@ -35,6 +45,8 @@ def test_every_table_and_figure_is_made(
     [(_, rows)] = shown["table2"].grid.sections
     assert rows[-1][0] == "ClusCite", "a row of the paper's that cocite lacks"
     assert rows[0][3:] == ["0.119", "0.425", "0.209", "0.574", "0.058", "0.218"]
+    tenth = {n.row for n in shown["table10"].published} - {row[0] for row in shown["table10"].made.table.rows}
+    assert tenth == {"ClusCite"}, "L2-LR stands beside the paper's"
     # What the page shows is what the command beside it prints.
     command = shown["table10"].exhibit.command
     assert f"--model {setup.model} --only 10 --split test --seed 0" in command
@@ -45,6 +57,11 @@ def test_every_table_and_figure_is_made(
         zip(("method", "F1@20", "MRR"), zip(*shown["table2"].made.table.rows, strict=True), strict=True)
     )
     assert by_metric["MRR"] == of_table2["MRR"]
+    encoders = shown["encoders"].made.table
+    assert [row[0] for row in encoders.rows][1:] == [row for row, _ in ENCODERS.values()]
+    assert encoders.rows[0][1:3] == shown["table2"].made.table.rows[2][1:], "NNSelect"
+    assert encoders.rows[0][4:] == shown["table2"].made.table.rows[3][1:], "+ NNRank"
+    assert shown["encoders"].published == [], "the paper prints none"
     ranks = shown["figure4"].made.table
     assert [row[0] for row in ranks.rows] == [1, 5, 10, 20, 50, 100]
     assert {each.exhibit.id for each in outcome.contents.shown if each.figure} == {

@@ -17,6 +17,15 @@ def number(row: str, column: str, value: float, dataset: str = "DBLP", unit: str
     return PublishedNumber("table2", row, column, value, unit, dataset)  # type: ignore[arg-type]
 
 
+def test_a_deviation_stands_behind_its_number() -> None:
+    theirs = [
+        PublishedNumber("table2", "bm25", "MRR", 0.579, "", "DBLP", 0.007),
+        PublishedNumber("table2", "bm25", "MRR", 30.9, "%", "PubMed", 0.1),
+    ]
+    [(_, rows)] = side_by_side(TABLE, theirs, {}).sections
+    assert rows[0] == ["bm25", "0.400*", "2.000", "0.579±0.007", "0.309±0.001"]
+
+
 def test_numbers_of_the_paper_stand_in_the_row_and_column_of_ours() -> None:
     theirs = [
         number("BM25", "ms per query", 131, unit="ms"),

@@ -112,7 +112,20 @@ def test_mp_bert4crs_tables_agree(column: str) -> None:
     assert best == value("mp-bert4cr", "table3", "HD2V", column, "DBLP-1")
 
 
+def test_deviations_are_those_that_citeomatic_prints() -> None:
+    found = {
+        (n.row, n.column, n.dataset): n.deviation
+        for n in published_numbers("citeomatic")
+        if n.deviation is not None
+    }
+    assert len(found) == 12
+    assert found["+ NNRank", "MRR", "DBLP"] == 0.015
+    assert all(n.deviation is None for n in published_numbers("hatten"))
+
+
 def test_percents_are_shares_and_other_units_are_kept() -> None:
+    assert PublishedNumber("t", "r", "c", 36.18, "%", "d", 0.5).spread == 0.005
+    assert PublishedNumber("t", "r", "c", 131, "ms", "d", 2).spread == 2
     assert PublishedNumber("t", "r", "c", 36.18, "%", "d").share == 0.3618
     assert PublishedNumber("t", "r", "c", 131, "ms", "d").share == 131
 

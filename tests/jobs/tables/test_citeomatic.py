@@ -20,8 +20,11 @@ from cocite.evaluation.metrics import means
 from cocite.pipeline.components import load_nnrank
 from cocite.retrieval.index.index import Index
 from cocite.systems.citeomatic.nnselect.encoder import load_encoder
+from cocite.systems.meta_paths.l2_lr import L2LrRanker, L2LrSettings, fit_l2_lr
+from cocite.training.periods import Periods, PeriodSettings
+from cocite_jobs.progress_bars import no_bars
 from cocite_jobs.tables.citeomatic import citeomatic_tables
-from cocite_jobs.tables.citeomatic_variants import WITHOUT
+from cocite_jobs.tables.citeomatic_variants import ENCODERS, WITHOUT, CiteomaticVariants
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +40,10 @@ def model(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_tables_train_what_is_missing_and_only_once(corpus: Corpus, model: Path) -> None:
     report = citeomatic_tables(corpus, model, sample=40)
     second, third, fourth = report.tables
-    assert [row[0] for row in second.rows] == ["BM25", "NNSelect", "+ NNRank", "+ metadata"]
+    assert [row[0] for row in second.rows] == ["BM25", "L2-LR", "NNSelect", "+ NNRank", "+ metadata"]
     assert [row[0] for row in third.rows] == ["full model", *(row for row, _ in WITHOUT.values())]
     full = third.rows[0]
-    assert full[1] == second.rows[2][1]
+    assert full[1] == second.rows[3][1]
     for row in third.rows[1:]:
         assert row[2] == pytest.approx(full[1] - row[1])
         assert row[4] == pytest.approx(full[3] - row[3])
@@ -100,6 +103,35 @@ def test_table_10_and_the_figures_are_of_the_systems_of_table_2(corpus: Corpus, 
     np.testing.assert_allclose(
         [row[3] for row in ranks.rows], result.self_citation.mean_rank[[0, 4, 9, 19, 49, 99]]
     )
+
+
+def test_l2_lr_is_fitted_to_the_training_period_by_the_seed_of_the_model(corpus: Corpus, model: Path) -> None:
+    [table] = citeomatic_tables(corpus, model, only=["2"], sample=40, seed=3).tables
+    training = Periods.of(corpus, PeriodSettings()).history
+    fitted = fit_l2_lr(training, L2LrSettings(), CiteomaticVariants(corpus, model, no_bars).seed)
+    index = Index.build(corpus, history_before(corpus, "test"))
+    result = experiment.run(
+        tasks.global_(corpus, "test", sample=40, seed=3), L2LrRanker(index, fitted).search, k=100
+    )
+    assert table.rows[1] == ["L2-LR", *means(result.hits, ("F1@20", "MRR")).values()]
+    assert table.rows[1][2] > 0
+
+
+def test_the_encoders_of_section_5_are_trained_and_measured_in_both_stages(
+    corpus: Corpus, model: Path
+) -> None:
+    [table] = citeomatic_tables(corpus, model, only=["encoders"], sample=40).tables
+    task = tasks.global_(corpus, "test", sample=40, seed=0)
+    for row, name in zip(table.rows, ("", *ENCODERS), strict=True):
+        folder = model / "ablations" / name if name else model
+        encoder = load_encoder(folder / "nnselect")
+        assert encoder.model.encoder_kind == (ENCODERS[name][1] if name else "bag")
+        index = Index.build(corpus, history_before(corpus, "test"), encoders=[encoder])
+        for reranked, found in ((False, row[1:3]), (True, row[4:])):
+            nnrank = load_nnrank(folder, index, always=True) if reranked else None
+            rank = CiteomaticRanker(index, encoder, nnrank, neighbours=100).rank
+            values = means(experiment.run(task, rank, k=100).hits, ("F1@20", "MRR"))
+            assert found == pytest.approx(list(values.values()))
 
 
 def _settings(folder: Path) -> Any:

@@ -12,7 +12,13 @@ from cocite.corpus.store import Corpus
 from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite_jobs.progress_bars import no_bars
-from cocite_jobs.tables.citeomatic_variants import METADATA, CiteomaticVariants, without_neighbours
+from cocite_jobs.tables.citeomatic_variants import (
+    ENCODER_TOKENS,
+    METADATA,
+    CiteomaticVariants,
+    encoder_recipe,
+    without_neighbours,
+)
 
 
 @pytest.mark.parametrize("cls", [NNSelectRecipe, NNRankRecipe])
@@ -25,6 +31,16 @@ def test_without_neighbours_as_many_negatives_are_drawn_at_random(cls: Any) -> N
     if hasattr(recipe.objective, "extra"):
         assert sum(changed.objective.extra) == sum(recipe.objective.extra)
         assert changed.objective.extra[1] == 0
+
+
+def test_an_rnn_gets_an_even_dimension_and_few_words_a_pass() -> None:
+    recipe = NNSelectRecipe.parse({"model": {"dimension": 325}, "training": {"tokens": 20_000_000}})
+    for encoder, dimension in (("cnn", 325), ("rnn", 326)):
+        changed = encoder_recipe(recipe, encoder)
+        assert NNSelectRecipe.parse(changed.model_dump()).model.encoder == encoder, "it is a valid recipe"
+        assert (changed.model.dimension, changed.training.tokens) == (dimension, ENCODER_TOKENS)
+    few = recipe.model_copy(update={"training": recipe.training.model_copy(update={"tokens": 500})})
+    assert encoder_recipe(few, "cnn").training.tokens == 500
 
 
 def corpus_of(folder: Path, **fields: Any) -> Corpus:
@@ -42,6 +58,7 @@ def test_a_model_that_reads_text_alone_is_its_own_variant(tmp_path: Path) -> Non
     model = model_with(tmp_path / "model", **dict.fromkeys(METADATA, False))
     variants = CiteomaticVariants(corpus_of(tmp_path / "c"), model, no_bars)
     assert variants.text_only() == model
+    assert variants.seed == 0
     assert variants.with_metadata() is None, "the corpus has no metadata"
 
 

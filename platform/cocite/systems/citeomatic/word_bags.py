@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from cocite.corpus.csr import CSR
+from cocite.text.token_lists import TokenLists
 
 SMALLEST = 1e-12
 """Least length that a direction is divided by, as in :func:`torch.nn.functional.normalize`."""
@@ -18,6 +19,8 @@ SMALLEST = 1e-12
 
 class TokenBags(NamedTuple):
     """A batch of bags: ``types[offsets[i] : offsets[i + 1]]`` are the types of bag i.
+
+    Texts whose words are in order, and may occur again, are held alike.
 
     Attributes:
         types: (T,) int64.
@@ -35,8 +38,12 @@ class TokenBags(NamedTuple):
     offsets: Tensor
 
     @classmethod
-    def of(cls, bags: CSR, rows: NDArray[np.int32] | None = None) -> TokenBags:
-        """All bags of a table, or those of some rows."""
+    def of(cls, bags: CSR | TokenLists, rows: NDArray[np.integer] | None = None) -> TokenBags:
+        """All bags of a table, or those of some rows; or texts in order."""
+        if isinstance(bags, TokenLists):
+            texts = TokenLists.joined([bags if rows is None else bags.take(rows)])
+            offsets = np.concatenate([[0], np.cumsum(texts.counts)])
+            return cls(torch.from_numpy(texts.ids.astype(np.int64)), torch.from_numpy(offsets))
         if rows is None:
             return cls(
                 torch.from_numpy(bags.indices.astype(np.int64)), torch.from_numpy(np.array(bags.indptr))
@@ -45,6 +52,10 @@ class TokenBags(NamedTuple):
         sizes = bags.indptr[np.asarray(rows) + 1] - bags.indptr[rows]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         return cls(torch.from_numpy(entries.astype(np.int64)), torch.from_numpy(offsets))
+
+    def owners(self) -> Tensor:
+        """(T,) number of the bag of each type."""
+        return torch.repeat_interleave(self.offsets.diff(), output_size=len(self.types))
 
     def dropped(self, rate: float) -> TokenBags:
         """These bags without a share ``rate`` of their types, drawn with torch's generator (word dropout)."""
@@ -112,16 +123,22 @@ class WordVectors(nn.Module):
         Returns:
             (n, d) sums, a zero row for an empty bag; (U, d) vectors of the distinct types, for regularisation.
         """
+        vectors, row = self.distinct(bags)
+        if not len(vectors):
+            return vectors.new_zeros(len(bags.offsets) - 1, self.direction.shape[1]), vectors
+        sums = functional.embedding_bag(row, vectors, bags.offsets, mode="sum", include_last_offset=True)
+        return sums, vectors
+
+    def distinct(self, bags: TokenBags) -> tuple[Tensor, Tensor]:
+        """The vectors of the distinct types of a batch, and where each type of the batch is among them.
+
+        Returns:
+            (U, d), types ascending; (T,) int64.
+        """
         present = torch.zeros(len(self.magnitude), dtype=torch.bool, device=bags.types.device)
         present[bags.types] = True
         row = present.cumsum(0) - 1  # type -> its row among the distinct ones
-        vectors = self(present.nonzero().squeeze(1))  # (U, d)
-        if not len(vectors):
-            return vectors.new_zeros(len(bags.offsets) - 1, self.direction.shape[1]), vectors
-        sums = functional.embedding_bag(
-            row[bags.types], vectors, bags.offsets, mode="sum", include_last_offset=True
-        )
-        return sums, vectors
+        return self(present.nonzero().squeeze(1)), row[bags.types]
 
 
 class _ScaledDirections(torch.autograd.Function):

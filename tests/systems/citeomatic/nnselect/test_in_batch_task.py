@@ -109,3 +109,15 @@ def test_the_penalty_is_that_of_the_words_used(training_corpus: Corpus) -> None:
     vectors = task.model.words(types)
     expected = 0.1 * vectors.abs().sum(1).mean() + 0.01 * vectors.square().sum(1).mean()
     assert penalty.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["cnn", "rnn"])
+@pytest.mark.parametrize("objective", ["in_batch", "paper"])
+def test_other_encoders_learn(training_corpus: Corpus, kind: str, objective: str) -> None:
+    task = select_task(training_corpus, objective, encoder=kind)
+    result = train_alone(task, epochs=4)
+    assert result.best["R@20"] > result.start["R@20"] + 0.05
+    words = [len(task.texts["abstract"][row]) + len(task.texts["title"][row]) for row in range(20)]
+    assert task.sizes[:20].tolist() == words
+    batch = task.collate(np.arange(8), 0)
+    assert task.flops(batch) > 6.0 * task.model.multiplications * len(batch.abstract.types)

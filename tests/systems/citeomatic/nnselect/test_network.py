@@ -7,8 +7,11 @@ from helpers.citeomatic import sets_as_bags as bags
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite.systems.citeomatic.nnselect import network
 from cocite.systems.citeomatic.nnselect.network import NNSelect
+from cocite.systems.citeomatic.nnselect.text_encoders import TextEncoderKind
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
+from cocite.text.token_lists import TokenLists
 
 TYPES, DIMENSION = 12, 5
 BAGS = st.lists(st.sets(st.integers(0, TYPES - 1), max_size=6), min_size=1, max_size=5)
@@ -67,3 +70,36 @@ def test_a_part_of_the_papers_is_encoded_as_it_is_among_all() -> None:
     whole = made.encode(tables)
     assert np.array_equal(made.encode(tables, rows=slice(1, 3)), whole[1:3])
     assert made.encode(tables, rows=slice(2, 2)).shape == (0, DIMENSION)
+
+
+@pytest.mark.parametrize("kind", ["cnn", "rnn"])
+def test_many_papers_in_order_are_encoded_as_each_by_itself(
+    kind: TextEncoderKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "WORDS_AT_ONCE", 9)
+    torch.manual_seed(3)
+    made = NNSelect(TYPES, 6, encoder=kind).eval()
+    rng = np.random.default_rng(0)
+    texts = {
+        field: TokenLists.of([rng.integers(0, TYPES, n).tolist() for n in rng.integers(0, 8, 20)])
+        for field in ("title", "abstract")
+    }
+    whole = made.encode(texts, block=6)
+    for row in range(20):
+        own = {field: lists.take(np.array([row])) for field, lists in texts.items()}
+        assert made.encode(own)[0] == pytest.approx(whole[row], abs=1e-6)
+    assert made.encode(texts, rows=slice(4, 9)) == pytest.approx(whole[4:9], abs=1e-6)
+    vectors, used = made(TokenBags.of(texts["title"]), TokenBags.of(texts["abstract"]))
+    assert vectors.detach().numpy() == pytest.approx(whole, abs=1e-6)
+    assert len(used) == len(np.unique(np.concatenate([texts["title"].ids, texts["abstract"].ids])))
+
+
+def test_few_words_are_encoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "WORDS_AT_ONCE", 50)
+    made = NNSelect(TYPES, 6, encoder="cnn")
+    sizes = [0, 40, 3, 30, 9, 1, 20, 8]
+    texts = {"title": TokenLists.of([[1] * n for n in sizes]), "abstract": TokenLists.of([[]] * len(sizes))}
+    parts = list(made._parts(texts, np.arange(8, dtype=np.int32), 4))
+    assert sorted(row for part in parts for row in part.tolist()) == list(range(8))
+    assert max(sum(sizes[row] for row in part) for part in parts) <= 50 + 40
+    assert max(map(len, parts)) <= 4

@@ -27,3 +27,17 @@ def test_a_section_given_in_part_keeps_the_other_defaults() -> None:
 def test_deepspeed_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"training\.backend: input should be 'plain' or 'ddp'"):
         NNSelectRecipe.parse({"training": {"backend": "deepspeed"}})
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ({"encoder": "lstm"}, "'bag', 'cnn' or 'rnn'"),
+        ({"encoder": "cnn", "window": 4}, "window is 4, not an odd number up to 15"),
+        ({"encoder": "cnn", "window": 17}, "window is 17, not an odd number up to 15"),
+        ({"encoder": "rnn", "dimension": 75}, "dimension is 75: an rnn needs an even one"),
+    ],
+)
+def test_an_encoder_that_cannot_be_is_refused(model: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        NNSelectRecipe.parse({"model": model})

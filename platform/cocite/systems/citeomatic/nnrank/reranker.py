@@ -99,7 +99,10 @@ class NNRankReranker:
         if vectors is None and encoder is not None and model.settings.nnselect:
             rows = np.arange(len(corpus), dtype=np.int32)
             # Trained on the same history, both networks number words alike, and the bags serve both.
-            cached = encoder.fields.vocabularies["words"].types == fields.vocabularies["words"].types
+            cached = (
+                not encoder.model.reads_order
+                and encoder.fields.vocabularies["words"].types == fields.vocabularies["words"].types
+            )
             self.vectors = (
                 encoder.model.encode(self.bags)
                 if self.bags is not None and cached

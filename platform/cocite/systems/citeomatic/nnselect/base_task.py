@@ -16,7 +16,7 @@ from cocite.nn.pretrained_vectors import read_vectors
 from cocite.sampling.neighbours import nearest
 from cocite.systems.citeomatic.negatives import CiteomaticNegatives, title_and_abstract
 from cocite.systems.citeomatic.nnselect.encoder import save_nnselect
-from cocite.systems.citeomatic.nnselect.network import NNSelect
+from cocite.systems.citeomatic.nnselect.network import FieldTexts, NNSelect
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.word_bags import TokenBags, embedding_penalty
 from cocite.text.fields import TEXT, FieldEncoder
@@ -40,6 +40,8 @@ class NNSelectTask:
     Attributes:
         model: NNSelect.
         negatives: draws papers that a query does not cite.
+        texts: of all papers, as the model reads them.
+        sizes: (N,) words of each of them.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -60,11 +62,18 @@ class NNSelectTask:
         self.recipe, self.periods, self.fields = recipe, periods, fields
         corpus, history = periods.history.corpus, periods.history
         self.bags = fields.papers(corpus)
-        self.sizes: NDArray[np.int64] = np.sum(
-            [self.bags[field].degrees for field in TEXT], axis=0, dtype=np.int64
-        )
         vocabulary = fields.vocabularies["words"]
-        self.model = NNSelect(len(vocabulary), recipe.model.dimension, sparse=recipe.training.is_lazy)
+        self.model = NNSelect(
+            len(vocabulary),
+            recipe.model.dimension,
+            sparse=recipe.training.is_lazy,
+            encoder=recipe.model.encoder,
+            window=recipe.model.window,
+        )
+        self.texts: FieldTexts = fields.paper_sequences(corpus) if self.model.reads_order else self.bags
+        self.sizes: NDArray[np.int64] = np.sum(
+            [TokenBags.of(self.texts[field]).offsets.diff().numpy() for field in TEXT], axis=0, dtype=np.int64
+        )
         if recipe.model.initial_magnitude == "idf":
             idf = vocabulary.inverse_document_frequency(int(history.citing.sum()))
             self.model.words.magnitude.data[:, 0] = torch.from_numpy(idf / idf.mean())
@@ -113,7 +122,7 @@ class NNSelectTask:
         world = world or World()
         # The engine evaluates under autocast, and in bf16 many papers would be equally near.
         with torch.autocast(world.device.type, enabled=False):
-            mine = self.model.encode(self.bags, rows=world.share(len(self.sizes)))
+            mine = self.model.encode(self.texts, rows=world.share(len(self.sizes)))
         return world.concatenate(torch.from_numpy(mine).to(world.device)).cpu().numpy()
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:  # noqa: ARG002
@@ -140,7 +149,7 @@ class NNSelectTask:
 
     def bags_of(self, rows: NDArray[np.int32]) -> tuple[TokenBags, TokenBags]:
         """Titles and abstracts of some papers."""
-        title, abstract = (TokenBags.of(self.bags[field], rows) for field in TEXT)
+        title, abstract = (TokenBags.of(self.texts[field], rows) for field in TEXT)
         return title, abstract
 
     def embed_papers(self, model: nn.Module, title: TokenBags, abstract: TokenBags) -> tuple[Tensor, Tensor]:

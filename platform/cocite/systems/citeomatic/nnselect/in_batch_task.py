@@ -200,6 +200,6 @@ class InBatchNNSelectTask(NNSelectTask):
         return np.asarray(result)
 
     def flops(self, batch: CitationBatch) -> float:
-        """Sums of word vectors and similarities: a forward pass, and twice as much backward."""
+        """Vectors of texts, and similarities: a forward pass, and twice as much backward."""
         words = len(batch.title.types) + len(batch.abstract.types)
-        return 6.0 * self.model.dimension * (words + batch.pairs)
+        return 6.0 * (self.model.multiplications * words + self.model.dimension * batch.pairs)

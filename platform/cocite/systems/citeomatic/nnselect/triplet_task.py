@@ -110,6 +110,7 @@ class TripletNNSelectTask(NNSelectTask):
         return losses + penalty
 
     def flops(self, batch: TripletBatch) -> float:
-        """Sums of word vectors and similarities: a forward pass, and twice as much backward."""
+        """Vectors of texts, and similarities: a forward pass, and twice as much backward."""
         words = len(batch.title.types) + len(batch.abstract.types)
-        return 6.0 * self.model.dimension * (words + 2 * len(batch.kind))
+        pairs = 2 * len(batch.kind)
+        return 6.0 * (self.model.multiplications * words + self.model.dimension * pairs)
