@@ -127,7 +127,7 @@ def _exhibit(
     ]
     command = setup.command(*line, *([] if sample is None else ["--sample", sample]))
     make = partial(_make, name=name, split=split, sample=sample)
-    id_ = f"table{name}" if name.isdecimal() else name
+    id_ = f"table{name}" if name.isdecimal() else {"encoders": "section5"}.get(name, name)
     return Exhibit(id_, title, make, command, needs, names or {}, plot, why_not)
 
 

@@ -130,7 +130,7 @@ class Exhibit:
     """A table or a figure of a paper that cocite can make.
 
     Attributes:
-        id: ``table4``, ``figure1``.
+        id: ``table4``, ``figure1``, ``section5``.
         title: as ``Table 4: recall by the number of neighbours``.
         make: measures it.
         command: prints the same by itself.

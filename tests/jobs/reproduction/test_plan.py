@@ -33,6 +33,11 @@ def test_only_what_the_exhibits_need_is_trained_in_the_plans_order() -> None:
     assert plan.needed(()) == []
 
 
+def test_an_exhibits_command_is_found_by_its_id() -> None:
+    exhibits = [Exhibit(f"table{i}", "x", lambda setup: Table("", [], []), f"cocite {i}") for i in (1, 2)]
+    assert Plan("p", "", (), tuple(exhibits), {}).command_of("table2") == "cocite 2"
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_each_plan_is_sound_at_each_size(empty_setup: Setup, paper: str, size: Size) -> None:
@@ -53,6 +58,11 @@ def test_each_plan_is_sound_at_each_size(empty_setup: Setup, paper: str, size: S
     assert used == set(names), "a training that no table needs"
     assert plan.impossible
     assert all(why.endswith(".") for why in plan.impossible.values())
+
+
+def test_queries_are_drawn_by_the_seed_unless_another_one_is_named(empty_setup: Setup) -> None:
+    assert (empty_setup.query_seed, replace(empty_setup, seed=4).query_seed) == (0, 4)
+    assert replace(empty_setup, seed=4, sample_seed=2).query_seed == 2
 
 
 def test_where_a_cluster_is_named_it_trains(empty_setup: Setup) -> None:
