@@ -288,9 +288,9 @@ def reranking(
             "table: ncn."
         ),
     ] = "none",
-    cache: Annotated[Path, typer.Option(help="Folder that keeps trained baselines.")] = Path(
-        "cocite-baselines"
-    ),
+    cache: Annotated[
+        Path, typer.Option(help="Folder that keeps trained baselines and encoded papers.")
+    ] = Path("cocite-baselines"),
     index: IndexOption = None,
     markdown: MarkdownOption = None,
     tracking: TrackingOption = Path("."),

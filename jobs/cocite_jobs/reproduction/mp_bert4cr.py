@@ -39,6 +39,12 @@ BASELINES: Mapping[Size, tuple[str, ...]] = {
     "small": ("bm25", *MP_BERT4CR),
     "paper": ("bm25", *MP_BERT4CR),
 }
+FINE_TUNED = "bi-encoder"
+"""The named encoder, fine-tuned on the corpus' citations: the artifact in the model folder."""
+TINY_BI_ENCODER = (
+    *("texts.max_tokens=32", "texts.dev_queries=20", "dev_candidates=50", "training.precision=fp32"),
+    *("training.batch=16", "training.steps=2", "training.checkpoint_every=1"),
+)
 TOY_BASELINES = BaselineSettings(
     w2v=Word2VecSettings(dimension=8, epochs=1),
     d2v=Doc2VecSettings(dimension=8, epochs=1),
@@ -47,7 +53,7 @@ TOY_BASELINES = BaselineSettings(
 IMPOSSIBLE = {
     "Table 2": "It has settings and no results: the recipes mp-bert4cr and mp-bert4cr-pretraining have them.",
     "SciBERT and Specter in Table 3": (
-        "Their weights do not come with cocite: --encoder adds one, by name or folder, as it is and not fine-tuned."
+        "Their weights do not come with cocite: --encoder adds one, by name or folder, as it is and fine-tuned."
     ),
 }
 NAMES_OF_PAPER = {"Word2Vec": "W2V", "Doc2Vec": "D2V", "HyperDoc2Vec": "HD2V", "DACR": "DACR"}
@@ -58,6 +64,9 @@ def plan(setup: Setup) -> Plan:
     _, _, pretraining = RECIPES[setup.size]
     trainings = [] if pretraining == NONE else [recipe_training("pretraining", pretraining, weight=5)]
     trainings += [_variant(name) for name in VARIANTS]
+    if setup.encoder is not None:
+        changes = [f"encoder={setup.encoder}", *(TINY_BI_ENCODER if setup.size == "toy" else ())]
+        trainings.append(recipe_training(FINE_TUNED, "bi-encoder", changes))
     needs = tuple(training.name for training in trainings)
     measured = _Measured()
     why_not = "" if len(setup.corpus.contexts) else "The corpus has no citation contexts."
@@ -134,7 +143,8 @@ def _measure(setup: Setup) -> Report:
 
 
 def _baselines(setup: Setup) -> tuple[str, ...]:
-    return BASELINES[setup.size] if setup.encoder is None else (*BASELINES[setup.size], setup.encoder)
+    encoders = () if setup.encoder is None else (setup.encoder, str(setup.model / FINE_TUNED))
+    return (*BASELINES[setup.size], *encoders)
 
 
 def _command(setup: Setup) -> str:

@@ -53,7 +53,7 @@ def encoder_folders(setup: Setup) -> dict[str, Path]:
         >>> from cocite.corpus.starter import starter_corpus
         >>> setup = Setup(starter_corpus(), Path("to"), "toy", encoder="first", more_encoders=("allenai/scibert",))
         >>> {name: str(folder) for name, folder in encoder_folders(setup).items()}
-        {'first': 'to/model', 'allenai/scibert': 'to/encoders/allenai-scibert-bcbb71'}
+        {'first': 'to/model', 'allenai/scibert': 'to/encoders/allenai-scibert-be95de'}
     """
     others = {name: setup.folder / "encoders" / _folder_name(name) for name in setup.more_encoders}
     own = SCIBERT if setup.size == "paper" else "pretrained on the corpus"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from helpers.tiny_bert import tiny_bert
 
 from cocite_jobs.reproduction.mp_bert4cr import plan
 from cocite_jobs.reproduction.plan import Setup
-from cocite_jobs.reproduction.reproduce import Outcome
+from cocite_jobs.reproduction.reproduce import Outcome, reproduce
 from cocite_jobs.tables.cocitation_variants import VARIANTS
 
 
@@ -36,6 +38,19 @@ def test_every_table_is_made(reproduced: Callable[[str], Outcome], toy_setup: Ca
 
 def test_an_encoder_is_a_baseline_and_the_papers_size_begins_with_pretraining(empty_setup: Setup) -> None:
     made = plan(replace(empty_setup, size="paper", encoder="allenai/specter"))
-    assert [training.name for training in made.trainings] == ["pretraining", *VARIANTS]
+    assert [training.name for training in made.trainings] == ["pretraining", *VARIANTS, "bi-encoder"]
     assert made.trainings[0].artifacts == ("model/mp-bert4cr-pretraining",)
-    assert "--baselines bm25,w2v,d2v,hd2v,dacr,allenai/specter" in made.exhibits[1].command
+    fine_tuned = empty_setup.model / "bi-encoder"
+    assert f"dacr,allenai/specter,{fine_tuned} " in made.exhibits[1].command
+
+
+@pytest.mark.integration
+def test_an_encoder_is_measured_as_it_is_and_fine_tuned(
+    toy_setup: Callable[[str], Setup], tmp_path: Path
+) -> None:
+    encoder = tiny_bert(tmp_path / "bert", ["parsing", "graph", "neural"])
+    setup = replace(toy_setup("mp-bert4cr"), folder=tmp_path / "out", encoder=str(encoder))
+    outcome = reproduce("mp-bert4cr", setup, only=["table3"])
+    assert outcome.trained == [*VARIANTS, "bi-encoder"]
+    [third] = [each.made.table for each in outcome.contents.shown if each.exhibit.id == "table3"]
+    assert {"bert (local encoder)", "bi-encoder (local encoder)"} <= {row[0] for row in third.rows}
