@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from helpers.published_models import add_cross_encoder, add_sentence_encoder
+from helpers.published_models import META, add_cross_encoder, add_sentence_encoder, small_tokenizer
+from helpers.small_berts import small_bert
 from sentence_transformers import CrossEncoder as PublicCrossEncoder
 from sentence_transformers import SentenceTransformer
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -19,6 +20,7 @@ from cocite.pipeline.huggingface.forms import form_of, restore_file
 from cocite.pipeline.huggingface.parts import parts_of
 from cocite.pipeline.huggingface.repository import export_model, import_model
 from cocite.protocols import Query
+from cocite.systems.bi_encoder.network import BiEncoder
 from cocite.systems.cross_encoder.network import CrossEncoder
 from cocite.systems.cross_encoder.pair_scorer import PairScorer
 from cocite.systems.sentence_encoder.encoder import load_sentence_encoder
@@ -140,3 +142,21 @@ def test_weights_that_are_no_safetensors(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_text("no")
     with pytest.raises(IntegrityError, match="model.safetensors: is no safetensors file"):
         restore_file("sequence-classification", tmp_path, "model.safetensors", tmp_path / "target")
+
+
+def test_a_bi_encoder_is_published_as_it_is_kept(tmp_path: Path) -> None:
+    backbone = small_bert("bert", max_position_embeddings=300).eval()
+    BiEncoder(backbone, small_tokenizer(), "mean", 48).save(tmp_path / "model" / "bi-encoder", META)
+    (read,) = parts_of(tmp_path / "model" / "bi-encoder")[0]
+    assert form_of(read) == "sentence-transformers"
+    public = SentenceTransformer(exported(read.folder, tmp_path / "out"), device="cpu")
+    recipe = SentenceRecipe.parse({"encoder": str(read.folder), "precision": "float32"})
+    save_sentence_encoder(tmp_path / "sentence", recipe, {})
+    texts = texts_of(PAPERS)
+    assert public.encode(texts) == pytest.approx(
+        load_sentence_encoder(tmp_path / "sentence").encode(texts), abs=1e-5
+    )
+    import_model(tmp_path / "out", tmp_path / "back")
+    for file in read.folder.rglob("*"):
+        if file.is_file():
+            assert (tmp_path / "back" / file.relative_to(read.folder)).read_bytes() == file.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from transformers import AutoModel, AutoTokenizer, DistilBertConfig, DistilBertM
 
 from cocite.errors import ConfigError
 from cocite.systems.bi_encoder.citations import tokenized
-from cocite.systems.bi_encoder.network import POOLING_MODES, BiEncoder
+from cocite.systems.bi_encoder.network import BiEncoder
 from cocite.systems.bi_encoder.task import packed
 from cocite.systems.sentence_encoder.folders import read_folder
+from cocite.systems.sentence_encoder.pooling import Pooling
 from cocite.text.token_lists import TokenLists
 
 TEXTS = ["graph parsing of sentences", "neural retrieval", "a"]
@@ -60,7 +62,7 @@ def test_packed_parts_lie_one_after_the_other(lengths: list[int]) -> None:
 
 
 def test_the_folder_says_how_its_vectors_are_made(encoder: Path, tmp_path: Path) -> None:
-    for pooling in POOLING_MODES:
+    for pooling in get_args(Pooling):
         model = BiEncoder.from_pretrained(str(encoder), pooling=pooling, max_tokens=40)
         model.save(tmp_path / "bi-encoder", {})
         declared = read_folder(str(tmp_path / "bi-encoder"))

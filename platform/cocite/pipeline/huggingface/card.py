@@ -32,6 +32,7 @@ WHAT = {
     "confidence": "a calibration of the last score: the probability that a paper is cited",
     "citing-sentences": "a classifier of sentences that need a citation",
     "masked-lm": "a BERT pretrained on the corpus' texts",
+    "bi-encoder": "a pretrained encoder, fine-tuned so that contexts lie near to the papers that they cite",
     "mp-bert4cr-pretraining": "MP-BERT4CR's encoders before the training on citations",
 }
 """Name of a part -> what it is."""
@@ -170,7 +171,7 @@ def _library(parts: Sequence[tuple[Part, FormName, str]]) -> str:
 
 def _task(parts: Sequence[tuple[Part, FormName, str]]) -> str:
     names = {part.name for part, _, _ in parts}
-    if names == {"sentence"}:
+    if names <= {"sentence", "bi-encoder"}:
         return "sentence-similarity"
     if names <= {"masked-lm", "mp-bert4cr-pretraining"}:
         return "feature-extraction"

@@ -16,10 +16,9 @@ of the tensors of a sequence classifier; the part's own configuration is kept be
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -27,18 +26,25 @@ from safetensors.torch import save_file
 from cocite.manifests import read_json
 from cocite.pipeline.huggingface.parts import Part
 from cocite.pipeline.huggingface.tensor_names import rename_tensors
+from cocite.systems.bi_encoder.network import KIND as BI_ENCODER
 from cocite.systems.cross_encoder.network import KIND as CROSS_ENCODER
 from cocite.systems.cross_encoder.network import OWN, CrossEncoderConfig
 from cocite.systems.sentence_encoder.encoder import KIND as SENTENCE
 from cocite.systems.sentence_encoder.encoder import SETTINGS, SentenceSettings
-from cocite.systems.sentence_encoder.folders import POOLING_KEYS
+from cocite.systems.sentence_encoder.module_files import (
+    MODULES,
+    write_json,
+    write_modules,
+    write_pooling,
+    write_sentence_transformer,
+    write_tokenizing,
+)
 from cocite.verification import open_verified
 
 FormName = Literal["sentence-transformers", "cross-encoder", "sequence-classification", "encoder", "cocite"]
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 OWN_CONFIG = "cocite_config.json"
 """The configuration of a part whose ``config.json`` is another one in a repository."""
-_MODULES = "sentence_transformers.models"
 
 
 def form_of(part: Part) -> FormName:
@@ -53,7 +59,7 @@ def form_of(part: Part) -> FormName:
         ['sentence-transformers', 'cocite', 'encoder']
     """
     kind = part.manifest.kind
-    if kind == SENTENCE:
+    if kind in (SENTENCE, BI_ENCODER):
         return "sentence-transformers"
     if kind == CROSS_ENCODER:
         config = read_json(part.folder / CONFIG)
@@ -130,20 +136,8 @@ def restore_file(form: str, folder: Path, name: str, target: Path) -> Path:
 
 
 def _sentence_transformer(folder: Path) -> None:
-    settings = sentence_settings(folder)
-    modules = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
-    prompts = {"query": settings.query_prompt, "document": settings.document_prompt}
-    general: dict[str, Any] = {
-        "model_type": "SentenceTransformer",
-        "prompts": prompts if any(prompts.values()) else {},
-        "default_prompt_name": None,
-        "similarity_fn_name": "cosine",
-    }
-    _write_modules(folder, modules, general)
-    _write_tokenizing(folder, settings.max_tokens, lower_case=settings.lower_case)
-    _write_pooling(folder, settings.pooling)
-    (folder / "2_Normalize").mkdir()
-    _write_json(folder / "2_Normalize" / CONFIG, {})
+    if not (folder / MODULES).is_file():  # a bi-encoder's artifact has these files already
+        write_sentence_transformer(folder, sentence_settings(folder))
 
 
 def _cross_encoder(part: Part, folder: Path) -> None:
@@ -156,9 +150,9 @@ def _cross_encoder(part: Part, folder: Path) -> None:
         }
     modules = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Dense", "2_Dense")]
     general = {"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.activation.Sigmoid"}
-    _write_modules(folder, modules, general)
-    _write_tokenizing(folder, cross_encoder_config(folder).pairs.total)
-    _write_pooling(folder, "cls")
+    write_modules(folder, modules, general)
+    write_tokenizing(folder, cross_encoder_config(folder).pairs.total)
+    write_pooling(folder, "cls")
     dense = {
         "in_features": head["linear.weight"].shape[1],
         "out_features": 1,
@@ -168,34 +162,8 @@ def _cross_encoder(part: Part, folder: Path) -> None:
         "module_output_name": "scores",
     }
     (folder / "2_Dense").mkdir()
-    _write_json(folder / "2_Dense" / CONFIG, dense)
+    write_json(folder / "2_Dense" / CONFIG, dense)
     save_file(head, folder / "2_Dense" / WEIGHTS, {"format": "pt"})
-
-
-def _write_modules(folder: Path, modules: list[tuple[str, str]], general: dict[str, Any]) -> None:
-    described = [
-        {"idx": i, "name": str(i), "path": path, "type": f"{_MODULES}.{name}"}
-        for i, (name, path) in enumerate(modules)
-    ]
-    _write_json(folder / "modules.json", described)
-    _write_json(folder / "config_sentence_transformers.json", general)
-
-
-def _write_tokenizing(folder: Path, tokens: int, *, lower_case: bool = False) -> None:
-    _write_json(folder / "sentence_bert_config.json", {"max_seq_length": tokens, "do_lower_case": lower_case})
-
-
-def _write_pooling(folder: Path, pooling: str) -> None:
-    width = int(read_json(folder / CONFIG)["hidden_size"])
-    chosen = {key: name == pooling for key, name in POOLING_KEYS.items()}
-    (folder / "1_Pooling").mkdir()
-    _write_json(
-        folder / "1_Pooling" / CONFIG, {"word_embedding_dimension": width, **chosen, "include_prompt": True}
-    )
-
-
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
 # -- a sequence classifier ----------------------------------------------------------------------------------------
@@ -218,7 +186,7 @@ def _sequence_classifier(folder: Path) -> None:
     (folder / CONFIG).rename(folder / OWN_CONFIG)
     changed = {"architectures": ["BertForSequenceClassification"]}
     labels = {"id2label": {"0": "RELEVANCE"}, "label2id": {"RELEVANCE": 0}}
-    _write_json(folder / CONFIG, {**config, **changed, **labels})
+    write_json(folder / CONFIG, {**config, **changed, **labels})
     own = folder / f"{WEIGHTS}.own"
     (folder / WEIGHTS).rename(own)
     rename_tensors(own, folder / WEIGHTS, _classifier_name)

@@ -17,6 +17,7 @@ KINDS: dict[str, str] = {
     "fusion": "learned-fusion",
     "final": "learned-fusion",
     "masked-lm": "masked-lm",
+    "bi-encoder": "bi-encoder",
     "mp-bert4cr-pretraining": "mp-bert4cr-pretraining",
 }
 """Name of a part that may be published -> kind of its artifact.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,12 @@ from cocite.artifacts import publish
 from cocite.errors import ConfigError
 from cocite.nn import packed_bert
 from cocite.nn import pretrained_transformers as backbones
+from cocite.systems.sentence_encoder.encoder import SETTINGS, SentenceSettings
+from cocite.systems.sentence_encoder.module_files import write_sentence_transformer
 from cocite.systems.sentence_encoder.pooling import Pooling, pool
 from cocite.text.pair_batch import PairBatch
 
 KIND = "bi-encoder"
-POOLING_MODES: dict[Pooling, str] = {
-    "mean": "pooling_mode_mean_tokens",
-    "cls": "pooling_mode_cls_token",
-    "max": "pooling_mode_max_tokens",
-    "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
-    "weightedmean": "pooling_mode_weightedmean_tokens",
-    "lasttoken": "pooling_mode_lasttoken",
-}
-"""Pooling -> the entry of sentence-transformers' configuration, in the form that all its versions read."""
 
 
 class BiEncoder(nn.Module):
@@ -122,26 +114,6 @@ class BiEncoder(nn.Module):
             }
             # transformers refuses a file whose metadata names no framework.
             save_file(weights, temporary / "model.safetensors", {"format": "pt"})
-            self._write_modules(temporary)
-
-    def _write_modules(self, folder: Path) -> None:
-        """Write how vectors are made of the encoder's states, as sentence-transformers reads it."""
-        names = ("Transformer", "Pooling", "Normalize")
-        modules = [
-            {
-                "idx": i,
-                "name": str(i),
-                "path": "" if name == "Transformer" else f"{i}_{name}",
-                "type": f"sentence_transformers.models.{name}",
-            }
-            for i, name in enumerate(names)
-        ]
-        width = self.backbone.config.hidden_size
-        files = {
-            "modules.json": modules,
-            "sentence_bert_config.json": {"max_seq_length": self.max_tokens, "do_lower_case": False},
-            "1_Pooling/config.json": {"word_embedding_dimension": width, POOLING_MODES[self.pooling]: True},
-        }
-        (folder / "1_Pooling").mkdir()
-        for name, content in files.items():
-            (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            settings = SentenceSettings(max_tokens=self.max_tokens, pooling=self.pooling)
+            (temporary / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            write_sentence_transformer(temporary, settings)
