@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import resource
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -351,9 +349,18 @@ def test_the_command_and_the_endpoint_answer(
         assert not cited & {*ids}, "what a draft cites is not recommended to it"
 
 
-def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+LAUNCHER = """
+import os, resource, subprocess, sys
+seconds, report, *command = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+child = subprocess.Popen(command)
+_, status, used = os.wait4(child.pid, 0)
+with open(report, "w") as file:
+    print(os.waitstatus_to_exitcode(status), used.ru_maxrss, file=file)
+"""
+"""Runs a command with limits, and writes its exit status and its peak memory in KiB. A process of its own: a child of
+the tests' large one would have that one's peak counted as its own."""
 
 
 @pytest.mark.parametrize(("name", "data", "sentence"), REFUSED.values(), ids=REFUSED)
@@ -362,17 +369,17 @@ def test_the_command_and_the_endpoint_refuse(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     errors = tmp_path / "errors"
+    report = tmp_path / "report"
     command = [sys.executable, "-m", "cocite", "recommend", str(tmp_path / name), "--index", str(index)]
+    launcher = [sys.executable, "-ISc", LAUNCHER, str(SECONDS), str(report)]
     with errors.open("wb") as stream:
-        child = subprocess.Popen(command, stdout=stream, stderr=stream, preexec_fn=limited)
-        # The time and the memory of this child alone.
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        subprocess.run([*launcher, *command], stdout=stream, stderr=stream, check=True)
+    status, peak = map(int, report.read_text().split())
     printed = " ".join(errors.read_text().split())
-    assert child.returncode == 2, printed
+    assert status == 2, printed
     assert sentence in printed
     assert "Traceback" not in printed
-    assert used.ru_maxrss << 10 < MEMORY
+    assert peak << 10 < MEMORY
 
     answer = api.post("/v1/draft", json={"files": sent({name: data})})
     assert answer.status_code == 422

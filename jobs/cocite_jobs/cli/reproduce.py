@@ -41,10 +41,7 @@ def reproduce(
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Seeds of several trials, as 0,1,2,3,4, in place of --seed: tables show means and deviations.",
-        ),
+        typer.Option(metavar="LIST", help="Seeds of the trainings, separated by commas."),
     ] = None,
     sample: SampleOption = None,
     encoder: Annotated[
@@ -59,7 +56,8 @@ def reproduce(
 ) -> None:
     """Make a paper's tables and figures for a corpus, beside the paper's own numbers, as one page.
 
-    What the folder has already is not made again: the same command goes on where an earlier one was stopped.
+    What the folder has already is not made again: the same command goes on where an earlier one was stopped. With
+    --seeds in place of --seed each seed is a trial, and tables show means and deviations.
     """
     from cocite.corpus.store import Corpus
     from cocite.errors import CociteError, InputError

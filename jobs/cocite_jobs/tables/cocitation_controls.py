@@ -77,12 +77,14 @@ CONTROLS: dict[str, Control] = {
     "hierarchy, pretrained": _hierarchy(pretraining="mp-bert4cr-hierarchy-pretraining"),
     "no hierarchy": _hierarchy("model.document_layers=0"),
     "words only": _hierarchy("model.reads=words", "model.document_layers=0"),
+    "hierarchy of words": _hierarchy("model.reads=words"),
     "trunk only": _hierarchy("model.reads=trunk"),
     "fixed draw": _hierarchy("contexts.fixed=true"),
     "no abstract": _hierarchy("contexts.manuscript_abstract=0"),
 }
 """Row -> how it is trained; the first of a group is what the others are compared with. With ``no abstract`` the
-manuscript's own title and abstract are not read, as in the paper."""
+manuscript's own title and abstract are not read, as in the paper; ``hierarchy of words`` has layers over sentences that
+are means of word vectors, without a trunk."""
 
 
 def train_controls(

@@ -110,6 +110,7 @@ def test_each_control_differs_from_its_groups_first_by_one_thing() -> None:
     for name, changed in (
         ("no hierarchy", {"model": {"document_layers": 0}}),
         ("words only", {"model": {"document_layers": 0, "reads": "words"}}),
+        ("hierarchy of words", {"model": {"reads": "words"}}),
         ("trunk only", {"model": {"reads": "trunk"}}),
         ("fixed draw", {"contexts": {"fixed": True}}),
         ("no abstract", {"contexts": {"manuscript_abstract": 0}}),
@@ -125,7 +126,7 @@ def test_each_control_differs_from_its_groups_first_by_one_thing() -> None:
     assert {
         recipes[name].sentence_vectors.model_dump_json()
         for name, control in CONTROLS.items()
-        if control.group == "hierarchy" and name != "words only"
+        if control.group == "hierarchy" and name not in ("words only", "hierarchy of words")
     } == {hierarchy.sentence_vectors.model_dump_json()}
 
 
