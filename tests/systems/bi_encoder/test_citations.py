@@ -21,12 +21,12 @@ from cocite.systems.bi_encoder.citations import (
 )
 from cocite.text.gaps import strip_marks
 from cocite.text.paper_text import paper_text
-from cocite.training.periods import Periods
+from cocite.training.periods import Periods, PeriodSettings
 
 
 def settings_of(encoder: Path, task: str) -> CitationTokenSettings:
     texts = CitationTextSettings.parse({"task": task, "max_tokens": 24, "dev_queries": 30})
-    return CitationTokenSettings.of(texts, str(encoder))
+    return CitationTokenSettings.of(PeriodSettings(), texts, str(encoder))
 
 
 @pytest.mark.parametrize("task", ["local", "global", "both"])
@@ -37,7 +37,7 @@ def test_the_citations_are_those_of_the_training_period(
     assert prepare(settings, corpus, tmp_path / KIND)
     assert not prepare(settings, corpus, tmp_path / KIND)  # they are there
     tokens = load(tmp_path, corpus, settings)
-    periods = Periods.of(corpus, settings.texts.period, all_dev=True)
+    periods = Periods.of(corpus, settings.period, all_dev=True)
     training = set(np.flatnonzero(periods.history.citing).tolist())
     whole = tokens.context == NO_CONTEXT
     found = set(zip(tokens.citing[whole].tolist(), tokens.cited[whole].tolist(), strict=True))

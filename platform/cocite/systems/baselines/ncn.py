@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -34,6 +35,8 @@ from cocite.text.paragraphs import GAP, OTHER
 BEGIN, END = GAP, OTHER
 """Numbers of the marks around a title, which holds neither the gap nor another citation."""
 PADDING = -1
+FilterWidth = Annotated[int, Field(ge=1, le=64)]
+"""Words or authors that a filter reads at once."""
 
 
 class NcnSettings(Settings):
@@ -48,9 +51,9 @@ class NcnSettings(Settings):
     """Components of the vectors of words and authors."""
     channels: Dimension = 64
     """Components of an encoding, and of the decoder's state."""
-    widths: tuple[int, ...] = Field((3, 4, 5), min_length=1, max_length=16)
+    widths: tuple[FilterWidth, ...] = Field((3, 4, 5), min_length=1, max_length=16)
     """Words that the filters over a context read at once."""
-    author_widths: tuple[int, ...] = Field((1, 2), min_length=1, max_length=16)
+    author_widths: tuple[FilterWidth, ...] = Field((1, 2), min_length=1, max_length=16)
     """Authors that the filters over a list of authors read at once."""
     vocabulary: Total = 20_000
     """Most words that are told apart: those in the most texts."""

@@ -51,8 +51,6 @@ class CitationTextSettings(Settings):
         128
     """
 
-    period: PeriodSettings = PeriodSettings()
-    """Whose citations are trained on, and whose are dev queries."""
     task: Literal["local", "global", "both"] = "local"
     """``local``: contexts are the queries; ``global``: titles and abstracts of citing papers; ``both``: dev queries are
     contexts then."""
@@ -70,6 +68,7 @@ class CitationTokenSettings(Settings):
         'local'
     """
 
+    period: PeriodSettings = PeriodSettings()
     texts: CitationTextSettings = CitationTextSettings()
     encoder: Location
     """Name or folder of the encoder, whose tokenizer is used."""
@@ -78,11 +77,15 @@ class CitationTokenSettings(Settings):
 
     @classmethod
     def of(
-        cls, texts: CitationTextSettings, encoder: str, tokenizer: Any | None = None
+        cls,
+        period: PeriodSettings,
+        texts: CitationTextSettings,
+        encoder: str,
+        tokenizer: Any | None = None,
     ) -> CitationTokenSettings:
         """The settings of a recipe, with the tokenizer of its encoder, or with one that is loaded already."""
         tokenizer = load_tokenizer(encoder) if tokenizer is None else tokenizer
-        return cls(texts=texts, encoder=encoder, tokenizer=_fingerprint(tokenizer))
+        return cls(period=period, texts=texts, encoder=encoder, tokenizer=_fingerprint(tokenizer))
 
 
 def _fingerprint(tokenizer: Any) -> str:
@@ -176,7 +179,7 @@ def prepare(
     """
 
     def write(to: Path) -> None:
-        periods = Periods.of(corpus, settings.texts.period, all_dev=True)
+        periods = Periods.of(corpus, settings.period, all_dev=True)
         tokenizer = load_tokenizer(settings.encoder)
         local, whole = settings.texts.task != "global", settings.texts.task != "local"
         known = Gaps.known(periods.history) if local else Gaps.joined([])

@@ -10,6 +10,7 @@ from cocite.nn.pretrained_transformers import Layers
 from cocite.systems.bi_encoder.citations import CitationTextSettings, CitationTokenSettings
 from cocite.systems.sentence_encoder.pooling import Pooling
 from cocite.training.engine.settings import TrainingSettings, WorkerSettings
+from cocite.training.periods import PeriodSettings
 
 
 class BiEncoderObjectiveSettings(Settings):
@@ -47,6 +48,8 @@ class BiEncoderRecipe(Settings):
     """Of states and of attention weights; unset: the encoder's own."""
     pooling: Pooling = "mean"
     """How the states of a text's tokens become one vector."""
+    period: PeriodSettings = PeriodSettings()
+    """Whose citations are trained on, and whose are dev queries."""
     texts: CitationTextSettings = CitationTextSettings()
     dev_candidates: Total = 5000
     """Papers that dev queries are ranked among, those that they cite included; encoding all papers of a large corpus
@@ -63,4 +66,4 @@ class BiEncoderRecipe(Settings):
             NotFoundError: there is no such encoder.
             InputError: its tokenizer cannot be used.
         """
-        return CitationTokenSettings.of(self.texts, self.encoder)
+        return CitationTokenSettings.of(self.period, self.texts, self.encoder)

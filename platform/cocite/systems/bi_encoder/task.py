@@ -252,5 +252,5 @@ def build(recipe: BiEncoderRecipe, corpus: Corpus, model_folder: Path) -> BiEnco
         layers=recipe.layers,
         dropout=recipe.dropout,
     )
-    settings = CitationTokenSettings.of(recipe.texts, recipe.encoder, model.tokenizer)
+    settings = CitationTokenSettings.of(recipe.period, recipe.texts, recipe.encoder, model.tokenizer)
     return BiEncoderTask(recipe, corpus, model, citations.load(model_folder, corpus, settings))

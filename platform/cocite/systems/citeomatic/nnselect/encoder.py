@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from cocite.bounds import Dimension, PositiveSmallCount
+from cocite.bounds import Dimension
 from cocite.config import Settings
 from cocite.corpus.store import Corpus
 from cocite.protocols import Embedding, Query
 from cocite.systems.citeomatic.model_files import load_weights, open_network, save_network
 from cocite.systems.citeomatic.nnselect.network import NNSelect
-from cocite.systems.citeomatic.nnselect.text_encoders import MOST_WINDOW, TextEncoderKind
+from cocite.systems.citeomatic.nnselect.text_encoders import TextEncoderKind, Window
 from cocite.text.fields import FieldEncoder, FieldSettings
 
 KIND = "nnselect"
@@ -33,7 +33,7 @@ class NNSelectConfig(Settings):
     dimension: Dimension
     fields: FieldSettings
     encoder: TextEncoderKind = "bag"
-    window: PositiveSmallCount = Field(3, le=MOST_WINDOW)
+    window: Window = 3
 
     @model_serializer(mode="wrap")
     def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -13,14 +13,13 @@ from cocite.bounds import (
     Location,
     Penalty,
     PositiveFactor,
-    PositiveSmallCount,
     ProperShare,
     SmallCount,
     Total,
 )
 from cocite.config import Settings
 from cocite.systems.citeomatic.negatives import NegativeSettings
-from cocite.systems.citeomatic.nnselect.text_encoders import MOST_WINDOW, TextEncoderKind
+from cocite.systems.citeomatic.nnselect.text_encoders import TextEncoderKind, Window
 from cocite.systems.citeomatic.training_settings import CiteomaticRecipe, CiteomaticTrainingSettings
 from cocite.text.fields import FieldSettings
 from cocite.training.periods import PeriodSettings
@@ -44,13 +43,13 @@ class NNSelectModelSettings(Settings):
     encoder: TextEncoderKind = "bag"
     """``bag``: the sum of the words' vectors (Eq. 1). ``cnn``, ``rnn``: a convolution, or a bidirectional GRU, over the
     words in their order (section 5)."""
-    window: PositiveSmallCount = 3
+    window: Window = 3
     """Words that a position of the convolution sees, an odd number (encoder ``cnn``)."""
 
     @model_validator(mode="after")
     def _fits(self) -> NNSelectModelSettings:
-        if self.encoder == "cnn" and (self.window % 2 == 0 or self.window > MOST_WINDOW):
-            raise ValueError(f"window is {self.window}, not an odd number up to {MOST_WINDOW}")
+        if self.encoder == "cnn" and self.window % 2 == 0:
+            raise ValueError(f"window is {self.window}, not an odd number")
         if self.encoder == "rnn" and self.dimension % 2:
             raise ValueError(
                 f"dimension is {self.dimension}: an rnn needs an even one, half for each direction"

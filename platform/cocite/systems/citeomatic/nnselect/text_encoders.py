@@ -6,9 +6,10 @@ the positions of a text, and both read texts without padding: no text changes an
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
@@ -17,6 +18,7 @@ from cocite.systems.citeomatic.word_bags import TokenBags
 TextEncoderKind = Literal["bag", "cnn", "rnn"]
 """``bag``: the sum of the distinct words' vectors (Eq. 1); ``cnn``, ``rnn``: what this module has."""
 MOST_WINDOW = 15
+Window = Annotated[int, Field(ge=1, le=MOST_WINDOW)]
 """Words that a position of a convolution may see."""
 
 
