@@ -1,6 +1,6 @@
 """What clients notice when processes of the endpoint are killed, stopped, or its HTTP proxy dies.
 
-    .venv/bin/python -m benchmarks.serve_deaths --index INDEX [--model MODEL] [--kills 20] [--json FILE]
+    python -m benchmarks.serve_deaths --index INDEX [--model MODEL] [--kills 20] [--kinds Gateway] [--json FILE]
 
 Two replicas of each stage and two gateways, eight clients that ask one request after the other, without a cross-encoder
 unless the model has one. One line for each kind of process:
@@ -53,13 +53,17 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="model folder")
     parser.add_argument("--kills", type=int, default=20, help="of each kind of replica")
     parser.add_argument("--parts", default="kill,stop,proxy", help="which lines")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of which replicas")
     parser.add_argument("--json", type=Path, help="file to write the result to")
     options = parser.parse_args()
     bodies = [body for group in requests(options.index, 200).values() for body in group]
     settings = [part for kind in KINDS for part in ("--set", f"{kind.lower()}.replicas=2")]
     with endpoint(options.index, options.model, *settings) as (url, process):
         rows = []
-        kinds = [kind for kind in KINDS if replicas(process, kind)]  # no reranker without a cross-encoder
+        time.sleep(LOADING_S)  # what has just begun does not count as a replica yet
+        wanted = options.kinds.split(",")
+        # No reranker without a cross-encoder.
+        kinds = [kind for kind in KINDS if kind in wanted and replicas(process, kind)]
         if "kill" in options.parts:
             rows += [killed(url, process, kind, bodies, options.kills) for kind in kinds]
         if "stop" in options.parts:
