@@ -241,7 +241,7 @@ class VectorIndex:
         settings = read_json(folder / "vectors.json")
         try:
             flat = settings["kind"] == "flat"
-            raw = _flat_vectors(folder, settings) if flat else load_array(folder / "vectors.npy")
+            raw = _raw_vectors(folder, settings)
             flags = faiss.IO_FLAG_MMAP_IFC if flat else 0
             # Opened first: FAISS reports a file that the system refuses and one of bad content alike.
             (folder / "index.faiss").open("rb").close()
@@ -251,6 +251,19 @@ class VectorIndex:
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise read_error(error, folder, "not a readable vector index", "build the index again") from error
         return cls(settings["kind"], raw, engine, threads=threads)
+
+
+def load_raw(folder: Path) -> NDArray[np.float32]:
+    """(N, d) the raw vectors of a saved index, memory-mapped; FAISS is not asked.
+
+    Raises:
+        IntegrityError: the folder holds no readable vectors.
+    """
+    settings = read_json(folder / "vectors.json")
+    try:
+        return _raw_vectors(folder, settings)
+    except (OSError, KeyError, ValueError) as error:
+        raise read_error(error, folder, "not readable vectors", "build the index again") from error
 
 
 def training_size(kind: str, count: int) -> int:
@@ -323,6 +336,13 @@ def _new(kind: str, count: int, dimension: int) -> Any:
 def _lists(count: int) -> int:
     """FAISS asks for 39 training vectors a list; 4 sqrt(N) lists balance the search of lists and within them."""
     return int(max(1, min(4 * math.sqrt(count), count / 39)))
+
+
+def _raw_vectors(folder: Path, settings: dict[str, Any]) -> NDArray[np.float32]:
+    """(N, d) the vectors of a saved index as they were given."""
+    return (
+        _flat_vectors(folder, settings) if settings["kind"] == "flat" else load_array(folder / "vectors.npy")
+    )
 
 
 def _flat_vectors(folder: Path, settings: dict[str, Any]) -> NDArray[np.float32]:

@@ -37,6 +37,7 @@ from cocite.retrieval.index.collection import Collection
 from cocite.retrieval.index.documents import Advance, encode, ignore_progress
 from cocite.retrieval.index.domain import are_unlike
 from cocite.retrieval.index.index import check_encoder
+from cocite.retrieval.index.reusable_vectors import earlier_vectors
 from cocite.retrieval.index.rewound_shards import RewoundShards
 from cocite.retrieval.index.shard_files import check_shards, open_shard
 from cocite.retrieval.index.shard_layout import CONTEXTS, PAPERS, SHARDS, WORDS
@@ -147,6 +148,8 @@ class ShardedIndex(Collection):
     ) -> ShardedIndex:
         """Index a corpus in shards as a new, current version of an index folder, which is made if need be.
 
+        Vectors that an encoder made of this corpus for an earlier version of the folder are taken from there.
+
         Args:
             corpus: the store; it is linked or copied into the version.
             root: the index folder.
@@ -159,7 +162,10 @@ class ShardedIndex(Collection):
         plan = ShardedPlan.of(corpus, shards=shards, **settings)
         meta: dict[str, Any] = {}
         with new_version(Path(root), meta, keep) as folder:
-            meta |= plan.fill(folder, partial(write_shards, plan, advance=advance))
+            encoders = earlier_vectors(Path(root), corpus, plan.encoders)
+            meta |= plan.fill(
+                folder, partial(write_shards, replace(plan, encoders=encoders), advance=advance)
+            )
         return cls.open(root, verified=True)
 
     def close(self) -> None:

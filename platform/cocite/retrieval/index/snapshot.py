@@ -42,7 +42,7 @@ from cocite.retrieval.index.domain import DOMAIN, fit_saved
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.paper_indexes import PaperIndexes
 from cocite.retrieval.index.plan import BuildPlan
-from cocite.retrieval.index.reusable_vectors import reusable_vectors
+from cocite.retrieval.index.reusable_vectors import earlier_vectors, reusable_vectors
 from cocite.retrieval.index.shard_files import check_shards
 from cocite.retrieval.index.stored_collection import open_collection, open_manifest
 from cocite.retrieval.index.stored_corpus import link_corpus, read_bodies
@@ -180,8 +180,15 @@ class IndexSnapshot(Index):
                 for encoder in encoders
                 if (vectors := reusable_vectors(Path(root), corpus, encoder, vector_kind)) is not None
             }
+            made = [encoder for encoder in encoders if encoder.name not in stored]
+            earlier = {encoder.name: encoder for encoder in earlier_vectors(Path(root), corpus, made)}
             plan = BuildPlan.new(
-                corpus, history, encoders, bm25=bm25, vector_kind=vector_kind, stored_vectors=stored
+                corpus,
+                history,
+                [earlier.get(encoder.name, encoder) for encoder in encoders],
+                bm25=bm25,
+                vector_kind=vector_kind,
+                stored_vectors=stored,
             )
             meta |= write_parts(plan, folder, advance=advance)
             meta[DOMAIN] = fit_saved(
