@@ -39,6 +39,15 @@ def test_a_line_every_half_minute_and_one_at_the_end() -> None:
     ]
 
 
+def test_the_time_to_go_follows_the_pace_since_the_last_line() -> None:
+    quick_then_slow = [(9_000, 30), (100, 60), (0, 90)]
+    assert lines_of(10_000, *quick_then_slow)[:3] == [
+        "indexing: 9,000 of 10,000 (90 %), 30 s, about 3 s to go",
+        "indexing: 9,100 of 10,000 (91 %), 1 min, about 4 min 30 s to go",
+        "indexing: 9,100 of 10,000 (91 %), 1 min 30 s, about 4 min 30 s to go",
+    ]
+
+
 def test_a_short_stage_prints_nothing() -> None:
     assert lines_of(10, (5, 10), (5, 29)) == []
 
