@@ -3,7 +3,7 @@
     python -m benchmarks.serve_deaths --index INDEX [--model MODEL] [--kills 20] [--kinds Gateway] [--json FILE]
 
 Two replicas of each stage and two gateways, eight clients that ask one request after the other, without a cross-encoder
-unless the model has one. One line for each kind of process:
+unless the model has one, which then reads two pairs a request. One line for each kind of process:
 
 - SIGKILL of one of two replicas, so many times, each once the one before it is replaced: how many answers, how many
   that were no 200, the longest wait, and the seconds until two replicas run again;
@@ -39,6 +39,10 @@ REPLACED_S = 90
 """Seconds within which a process is replaced, or the line ends."""
 LOADING_S = 3.0
 """Seconds that a replica loads at least."""
+READ = {"rerank": 2}
+"""Pairs of a request, where the model has a cross-encoder: two cores read some thirty pairs a second."""
+PATIENT = {"reranker.max_wait_s": 60, "request_timeout_s": 60}
+"""So that no request is refused because one of two replicas is gone."""
 KINDS = ("Retriever", "Reranker", "Gateway")
 PROXY = "ProxyActor"
 
@@ -56,8 +60,11 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS), help="of which replicas")
     parser.add_argument("--json", type=Path, help="file to write the result to")
     options = parser.parse_args()
-    bodies = [body for group in requests(options.index, 200).values() for body in group]
-    settings = [part for kind in KINDS for part in ("--set", f"{kind.lower()}.replicas=2")]
+    bodies = [body | READ for group in requests(options.index, 200).values() for body in group]
+    replicated = {f"{kind.lower()}.replicas": 2 for kind in KINDS}
+    settings = [
+        part for name, value in (replicated | PATIENT).items() for part in ("--set", f"{name}={value}")
+    ]
     with endpoint(options.index, options.model, *settings) as (url, process):
         rows = []
         time.sleep(LOADING_S)  # what has just begun does not count as a replica yet

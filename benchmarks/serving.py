@@ -55,6 +55,8 @@ LOADS = (1, 8, 32)
 QUERIES = 200
 SCORER_PAIRS = 120
 LEAVING = 1000
+OVERLOADS = 4
+"""Rounds of ten times the load: memory that grows shows in the later ones."""
 
 
 def main() -> None:
@@ -252,7 +254,7 @@ def departures(url: str, contexts: list[str]) -> list[dict[str, Any]]:
         return call.seconds
 
     unloaded = [one() for _ in range(20)]
-    for at_once in (50, 250):
+    for at_once in (50, 250, LEAVING) * 3:
         begin = time.perf_counter()
         asyncio.run(leave(url, bodies(contexts, LARGE), LEAVING, at_once, 0.5))
         took = time.perf_counter() - begin
@@ -283,7 +285,7 @@ def overload(
         asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, 5))  # warm
         single = asyncio.run(closed_loop(url, bodies(contexts, RERANK), 1, options.seconds))
         before = memory(process)
-        for times in (10, 10):
+        for times in (10,) * OVERLOADS:
             begin = time.perf_counter()
             calls = asyncio.run(open_loop(url, bodies(contexts, RERANK), times * peak, options.seconds))
             took = time.perf_counter() - begin
