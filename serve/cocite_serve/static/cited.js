@@ -44,15 +44,20 @@ async function findCited() {
     takeCited(found.cited, found.usually_cited_together);
     const count = citedIds().length;
     toast(count ? `${count === 1 ? "1 paper" : `${count} papers`} that your text cites: left out` : "This corpus has none of the papers that your text cites");
-    if (count) again();
+    if (count) {
+      $("cited_summary").focus(); // the button is gone
+      again();
+    }
   } catch (error) {
     toast(error.message);
   }
   $("cited_find").disabled = false;
 }
 
+// Of entries whose keys are known to be cited there is nothing to find.
 function offer() {
-  const count = namedIn(state.text, libraryEntries()).length;
+  const known = new Set(state.cites.map(({ key }) => key));
+  const count = namedIn(state.text, libraryEntries()).filter(({ key }) => !known.has(key)).length;
   $("cited_offer").hidden = !count;
   $("cited_find").textContent = count === 1 ? "Leave out the paper that my text cites" : `Leave out the ${count} papers that my text cites`;
 }
@@ -86,7 +91,7 @@ export function setUpCited(actions) {
     actions.includeCited();
     $("text").focus();
   });
-  when(["library", "answer"], offer);
+  when(["library", "answer", "choice"], offer);
   $("library_box").addEventListener("toggle", offer);
   when(["choice", "focus", "draft"], () => paint(actions));
 }

@@ -34,6 +34,9 @@ def test_a_draft_dropped_with_its_bib_is_not_recommended_what_it_cites(page: Any
     together = page.locator("#together_list li")
     expect(together).to_have_count(5)
     expect(together.first.locator(".by")).not_to_be_empty()
+    assert page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.ask'))"
+    )
     use = together.first.get_by_role("button", name="Use for gap 1")
     use.press("Enter")
     expect(page.get_by_text("1 paper selected")).to_be_visible()
@@ -61,6 +64,8 @@ def test_a_pasted_text_is_compared_with_the_library_when_its_author_says_so(page
     find.click()
     expect(page.get_by_text("My draft cites 1 paper: 1 in this corpus")).to_be_visible()
     settled(page)
+    expect(page.locator("#cited_summary")).to_be_focused()
+    expect(page.locator("#cited_offer")).to_be_hidden()
     [draft] = drafts
     assert draft["files"] == [{"name": "draft.md", "text": text}]
     assert "@inproceedings{v:17" in draft["bib"]
