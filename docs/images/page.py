@@ -1,5 +1,5 @@
-"""Takes the pictures of the web page from a running endpoint: ``page.png``, ``page-dark.png``, ``page-phone.png`` and
-``page-links.png``.
+"""Takes the pictures of the web page from a running endpoint: ``page.png``, ``page-dark.png``, ``page-phone.png``,
+``page-phone-dark.png``, ``page-phone-card.png`` and ``page-links.png``.
 
     make demo
     python docs/images/page.py [ADDRESS]
@@ -29,7 +29,10 @@ PICTURES = {
     "page.png": ("light", 1280, 860),
     "page-dark.png": ("dark", 1280, 860),
     "page-phone.png": ("light", 390, 844),
+    "page-phone-dark.png": ("dark", 390, 844),
 }
+CARD = "page-phone-card.png"
+"""The picture of the first card on a phone, taken beside ``page-phone.png``."""
 LINKS = "page-links.png"
 """The picture of how the papers are linked, taken beside ``page.png``."""
 
@@ -56,6 +59,16 @@ def take_links(page: Page, to: Path) -> None:
     page.locator("#graph_box").screenshot(path=to)
 
 
+def take_card(page: Page, to: Path) -> None:
+    """Take the picture of a phone's screen that begins with the first card."""
+    page.get_by_role("button", name="References", exact=True).click()
+    page.get_by_role("button", name="Unselect all").click()  # the bar of selected papers would lie over it
+    page.locator(".card").first.evaluate(
+        "card => scrollTo(0, card.getBoundingClientRect().top + scrollY - 12)"
+    )
+    page.screenshot(path=to)
+
+
 def main() -> None:
     """Take every picture."""
     address = sys.argv[1] if len(sys.argv) > 1 else ADDRESS
@@ -70,6 +83,8 @@ def main() -> None:
             take(page, address, HERE / name)
             if name == "page.png":
                 take_links(page, HERE / LINKS)
+            if name == "page-phone.png":
+                take_card(page, HERE / CARD)
             context.close()
         browser.close()
 

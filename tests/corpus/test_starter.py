@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cocite.corpus.records import ContextRecord, PaperRecord
+from cocite.corpus.records import ARXIV_DOI, ContextRecord, PaperRecord
 from cocite.corpus.splits import Split
-from cocite.corpus.starter import build_starter, records
+from cocite.corpus.starter import PAPERS, build_starter, records
 from cocite.corpus.starter.drafts import StarterDraft, starter_drafts
 from cocite.drafts.draft import Draft
 from cocite.drafts.reading import read_draft
@@ -40,6 +40,18 @@ def papers() -> dict[str, PaperRecord]:
 @cache
 def contexts() -> list[ContextRecord]:
     return [record for record in records() if isinstance(record, ContextRecord)]
+
+
+def test_each_identifier_is_a_doi_and_names_one_paper() -> None:
+    dois = [paper.doi for paper in papers().values() if paper.doi]
+    assert len(dois) == len({doi.lower() for doi in dois})
+    strange = [doi for doi in dois if not re.fullmatch(r"10\.\d{4,9}/[\w./:()-]*\w", doi)]
+    assert strange == []
+    preprints = [doi for doi in dois if doi.startswith(ARXIV_DOI)]
+    assert all(re.fullmatch(r"\d{4}\.\d{4,5}", doi.removeprefix(ARXIV_DOI)) for doi in preprints)
+    readme = PAPERS.with_name("README.md").read_text(encoding="utf-8")
+    assert f"{len(dois)} papers have a `doi`: {len(dois) - len(preprints)} that" in readme
+    assert f"{len(preprints)} the one that arXiv gave" in readme
 
 
 def test_each_context_is_of_a_link_to_a_paper_that_is_not_later() -> None:

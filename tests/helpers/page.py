@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 PASSAGE = "We measure the quality of translations with BLEU [CIT] on a held-out test set."
 DRAFT = "Topics are found by latent Dirichlet allocation [CIT]. Translations are scored with BLEU [CIT]."
+CITING = "Translation by attention alone \\cite{v:17, gone}, without recurrence \\cite{?}."
+BIB = (
+    "@inproceedings{v:17, title = {{Attention} Is All You Need}, year = 2017}\n"
+    "@misc{gone, title = {A paper that no corpus has}}\n"
+    "@misc{private, title = {An entry that the text does not cite}}\n"
+)
+"""The bibliography of `CITING`: an entry of the corpus, one that it lacks, and one that is not cited."""
 WAIT_MS = 60_000
 QUIET = [
     "--no-sandbox",
@@ -59,11 +68,13 @@ FAINT_TEXTS = """() => {
 """Texts on the page whose contrast with what is behind them is below the 4.5 of WCAG 2 AA."""
 
 SMALL_TARGETS = """() => [
-  ...document.querySelectorAll("button, select, summary, input, .brand, nav a, .links a, label.check"),
+  ...document.querySelectorAll("button, select, summary, input, .brand, nav a, .links a, .card h3 a, label.check"),
 ].filter((node) => node.checkVisibility({ visibilityProperty: true }) && !node.matches("label.check input"))
-  .filter((node) => node.getBoundingClientRect().height < 44)
-  .map((node) => `${node.tagName} ${node.id} ${node.textContent.trim().slice(0, 30)}`)"""
-"""Controls that are lower than 44 CSS pixels; of a box to tick, its label counts."""
+  .map((node) => [node, node.getBoundingClientRect()])
+  .filter(([, { width, height }]) => width < 44 || height < 44)
+  .map(([node, { width, height }]) =>
+    `${node.tagName} ${node.id} ${node.textContent.trim().slice(0, 30)}: ${width.toFixed(1)} x ${height.toFixed(1)}`)"""
+"""Controls that are narrower or lower than 44 CSS pixels; of a box to tick, its label counts."""
 
 NAMELESS = """() => [
   ...document.querySelectorAll("button, select, input, textarea, a, dialog, nav, section, [role=region], [role=group]"),
@@ -76,6 +87,18 @@ NAMELESS = """() => [
   })
   .map((node) => node.outerHTML.slice(0, 80))"""
 """Controls and regions without a name for a screen reader."""
+
+
+DROP = """([files, kind]) => {
+  const transfer = new DataTransfer();
+  for (const [name, data] of files) {
+    transfer.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
+  }
+  const event = new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: transfer });
+  document.getElementById("results").dispatchEvent(event);
+  return event.defaultPrevented;
+}"""
+"""Drops files on the page, and returns whether it took them."""
 
 
 def search(page: Any, text: str) -> None:
@@ -109,3 +132,47 @@ def clipboard(page: Any) -> str:
 def gap_button(page: Any, number: int) -> Any:
     """The button of a gap, from 1."""
     return page.get_by_role("group", name="Gaps in the text").get_by_role("button").nth(number - 1)
+
+
+def drop(page: Any, files: dict[str, bytes], kind: str = "drop") -> bool:
+    """Drop files on the page, beside the text field; returns whether the page took them."""
+    encoded = [[name, base64.b64encode(data).decode()] for name, data in files.items()]
+    return page.evaluate(DROP, [encoded, kind])  # type: ignore[no-any-return]
+
+
+def give(page: Any, name: str, text: str) -> None:
+    """Give a file as the library."""
+    page.locator("#library_file").set_input_files(
+        {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
+    )
+
+
+def requests_of(page: Any, path: str = "/v1/recommend") -> list[dict[str, Any]]:
+    """The requests to a path, for papers where none is named, from now on."""
+    sent: list[dict[str, Any]] = []
+    page.on(
+        "request",
+        lambda request: sent.append(json.loads(request.post_data)) if request.url.endswith(path) else None,
+    )
+    return sent
+
+
+def id_of(page: Any, number: int) -> str:
+    """The id of the paper of a card, from 0."""
+    return page.locator(".card[data-id]").nth(number).get_attribute("data-id")  # type: ignore[no-any-return]
+
+
+def mark(page: Any, name: str, number: int) -> tuple[str, str]:
+    """Mark the paper of a card, from 0; returns its id and title."""
+    id_, title = id_of(page, number), titles(page)[number]
+    page.get_by_role("button", name=f"{name}: {title}", exact=True).click()
+    page.locator(f'.card[data-id="{id_}"]').wait_for(state="detached")
+    settled(page)
+    return id_, title
+
+
+def go_to_gap(page: Any, number: int) -> None:
+    """Press the button of a gap, from 1, and wait for its papers."""
+    gap_button(page, number).click()
+    page.locator("#summary").filter(has_text=f"for gap {number} of").wait_for()
+    settled(page)

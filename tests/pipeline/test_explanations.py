@@ -7,7 +7,7 @@ import pytest
 from helpers.pipeline_queries import queries_of
 
 from cocite.corpus.store import Corpus
-from cocite.pipeline.evidence import Evidence
+from cocite.pipeline.evidence import MAX_AUTHORS, Evidence
 from cocite.pipeline.explanations import NEIGHBOURS, SENTENCES, WORDS, Explainer, function_words
 from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.options import Candidates, Options, Stages
@@ -59,6 +59,11 @@ def test_evidence_is_limited_and_of_the_history(
             assert len(evidence.sentences) <= SENTENCES
             for paper in evidence.cited_by:
                 assert row in citations[corpus.row(paper.id)]
+            for paper in (*evidence.cited_by, *evidence.sentences):
+                record = corpus.paper(corpus.row(paper.id))
+                assert paper.title == record.title
+                assert paper.authors == record.authors[:MAX_AUTHORS]
+                assert (paper.year or 0, paper.venue, paper.doi) == (record.year, record.venue, record.doi)
             quoted += len(evidence.sentences)
     assert quoted
 

@@ -51,7 +51,7 @@ class Library:
         >>> _ = Path("have.txt").write_text("vaswani2017attention\\n# to read\\narXiv:1409.0473\\nhttps://doi.org/10.1/x\\n")
         >>> library = Library.read([Path("have.txt")], starter_corpus())
         >>> starter_corpus().ids(library.rows), library.entries, library.found
-        (['vaswani2017attention'], 3, 1)
+        (['bahdanau2015neural', 'vaswani2017attention'], 3, 2)
     """
 
     rows: tuple[int, ...]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+MAX_AUTHORS = 3
+"""Authors of a citing paper that evidence names: enough to know one, two, or "et al."."""
+
 
 class SharedWord(NamedTuple):
     """A word that query and paper share.
@@ -23,14 +26,18 @@ class CitingPaper(NamedTuple):
     """A paper of the corpus that cites the recommended one, or a seed that is linked with it.
 
     Example:
-        >>> CitingPaper("P18-1001", "A survey of parsing", 2018).year
-        2018
+        >>> CitingPaper("P18-1001", "A survey of parsing", 2018, ("Ada Lee",)).authors
+        ('Ada Lee',)
     """
 
     id: str
     title: str
     year: int | None
     """Year of publication; None: unknown."""
+    authors: tuple[str, ...] = ()
+    """The first ``MAX_AUTHORS``."""
+    venue: str = ""
+    doi: str = ""
 
 
 class CitingSentence(NamedTuple):
@@ -47,6 +54,10 @@ class CitingSentence(NamedTuple):
     title: str
     year: int | None
     """Year of publication; None: unknown."""
+    authors: tuple[str, ...] = ()
+    """The first ``MAX_AUTHORS`` of the paper."""
+    venue: str = ""
+    doi: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.pipeline.evidence import CitingPaper, CitingSentence, Evidence, SharedWord
+from cocite.pipeline.evidence import MAX_AUTHORS, CitingPaper, CitingSentence, Evidence, SharedWord
 from cocite.pipeline.options import Candidates, Options, Recommendation, Stages
 from cocite.pipeline.seeds import seed_text
 from cocite.protocols import NO_ROW, Query
@@ -150,11 +150,14 @@ class Explainer:
         return [linked_seeds(history, liked, row, until=until, without=own)[:SEEDS] for row in rows.tolist()]
 
     def _citing_papers(self, rows: set[int]) -> dict[int, CitingPaper]:
-        """Row -> id, title and year of some papers; each column is read once."""
+        """Row -> what evidence says of some papers; each column is read once."""
         ordered = sorted(rows)
-        columns = [self.index.corpus.papers.take(name, ordered) for name in ("id", "title", "year")]
-        records = zip(ordered, *columns, strict=True)
-        return {row: CitingPaper(id_, title, year or None) for row, id_, title, year in records}
+        names = ("id", "title", "year", "authors", "venue", "doi")
+        columns = [self.index.corpus.papers.take(name, ordered) for name in names]
+        return {
+            row: CitingPaper(id_, title, year or None, tuple(authors[:MAX_AUTHORS]), venue, doi)
+            for row, id_, title, year, authors, venue, doi in zip(ordered, *columns, strict=True)
+        }
 
 
 def _confidence(stages: Stages, query: int, column: int) -> float | None:

@@ -16,13 +16,12 @@ from cocite.drafts.draft import Gap
 from cocite.text.gap_context import whole_words
 from cocite_serve.http.batch import AnswerLines
 from cocite_serve.http.conversion import Stamps
-from cocite_serve.http.draft_reading import FoundDraft, cited_out, missing_warnings
+from cocite_serve.http.draft_reading import FoundDraft, cited_out, missing_warnings, together_out
 from cocite_serve.http.draft_schemas import (
     DraftEnd,
     DraftHead,
     DraftRequest,
     GapLine,
-    TogetherOut,
 )
 from cocite_serve.http.manuscript import Manuscript
 from cocite_serve.http.option_fields import RecommendOptions
@@ -90,24 +89,9 @@ class DraftLines(AnswerLines):
         async with aclosing(self.lines(draft.gaps)) as lines:
             async for line in lines:
                 yield line
-        papers = [one.paper for one in found.companions]
-        counts = stamps.papers.in_citations(stamps.papers.rows([paper.id for paper in papers]))
         yield _line(
             DraftEnd(
-                usually_cited_together=[
-                    TogetherOut(
-                        id=one.paper.id,
-                        title=one.paper.title,
-                        authors=list(one.paper.authors),
-                        year=one.paper.year or None,
-                        venue=one.paper.venue,
-                        abstract=one.paper.abstract,
-                        doi=one.paper.doi,
-                        in_citations=count,
-                        papers=one.papers,
-                    )
-                    for one, count in zip(found.companions, counts, strict=True)
-                ],
+                usually_cited_together=together_out(found.companions, stamps.papers),
                 **self._counts,
             )
         )

@@ -60,7 +60,8 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         DRAFT_TEXT_PATH,
         summary="The text of a draft",
         description="Reads a draft, or a LaTeX project, as `/v1/draft` does, and gives its text back, for a client "
-        "that lets its author go on with it, and what it cites, for the client to exclude. The text may have "
+        "that lets its author go on with it, what it cites, for the client to exclude, and with `together` what is "
+        "usually cited with that. The text may have "
         f"{limits.text_chars:,} characters. Nothing of it is kept.",
         responses=refusals(422, 504),
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": TEXT_REQUEST}}}},

@@ -18,7 +18,14 @@ from cocite.drafts.reader_process import ReadDraft, read_apart
 from cocite.drafts.reading import require_known
 from cocite.drafts.reference_list import with_references
 from cocite.errors import InputError
-from cocite_serve.http.draft_schemas import CitedOut, DraftFile, DraftRequest, DraftText, DraftTextRequest
+from cocite_serve.http.draft_schemas import (
+    CitedOut,
+    DraftFile,
+    DraftRequest,
+    DraftText,
+    DraftTextRequest,
+    TogetherOut,
+)
 from cocite_serve.http.papers import Papers
 from cocite_serve.http.problems import OverloadedError, TooSlowError, check_options, check_values
 from cocite_serve.http.request_seeds import find_seeds
@@ -177,7 +184,7 @@ def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> 
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    read = _read(request.files, request.main, "", limits, sources=True)
+    read = _read(request.files, request.main, request.bib, limits, sources=True)
     text = draft_text(read.draft)
     if len(text) > limits.text_chars:
         raise InputError(
@@ -192,6 +199,10 @@ def text_of_draft(request: DraftTextRequest, papers: Papers, limits: Limits) -> 
         gaps=len(draft.gaps),
         text=text,
         cited=cited_out(cited_papers(draft, bibliography, papers.corpus)),
+        usually_cited_together=together_out(
+            companions(papers, list(bibliography.cited_rows(draft).values()), request.together, draft.year),
+            papers,
+        ),
         warnings=[*draft.warnings, *missing_warnings(read.missing)],
     )
 
@@ -201,6 +212,25 @@ def cited_out(cited: Sequence[CitedPaper]) -> list[CitedOut]:
     return [
         CitedOut(key=one.key, title=one.title, id=None if one.paper is None else one.paper.id)
         for one in cited
+    ]
+
+
+def together_out(found: Sequence[Companion], papers: Papers) -> list[TogetherOut]:
+    """Papers usually cited together with what a draft cites, as answers have them."""
+    counts = papers.in_citations(papers.rows([one.paper.id for one in found]))
+    return [
+        TogetherOut(
+            id=one.paper.id,
+            title=one.paper.title,
+            authors=list(one.paper.authors),
+            year=one.paper.year or None,
+            venue=one.paper.venue,
+            abstract=one.paper.abstract,
+            doi=one.paper.doi,
+            in_citations=count,
+            papers=one.papers,
+        )
+        for one, count in zip(found, counts, strict=True)
     ]
 
 

@@ -110,6 +110,13 @@ class DraftTextRequest(BaseModel):
         min_length=1, max_length=MAX_FILES, description="As in `/v1/draft`, and so is `main`."
     )
     main: str = Field(default="", max_length=300)
+    bib: str = Field(
+        default="",
+        description="Text of a `.bib` file, beside those that the draft names. The entries that it cites are enough.",
+    )
+    together: Whole = Field(
+        default=0, ge=0, le=100, description="Papers usually cited together with what the draft cites."
+    )
 
 
 class CitedOut(BaseModel):
@@ -128,6 +135,17 @@ class CitedOut(BaseModel):
         default=None,
         description="The corpus' paper, never recommended to this draft; null: it was not found.",
     )
+
+
+class TogetherOut(PaperOut):
+    """A paper that others cite together with what the draft cites, and that the draft lacks.\f
+
+    Example:
+        >>> TogetherOut(id="P02-1040", title="BLEU", papers=12).papers
+        12
+    """
+
+    papers: int = Field(description="Papers that cite it and at least one paper that the draft cites.")
 
 
 class DraftText(BaseModel):
@@ -149,6 +167,7 @@ class DraftText(BaseModel):
         default=[],
         description="What the draft cites, as in `/v1/draft`: ids to `exclude` from recommendations for its text.",
     )
+    usually_cited_together: list[TogetherOut] = []
     warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
 
 
@@ -197,17 +216,6 @@ class GapLine(BaseModel):
     )
     problem: Problem | None = Field(default=None, description="With any other status.")
     retry_after: int | None = Field(default=None, description="Seconds after which to try again.")
-
-
-class TogetherOut(PaperOut):
-    """A paper that others cite together with what the draft cites, and that the draft lacks.\f
-
-    Example:
-        >>> TogetherOut(id="P02-1040", title="BLEU", papers=12).papers
-        12
-    """
-
-    papers: int = Field(description="Papers that cite it and at least one paper that the draft cites.")
 
 
 class DraftEnd(BaseModel):

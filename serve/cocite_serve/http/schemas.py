@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cocite.pipeline.evidence import MAX_AUTHORS
 from cocite_serve.http.option_fields import RecommendOptions
 from cocite_serve.http.query_fields import GAP_EXAMPLE, QueryText
 
@@ -66,16 +67,23 @@ class Neighbour(BaseModel):
     """A paper like the manuscript, that cites the recommended one.\f
 
     Example:
-        >>> Neighbour(id="P02-1040", title="BLEU", year=2002).model_dump()
+        >>> Neighbour(id="P02-1040", title="BLEU", year=2002).model_dump(exclude_defaults=True)
         {'id': 'P02-1040', 'title': 'BLEU', 'year': 2002}
     """
 
     id: str
     title: str
     year: int | None = None
+    authors: list[str] = Field(
+        default=[],
+        max_length=MAX_AUTHORS,
+        description=f"The first {MAX_AUTHORS}: where there are as many, the paper may have more.",
+    )
+    venue: str = ""
+    doi: str = ""
 
 
-class CitingSentence(BaseModel):
+class CitingSentence(Neighbour):
     """A sentence like the author's, that cites the recommended paper.\f
 
     Example:
@@ -85,9 +93,9 @@ class CitingSentence(BaseModel):
     """
 
     sentence: str
-    id: str = Field(description="Id of the paper that the sentence stands in.")
-    title: str
-    year: int | None = None
+    id: str = Field(
+        description="Id of the paper that the sentence stands in; the other fields are of it too."
+    )
 
 
 class EvidenceOut(BaseModel):

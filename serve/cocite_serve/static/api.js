@@ -1,6 +1,7 @@
 // Talks to the server. A refusal becomes an Error whose message is the server's sentence.
 
 const KEY = "cocite-key";
+const TOGETHER = 5; // papers that others cite together with what a draft cites
 
 export class Refusal extends Error {
   /** @param {string} sentence @param {number} status @param {string | null} [field] Of the request that is at fault. */
@@ -70,16 +71,17 @@ export async function version() {
 }
 
 /**
- * The text of a file that is none: of Word, of a PDF, or of a zipped project; and what it cites, with the id of a paper
- * of the corpus or null.
- * @param {string} name @param {string} base64 Its bytes. @param {AbortSignal} signal
- * @returns {Promise<{text: string, warnings: string[], cited: {id: string | null}[]}>}
+ * The text of a draft, and what it cites.
+ * @typedef {{text: string, warnings: string[], cited: import("./state.js").Cited[],
+ *   usually_cited_together: import("./evidence.js").Source[]}} DraftAnswer
+ * @param {{name: string, text?: string, base64?: string}} file @param {string} bib Entries that it may cite.
+ * @param {AbortSignal} [signal] @returns {Promise<DraftAnswer>}
  */
-export async function draftText(name, base64, signal) {
+export async function draftText(file, bib, signal) {
   const response = await ask("v1/draft/text", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ files: [{ name, base64 }] }),
+    body: JSON.stringify({ files: [file], bib, together: TOGETHER }),
     signal,
   });
   return response.json();

@@ -1,8 +1,9 @@
 // The page: puts its parts together.
 
 import { useKey, version } from "./api.js";
+import { setUpCited } from "./cited.js";
 import { copyFinished, insert, setUpCiting } from "./citing.js";
-import { $, el } from "./dom.js";
+import { $, debounce, el } from "./dom.js";
 import { focusGap, setUpEditor, write } from "./editor.js";
 import { offerDrafts, setUpExamples } from "./examples.js";
 import { clearFieldErrors } from "./fields.js";
@@ -14,6 +15,7 @@ import { forgetLibrary, isLibrary, setUpLibrary, takeLibrary } from "./owned.js"
 import { forGap, problem, setUpResults, showNothing, yearLimits } from "./results.js";
 import { again, find, findAnew, stop, taken } from "./search.js";
 import { copyReferences, setUpSelection } from "./selection.js";
+import { setUpSharing, takeText } from "./sharing.js";
 import { moveCard, pressOnCard, setUpShortcuts } from "./shortcuts.js";
 import { changed, chosenFor, gapInFocus, state, when } from "./state.js";
 import { choice } from "./storage.js";
@@ -38,8 +40,14 @@ const actions = {
     again();
   },
   includeCited() {
-    state.fileCites.clear();
+    state.cites = [];
+    state.together = [];
     changed("choice");
+    again();
+  },
+  years(from, to) {
+    $("year_from").value = from;
+    $("year_to").value = to;
     again();
   },
   include(id) {
@@ -81,7 +89,14 @@ async function findAndReveal() {
   if (told && top > innerHeight * 0.6) $("results").scrollIntoView({ block: "start" });
 }
 
-// A link has no text, and one that this browser has kept is not sent by opening it.
+// Opening a link sends no text: neither its own, nor one that this browser has kept.
+async function takeAddress() {
+  takeText();
+  if (await takeLink()) askByMarks();
+  else return false;
+  return true;
+}
+
 function askByMarks() {
   if (state.answer) again();
   else if (!state.text.trim() && state.marks.some((one) => one.likes)) find();
@@ -95,21 +110,19 @@ function clearEverything() {
   state.marks = [];
   state.cited.clear();
   state.excluded.clear();
-  state.fileCites.clear();
+  state.cites = [];
+  state.together = [];
   $("venue").value = "";
+  $("author").value = "";
   $("sort").value = "rank";
   clearFieldErrors();
   showNothing();
+  $("linked").hidden = true;
   write("");
   changed("choice");
   forgetDraft();
   forgetLibrary();
   $("text").focus();
-}
-
-function debounce(run, ms) {
-  let timer;
-  return () => { clearTimeout(timer); timer = setTimeout(run, ms); };
 }
 
 function setUpForm() {
@@ -164,9 +177,11 @@ setUpSelection(taken);
 setUpResults(actions, keyForm);
 setUpForm();
 setUpGraph();
-setUpMarks(askByMarks);
+setUpMarks();
 setUpFiles(isLibrary, takeLibrary);
 setUpLibrary();
+setUpCited(actions);
+setUpSharing();
 setUpShortcuts([
   { keys: ["j"], says: "Next paper", run: () => moveCard(1) },
   { keys: ["k"], says: "Previous paper", run: () => moveCard(-1) },
@@ -187,5 +202,5 @@ when(["focus"], again);
 setUpKeeping();
 describeCorpus();
 const reloaded = restore();
-if (await takeLink()) askByMarks();
-else if (reloaded) find();
+addEventListener("hashchange", takeAddress);
+if (!await takeAddress() && reloaded) find();

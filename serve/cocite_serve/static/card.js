@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { everything, liked, neighbours, number, sentence, words } from "./evidence.js";
-import { links } from "./links.js";
+import { links, outward } from "./links.js";
 
 const LABELS = { nnselect: "NNSelect", nnrank: "NNRank", fusion: "Learned fusion" };
 
@@ -50,7 +50,7 @@ function bar(part, title) {
  * @property {(paper: object, likes: boolean) => void} mark
  */
 
-/** @param {object} paper Of the API. @param {object} ranges Of `scales`. @param {Actions} actions @param {boolean} owned */
+/** @param {object} paper Of the API. @param {object} ranges Of `scales`. @param {Actions} actions @param {boolean | null} owned Null: there is no library. */
 export function card(paper, ranges, actions, owned) {
   const evidence = paper.evidence ?? { shared_words: [], cited_by: [], sentences: [], seeds: [] };
   const id = `paper-${paper.rank}`;
@@ -112,7 +112,7 @@ function opener(panel) {
 
 function link(address, text, paper, actions, name) {
   const taken = (event) => { if (event.button < 2) actions.taken([paper.id]); }; // the middle button opens a tab
-  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", "aria-label": name, on: { click: taken, auxclick: taken } }, text);
+  return outward(address, text, name, { click: taken, auxclick: taken });
 }
 
 // The probability that the text should cite a paper, where the endpoint's model has one.
@@ -125,7 +125,7 @@ function chance(confidence) {
 
 function facts(paper, owned) {
   const parts = [];
-  if (owned) parts.push(el("span", { class: "owned" }, "In my library"));
+  if (owned !== null) parts.push(el("span", { class: owned ? "owned" : "lacked" }, owned ? "In my library" : "Not in my library"));
   if (paper.venue) parts.push(el("span", { class: "venue" }, paper.venue));
   parts.push(el("span", {}, paper.year ? String(paper.year) : "year unknown"));
   if (paper.in_citations) {

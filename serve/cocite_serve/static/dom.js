@@ -40,6 +40,12 @@ export function titleChip(title, name, run) {
     el("span", { class: "cut" }, title), el("span", { "aria-hidden": "true" }, "×"));
 }
 
+/** Runs what was asked for last, once nothing was asked for a while. @param {() => void} run @param {number} ms */
+export function debounce(run, ms) {
+  let timer;
+  return () => { clearTimeout(timer); timer = setTimeout(run, ms); };
+}
+
 // The beginning or end of a text, whole words, with a mark where something was cut off.
 export const firstWords = (text, most) => (text.length <= most ? text : `${text.slice(0, most).replace(/\s\S*$/, "")} …`);
 export const lastWords = (text, most) => (text.length <= most ? text : `… ${text.slice(-most).replace(/^\S*\s/, "")}`);

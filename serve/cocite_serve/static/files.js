@@ -1,6 +1,7 @@
 // Takes a file over as the draft: texts are read here, Word, PDF and zipped projects by the server.
 
 import { draftText, Refusal } from "./api.js";
+import { bibliographyOf, takeCited } from "./cited.js";
 import { $, toast } from "./dom.js";
 import { decoded, suffix } from "./file_text.js";
 import { focusGap, replace } from "./editor.js";
@@ -14,6 +15,8 @@ const KNOWN = "a draft in .tex, .md, .txt, .docx or .pdf, a LaTeX project as .zi
 const TEXT_MB = 2;
 const BINARY_MB = 6; // the server takes 8 MiB of it as base64
 
+const NOTHING = { cited: [], usually_cited_together: [] };
+
 let running = null;
 
 function base64(file) {
@@ -25,15 +28,19 @@ function base64(file) {
   });
 }
 
-async function textOf(file, signal) {
+async function textOf(file, bibliographies, signal) {
   const kind = suffix(file.name);
   const isText = TEXTS.includes(kind);
   if (!isText && !BINARY.includes(kind)) throw new Error(`The file ${file.name} is none that is read here. Give ${KNOWN}.`);
   const most = isText ? TEXT_MB : BINARY_MB;
   if (file.size > most * 1e6) throw new Error(`The file ${file.name} has more than ${most} MB. Leave out its pictures, or paste a part of its text.`);
-  if (isText) return { text: await decoded(file), warnings: [], cited: [] };
+  const bib = (await Promise.all(bibliographies.map(decoded))).join("\n");
   try {
-    return await draftText(file.name, await base64(file), signal);
+    if (!isText) return await draftText({ name: file.name, base64: await base64(file) }, kind === "zip" ? bib : "", signal);
+    const text = await decoded(file);
+    const entries = bibliographyOf(text, bib);
+    const found = entries ? await draftText({ name: file.name, text }, entries, signal) : NOTHING;
+    return { ...found, text, warnings: [] }; // as it is: the author reads it here
   } catch (error) {
     if (!(error instanceof Refusal) || error.status === 401) throw error;
     throw new Refusal(error.message.replace(/^files(?:\.0\.name)?: /, "").replace(`${file.name}: `, `The file ${file.name} `), error.status);
@@ -47,20 +54,22 @@ export function stopReading() {
   running = null;
 }
 
-/** Puts a file into the text field, so that undo brings the text before it back. @param {File} file */
-async function open(file) {
+/**
+ * Puts a file into the text field, so that undo brings the text before it back.
+ * @param {File} file @param {File[]} bibliographies The .bib files that came with it.
+ */
+async function open(file, bibliographies) {
   stopReading();
   const mine = new AbortController();
   running = mine;
   $("reading").textContent = `Reading ${file.name} …`;
   try {
-    const { text, warnings, cited } = await textOf(file, mine.signal);
+    const { text, warnings, cited, usually_cited_together: together } = await textOf(file, bibliographies, mine.signal);
     if (running !== mine) return;
     if (!text.trim()) throw new Error(`The file ${file.name} has no text.`);
     $("problem").hidden = true;
     replace(0, $("text").value.length, text);
-    state.fileCites = new Set(cited.map(({ id }) => id).filter(Boolean));
-    changed("choice");
+    takeCited(cited, together);
     $("text").setSelectionRange(0, 0);
     $("sheet").scrollTop = 0;
     const count = state.gaps.length;
@@ -68,7 +77,7 @@ async function open(file) {
     toast([`${file.name} with ${count === 1 ? "one gap" : count ? `${count} gaps` : "no gap"}.`, ...warnings].join(" "));
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
-    if (error.status === 401) problem(error, () => open(file));
+    if (error.status === 401) problem(error, () => open(file, bibliographies));
     else fieldError("text", error.message);
   } finally {
     if (running === mine) stopReading();
@@ -79,9 +88,12 @@ async function open(file) {
 export function setUpFiles(isLibrary, takeLibrary) {
   const take = (files) => {
     clearFieldErrors();
-    if (files.length > 1) fieldError("text", "Give one file at a time: a LaTeX project of several as a .zip.");
-    else if (files.length && isLibrary(files[0].name)) takeLibrary(files[0]);
-    else if (files.length) open(files[0]);
+    const bibliographies = files.filter((file) => suffix(file.name) === "bib");
+    const others = files.filter((file) => suffix(file.name) !== "bib");
+    if (files.length === 1 && isLibrary(files[0].name)) takeLibrary(files[0]);
+    else if (others.length === 1 && bibliographies.every((file) => file.size <= TEXT_MB * 1e6)) open(others[0], bibliographies);
+    else if (others.length === 1) fieldError("text", `A bibliography has more than ${TEXT_MB} MB. Give one with the entries that the draft cites.`);
+    else if (files.length) fieldError("text", "Give one draft at a time, with its .bib files or without: a LaTeX project of several files as a .zip.");
   };
   $("open_file").addEventListener("click", () => $("file").click());
   $("file").addEventListener("change", () => {

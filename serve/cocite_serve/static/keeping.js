@@ -14,7 +14,7 @@ function save() {
   notSoon();
   const options = Object.fromEntries(OPTIONS.map((id) => [id, $(id).value]).filter(([, value]) => value));
   if ($("later").checked) options.later = true;
-  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !state.fileCites.size
+  const empty = !state.text && !state.chosen.length && !state.cited.size && !state.excluded.size && !state.cites.length
     && !state.marks.length && !Object.keys(options).length;
   if (empty) {
     forget();
@@ -29,7 +29,8 @@ function save() {
     marks: state.marks.map(({ id, title, likes, gap }) => ({ id, title, likes, gap: place.get(gap) ?? null })),
     cited: [...state.cited],
     excluded: [...state.excluded],
-    fileCites: [...state.fileCites],
+    cites: state.cites,
+    together: state.together,
     searched: state.answer !== null,
   });
 }
@@ -54,14 +55,16 @@ const listOf = (value) => (Array.isArray(value) ? value : []);
  * @returns {boolean} Whether the page was reloaded over an answer, which is to be asked for again.
  */
 export function restore() {
-  const { text, focus, options, chosen, marks, cited, excluded, fileCites, searched } = kept();
+  const { text, focus, options, chosen, marks, cited, excluded, cites, together, searched } = kept();
   if (options && typeof options === "object") {
     for (const id of OPTIONS) if (typeof options[id] === "string") $(id).value = options[id];
     $("later").checked = options.later === true;
     if ([...OPTIONS, "later"].some((id) => options[id] && $(id).closest("details"))) $("options").open = true;
   }
   for (const id of listOf(cited)) if (typeof id === "string") state.cited.add(id);
-  for (const id of listOf(fileCites)) if (typeof id === "string") state.fileCites.add(id);
+  const named = (one) => typeof one?.title === "string" && (one.id === null || typeof one.id === "string");
+  state.cites = listOf(cites).filter((one) => named(one) && typeof one.key === "string");
+  state.together = listOf(together).filter((one) => named(one) && one.id && Array.isArray(one.authors));
   for (const entry of listOf(excluded)) {
     if (Array.isArray(entry) && entry.every((part) => typeof part === "string")) state.excluded.set(entry[0], entry[1] ?? entry[0]);
   }

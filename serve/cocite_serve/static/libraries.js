@@ -1,8 +1,9 @@
 // Reads the library of a reference manager: BibTeX, RIS or CSL-JSON, as far as it takes to know its papers again.
 
 /**
- * @typedef {{title: string, year: string, ids: string[]}} Entry
- * Of a library; `ids`: what may hold a DOI, an arXiv number or an id of the ACL Anthology.
+ * @typedef {{title: string, year: string, ids: string[], key?: string, source?: string}} Entry
+ * Of a library; `ids`: what may hold a DOI, an arXiv number or an id of the ACL Anthology. One of BibTeX has its key, and
+ * its own text as `source`.
  */
 
 /**
@@ -62,7 +63,8 @@ function bibtex(text) {
     }
     start.lastIndex = Math.max(at, start.lastIndex);
     const { title = "", year = fields.date ?? "", doi = "", url = "", eprint = "" } = fields;
-    entries.push({ title, year: year.slice(0, 4), ids: [doi, url, eprint, fields.volume ?? "", fields.journal ?? ""] });
+    entries.push({ title, year: year.slice(0, 4), ids: [doi, url, eprint, fields.volume ?? "", fields.journal ?? ""],
+      key: found[2], source: `@${found[1]}{${found[2]},${text.slice(found.index + found[0].length, at)}}` });
   }
   return entries;
 }

@@ -1,4 +1,6 @@
-// Addresses of a paper at the places that its identifiers name.
+// Addresses of a paper at the places that its identifiers name, and links to them.
+
+import { el } from "./dom.js";
 
 const ACL = /^(?:[A-Z]\d{2}-\d{4,5}|\d{4}\.[a-z0-9_]+-[a-z0-9]+\.\d+)$/;
 const ARXIV = /^(?:arxiv:)?(\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?\/\d{7}(?:v\d+)?)$/i;
@@ -12,7 +14,7 @@ export function links({ id, doi }) {
   const bare = (doi ?? "").replace(DOI_PREFIX, "");
   const found = [];
   const add = (name, address) => { if (!found.some((one) => one.name === name)) found.push({ name, address }); };
-  const acl = /^10\.(?:18653\/v1|3115)\/(.+)$/i.exec(bare)?.[1] ?? id;
+  const acl = /^10\.(?:18653\/v1|3115(?:\/v1)?)\/(.+)$/i.exec(bare)?.[1] ?? id;
   const arxiv = ARXIV.exec(/^10\.48550\/arxiv\.(.+)$/i.exec(bare)?.[1] ?? id)?.[1];
   if (bare) add("DOI", `https://doi.org/${encodeURI(bare).replaceAll(/[?#]/g, encodeURIComponent)}`);
   if (ACL.test(acl)) add("ACL Anthology", `https://aclanthology.org/${acl}`);
@@ -23,4 +25,13 @@ export function links({ id, doi }) {
   const openAlex = /^(?:https:\/\/openalex\.org\/)?(W\d{4,})$/.exec(id)?.[1];
   if (openAlex) add("OpenAlex", `https://openalex.org/${openAlex}`);
   return found;
+}
+
+/**
+ * A link that opens in a tab of its own.
+ * @param {string} address @param {string} text @param {string} [name] For screen readers, where it is another.
+ * @param {Record<string, (event: MouseEvent) => void>} [on] Its listeners.
+ */
+export function outward(address, text, name, on = {}) {
+  return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", "aria-label": name, on }, text);
 }

@@ -44,15 +44,15 @@ function paint() {
   (left[Math.min(focused, left.length - 1)] ?? $("results")).focus();
 }
 
-/** The address of the page with the marks that are in force: nothing of the text. */
-function address() {
-  const marks = new URLSearchParams(marksInForce().map((one) => [one.likes ? "like" : "dislike", one.id]));
-  return `${location.origin}${location.pathname}#${marks}`;
+/** The address of the page with the marks that are in force, and with more. @param {[string, string][]} more */
+export function linkTo(more = []) {
+  const marks = marksInForce().map((one) => [one.likes ? "like" : "dislike", one.id]);
+  return `${location.origin}${location.pathname}#${new URLSearchParams([...marks, ...more])}`;
 }
 
 async function copyLink() {
   try {
-    await copyText(address());
+    await copyText(linkTo());
     toast("Link copied: it names these papers, and nothing of your text");
   } catch (error) {
     toast(error.message);
@@ -91,9 +91,7 @@ export async function takeLink() {
   return marks.length > 0;
 }
 
-/** @param {() => void} linked Called when a link was opened over the page. */
-export function setUpMarks(linked) {
+export function setUpMarks() {
   $("marks_link").addEventListener("click", copyLink);
-  addEventListener("hashchange", async () => { if (await takeLink()) linked(); });
   when(["choice", "focus", "draft"], paint);
 }

@@ -12,6 +12,10 @@ const MOST_ENTRIES = 50_000;
 
 /** @type {{file: string, count: number, names: Set<string>} | null} */
 let library = null;
+/** @type {import("./libraries.js").Entry[]} Of the .bib that was given in this visit: its own text is kept nowhere. */
+let entriesHeld = [];
+
+export const libraryEntries = () => entriesHeld;
 
 export const hasLibrary = () => library !== null;
 
@@ -53,10 +57,12 @@ export async function takeLibrary(file) {
     if (!isLibrary(file.name)) throw new Error(`The file ${file.name} is no library. Give a .bib, .ris or .json (CSL-JSON) file.`);
     if (file.size > MOST_MB * 1e6) throw new Error(`The file ${file.name} has more than ${MOST_MB} MB. Export a part of your library.`);
     const text = await decoded(file);
-    const entries = read(text, file.name).map(namesOf).filter((names) => names.length);
+    const found = read(text, file.name);
+    const entries = found.map(namesOf).filter((names) => names.length);
     if (!entries.length) throw new Error(`The file ${file.name} has no entry with a title or a DOI.`);
     if (entries.length > MOST_ENTRIES) throw new Error(`The file ${file.name} has more than ${MOST_ENTRIES.toLocaleString("en")} papers. Export a part of your library.`);
     const names = new Set(entries.flat());
+    entriesHeld = found.filter(({ key }) => key);
     use({ file: file.name, count: entries.length, names });
     const kept = keepLibrary({ file: file.name, count: entries.length, names: [...names] });
     toast(`My library: ${entries.length.toLocaleString("en")} ${entries.length === 1 ? "paper" : "papers"}${kept ? "" : ", too many to keep after this visit"}`);
@@ -76,6 +82,7 @@ function read(text, name) {
 /** Forgets the library, also in this browser's storage. */
 export function forgetLibrary() {
   keepLibrary(null);
+  entriesHeld = [];
   complain("");
   use(null);
 }

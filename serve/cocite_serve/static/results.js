@@ -1,16 +1,18 @@
 // Shows an answer: its cards, filtered and sorted, and what is to be said about it.
 
 import { card, scales, showChoice, skeleton } from "./card.js";
-import { $, el, firstWords, lastWords, titleChip } from "./dom.js";
+import { $, debounce, el, firstWords, lastWords, titleChip } from "./dom.js";
 import { fieldError } from "./fields.js";
 import { hasLibrary, isOwned } from "./owned.js";
-import { changed, gapInFocus, state, when } from "./state.js";
-import { showYears } from "./years.js";
+import { changed, citedIds, gapInFocus, state, when } from "./state.js";
+import { setUpYears, showYears } from "./years.js";
 
 let actions = null;
 let keyForm = null;
 let warned = null;
 let shownContext = null;
+
+const MOST_NAMES = 500; // authors that are offered; any other may be typed
 
 const ORDERS = {
   rank: (one, other) => one.rank - other.rank,
@@ -37,6 +39,7 @@ export function show() {
   $("toolbar").hidden = false;
   yearLimits();
   venues(answer.papers);
+  authors(answer.papers);
   quote(answer);
   leftOut(answer.unknown);
   incomplete(answer.shards);
@@ -72,10 +75,12 @@ function cards() {
   $("note").textContent = note ? `${note[0].toUpperCase()}${note.slice(1)}.` : "";
   const venue = $("venue").value;
   const owned = $("owned").value;
-  const fits = (paper) => (!venue || paper.venue === venue) && (!owned || isOwned(paper) === (owned === "owned"));
+  const author = $("author").value.trim().toLowerCase();
+  const fits = (paper) => (!venue || paper.venue === venue) && (!owned || isOwned(paper) === (owned === "owned"))
+    && (!author || paper.authors.some((name) => name.toLowerCase().includes(author)));
   const shown = hidden ? [] : papers.filter(fits).sort(ORDERS[$("sort").value]);
   const ranges = papers.length ? scales(papers) : {};
-  keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions, isOwned(paper)))));
+  keepingFocus(() => $("cards").replaceChildren(...shown.map((paper) => card(paper, ranges, actions, hasLibrary() ? isOwned(paper) : null))));
   showYears(shown.map((paper) => paper.year));
   showing(shown);
   const count = papers.length === 1 ? "1 paper" : `${papers.length} papers`;
@@ -111,15 +116,27 @@ function keepingFocus(replace) {
   shownContext = context;
 }
 
-// The venues of the answer, those with most papers first. One that was chosen stays as long as it has papers.
-function venues(papers) {
+// Names with the number of times that each is given, the most frequent first.
+function counted(names) {
   const counts = new Map();
-  for (const { venue } of papers) if (venue) counts.set(venue, (counts.get(venue) ?? 0) + 1);
+  for (const name of names) if (name) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].sort(([one, many], [other, more]) => more - many || one.localeCompare(other));
+}
+
+// The venues of the answer. One that was chosen stays as long as it has papers.
+function venues(papers) {
   const before = $("venue").value;
-  const names = [...counts].sort(([one, many], [other, more]) => more - many || one.localeCompare(other));
+  const names = counted(papers.map((paper) => paper.venue));
   $("venue").replaceChildren(el("option", { value: "" }, "All venues"),
     ...names.map(([name, count]) => el("option", { value: name }, `${name} (${count})`)));
-  $("venue").value = counts.has(before) ? before : "";
+  $("venue").value = names.some(([name]) => name === before) ? before : "";
+}
+
+// The authors of the answer, as the field for one offers them.
+function authors(papers) {
+  const names = counted(papers.flatMap((paper) => [...new Set(paper.authors)])).slice(0, MOST_NAMES);
+  $("author_names").replaceChildren(...names.map(([name, count]) =>
+    el("option", { value: name }, count === 1 ? "1 paper" : `${count} papers`)));
 }
 
 /** A manuscript's year limits the answer as a year typed beside the results does. */
@@ -140,10 +157,10 @@ function quote({ gaps, context }) {
 function leftOut(unknown) {
   const chips = [...state.excluded].map(([id, title]) =>
     titleChip(title, `Bring back ${title}`, () => actions.include(id)));
-  const count = state.fileCites.size;
+  const count = citedIds().length;
   if (count) {
-    chips.unshift(titleChip(count === 1 ? "the paper that your file cites" : `${count} papers that your file cites`,
-      "Suggest what your file cites too", actions.includeCited));
+    chips.unshift(titleChip(count === 1 ? "the paper that your draft cites" : `${count} papers that your draft cites`,
+      "Suggest what your draft cites too", actions.includeCited));
   }
   const strangers = unknown.map((id) => el("span", { class: "unknown" }, `${id} is not in this corpus`));
   $("left_out").hidden = !(chips.length + strangers.length);
@@ -176,6 +193,9 @@ export function setUpResults(given, form) {
   actions = given;
   keyForm = form;
   for (const id of ["venue", "sort"]) $(id).addEventListener("change", () => { if (state.answer) cards(); });
+  const soon = debounce(() => { if (state.answer) cards(); }, 200);
+  $("author").addEventListener("input", soon);
+  setUpYears(actions.years);
   when(["library"], () => { if (state.answer) cards(); });
   when(["choice", "focus", "draft"], () => {
     for (const node of $("cards").querySelectorAll(".card[data-id]")) {

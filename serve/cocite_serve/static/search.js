@@ -5,7 +5,7 @@ import { $ } from "./dom.js";
 import { clearFieldErrors, fieldError, numbersFit } from "./fields.js";
 import { hasWords } from "./gaps.js";
 import { busy, problem, show } from "./results.js";
-import { changed, marksInForce, state } from "./state.js";
+import { changed, citedIds, marksInForce, state } from "./state.js";
 
 const KEPT = 40;
 const MOST_LEFT_OUT = 500; // that a request may name
@@ -26,7 +26,7 @@ function fromForm() {
   request.candidates = $("later").checked ? "all" : "older";
   const leftOut = new Set([...list($("exclude").value, /[,;\s]+/), ...state.excluded.keys()]);
   const room = Math.max(MOST_LEFT_OUT - leftOut.size, 0);
-  request.exclude = [...leftOut, ...[...state.fileCites].filter((id) => !leftOut.has(id)).slice(0, room)];
+  request.exclude = [...leftOut, ...citedIds().filter((id) => !leftOut.has(id)).slice(0, room)];
   request.exclude_authors = list($("exclude_authors").value, /[;\n]+/);
   return request;
 }

@@ -4,6 +4,7 @@
  * @typedef {{id: string, title: string, gap: number | null}} Chosen A paper that is to be cited at a gap; null: anywhere.
  * @typedef {{id: string, title: string, likes: boolean, gap: number | null}} Mark A paper whose like is wanted, or not
  * wanted, in the list of a gap; null: in every list.
+ * @typedef {{key: string, title: string, id: string | null}} Cited A key of the draft; without an id the corpus lacks it.
  */
 export const state = {
   text: "",
@@ -22,8 +23,10 @@ export const state = {
   cited: new Set(),
   /** @type {Mark[]} */
   marks: [],
-  /** Ids of papers that the opened file cites, which are left out. */
-  fileCites: new Set(),
+  /** @type {Cited[]} What the draft cites, as far as it is known. */
+  cites: [],
+  /** @type {import("./evidence.js").Source[]} Papers that others cite together with those. */
+  together: [],
   /** Papers left out: id -> title. */
   excluded: new Map(),
   /** Tokens of answers with papers of two releases: id of the paper -> token. */
@@ -51,6 +54,9 @@ export const chosenFor = (gap) => state.chosen.filter((one) => one.gap === gap);
 
 /** The marks that steer the list of the gap in focus. */
 export const marksInForce = () => state.marks.filter(({ gap }) => gap === null || gap === gapInFocus()?.id);
+
+/** Ids of the papers that the draft cites and the corpus has: they are left out. */
+export const citedIds = () => [...new Set(state.cites.map(({ id }) => id).filter(Boolean))];
 
 /** Ids of all papers to export: first those with a key in the text, so that their keys stay. */
 export function selectedIds() {

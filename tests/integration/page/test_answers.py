@@ -122,6 +122,31 @@ def test_years_and_leaving_a_paper_out(page: Any) -> None:
     expect(page.locator(".card h3").first).to_have_text(before[0])
 
 
+def test_an_author_is_typed_or_chosen_among_those_of_the_papers(page: Any) -> None:
+    search(page, PASSAGE)
+    options = (
+        "[...document.querySelectorAll('#author_names option')].map((one) => [one.value, one.textContent])"
+    )
+    offered = dict(page.evaluate(options))
+    name, count = next(iter(offered.items()))
+    assert int(count.split()[0]) > 1, "the most frequent stands first"
+    author = page.get_by_label("Author", exact=True)
+    cards = page.locator(".card[data-id]")
+    for typed in (name, name.split()[-1].upper()):
+        author.fill(typed)
+        expect(page.locator("#summary")).to_contain_text(" of 20 papers")
+        assert cards.count() >= int(count.split()[0])
+        author.fill("")
+        expect(cards).to_have_count(20)
+    alone = next(one for one, papers in offered.items() if papers == "1 paper")
+    author.fill(alone)
+    expect(cards).to_have_count(1)
+    author.fill("nobody of that name")
+    expect(page.get_by_text("None of these papers passes the filters above.")).to_be_visible()
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(author).to_have_value("")
+
+
 def years(page: Any) -> list[int]:
     shown = page.locator(".card .where").all_inner_texts()
     return [int(next(word for word in text.split() if word.isdigit())) for text in shown]
@@ -289,6 +314,10 @@ LINKS = [
         {"id": "x", "doi": "https://doi.org/10.48550/arXiv.1706.03762"},
         {"DOI": "https://doi.org/10.48550/arXiv.1706.03762", "arXiv": "https://arxiv.org/abs/1706.03762"},
     ),
+    (
+        {"id": "x", "doi": "10.3115/v1/W14-4012"},
+        {"DOI": "https://doi.org/10.3115/v1/W14-4012", "ACL Anthology": "https://aclanthology.org/W14-4012"},
+    ),
     ({"id": "arXiv:1706.03762v5", "doi": ""}, {"arXiv": "https://arxiv.org/abs/1706.03762v5"}),
     ({"id": "cs/0112017", "doi": ""}, {"arXiv": "https://arxiv.org/abs/cs/0112017"}),
     (
@@ -324,7 +353,8 @@ def test_a_cards_title_and_places_are_links(page: Any) -> None:
     def answer(route: Any) -> None:
         response = route.fetch()
         body = response.json()
-        body["papers"][0]["doi"] = "10.3115/1073083.1073135"
+        body["papers"][0] |= {"doi": "10.3115/1073083.1073135", "evidence": None}
+        body["papers"][1] |= {"doi": "", "evidence": None}
         route.fulfill(response=response, json=body)
 
     page.route("**/v1/recommend", answer)

@@ -1,18 +1,20 @@
-"""The page before axe-core: nothing to complain of, in both themes and both widths, empty and full."""
+"""The page before axe-core: nothing to complain of, in both themes and both widths, empty, full and with all open."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from helpers.page import DRAFT, search, settled
+from helpers.page import BIB, CITING, DRAFT, drop, give, mark, search, settled, use
 
 pytestmark = pytest.mark.integration
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+expect = pytest.importorskip("playwright.sync_api").expect
 
 
 def complaints(page: Any) -> list[str]:
     """What axe finds by all of its rules, with the element that each is about."""
+    page.evaluate("Promise.all(document.getAnimations().map((animation) => animation.finished))")
     found = axe.Axe().run(page).response["violations"]
     return [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]]
 
@@ -30,3 +32,49 @@ def test_axe_finds_nothing(page: Any, theme: str, width: int) -> None:
     assert complaints(page) == []
     page.get_by_role("button", name="Show as a table").click()
     assert complaints(page) == []
+    everything_open(page, width)
+    assert complaints(page) == []
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    assert complaints(page) == [], "of the dialog"
+    page.get_by_role("button", name="Close").click()
+    notices(page)
+
+
+def everything_open(page: Any, width: int) -> None:
+    """Open what a draft with citations, a library, marks and selected papers show, and an error beside a field."""
+    drop(page, {"refs.bib": BIB.encode(), "paper.tex": CITING.encode()})
+    expect(page.locator("#cited_box")).to_be_visible()
+    search(page, CITING)
+    mark(page, "More like this", 2)
+    mark(page, "Not this", 2)
+    page.get_by_role("button", name="Leave out ").nth(1).click()
+    settled(page)
+    use(page, 0)
+    give(page, "library.bib", BIB + "@misc{recurrence, title = {A word of the text may be a key}}")
+    give(page, "library.txt", "x")
+    if width < 500:
+        page.get_by_role("button", name="References", exact=True).click()
+    page.locator(".card .open").first.click()
+    for box in page.locator("details:visible").all():
+        box.evaluate("box => { box.open = true; }")
+    expect(page.locator("#library_error")).to_be_visible()
+    expect(page.locator("#cited_offer")).to_be_visible()
+    expect(page.locator("#tray")).to_be_visible()
+    page.get_by_label("Papers to show").fill("5000")
+    page.get_by_role("button", name="Find papers").click()
+    expect(page.locator(".field-error")).to_be_visible()
+    page.get_by_label("Papers to show").fill("")
+
+
+def notices(page: Any) -> None:
+    """Look at what stands in place of cards, or above them, one after the other."""
+    search(page, "qwzzx blorf [CIT] znork.")
+    expect(page.locator("#warning")).to_be_visible()
+    page.evaluate("location.hash = 'text=Another'")
+    expect(page.locator("#linked")).to_be_visible()
+    assert complaints(page) == [], "of the warning and the link's text"
+    problem = {"error": "Give a key.", "field": None}
+    page.route("**/v1/recommend", lambda route: route.fulfill(status=401, json=problem))
+    page.get_by_role("button", name="Find papers").click()
+    expect(page.get_by_role("button", name="Use this key")).to_be_visible()
+    assert complaints(page) == [], "of the field for a key"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import zipfile
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from docx import Document
-from helpers.page import DRAFT, gap_button, search, settled, titles
+from helpers.page import DRAFT, drop, gap_button, search, settled, titles
 from helpers.pdf_files import pdf_file
 
 pytestmark = pytest.mark.integration
@@ -19,21 +18,6 @@ expect = pytest.importorskip(
 ).expect
 MAIN = "\\documentclass{article}\n\\begin{document}\nWords are split \\cite{?}.\n\\input{part}\n\\end{document}\n"
 PART = "We score with BLEU \\cite{}.\n"
-DROP = """([files, kind]) => {
-  const transfer = new DataTransfer();
-  for (const [name, data] of files) {
-    transfer.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
-  }
-  const event = new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: transfer });
-  document.getElementById("results").dispatchEvent(event);
-  return event.defaultPrevented;
-}"""
-
-
-def drop(page: Any, files: dict[str, bytes], kind: str = "drop") -> bool:
-    """Drop files on the page, beside the text field; returns whether the page took them."""
-    encoded = [[name, base64.b64encode(data).decode()] for name, data in files.items()]
-    return page.evaluate(DROP, [encoded, kind])  # type: ignore[no-any-return]
 
 
 def choose(page: Any, name: str, data: bytes) -> None:
@@ -117,7 +101,7 @@ def test_what_a_file_cites_is_left_out_until_the_author_wants_it(page: Any) -> N
         )
     drop(page, {"paper.zip": buffer.getvalue()})
     expect(page.get_by_label("Your text")).not_to_have_value("")
-    chip = page.get_by_role("button", name="Suggest what your file cites too")
+    chip = page.get_by_role("button", name="Suggest what your draft cites too")
     page.get_by_role("button", name="Find papers").click()
     settled(page)
     expect(chip).to_be_visible()
@@ -141,7 +125,7 @@ def test_what_a_file_cites_is_left_out_until_the_author_wants_it(page: Any) -> N
         ({"a.txt": b"a\0b"}, "The file a.txt holds no text."),
         ({"a.txt": b" \n"}, "The file a.txt has no text."),
         ({"a.txt": b"x" * 2_000_001}, "The file a.txt has more than 2 MB. Leave out its pictures"),
-        ({"a.tex": b"x", "b.tex": b"y"}, "Give one file at a time: a LaTeX project of several as a .zip."),
+        ({"a.tex": b"x", "b.tex": b"y"}, "Give one draft at a time, with its .bib files or without"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_sentence_and_the_text_stays(

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from helpers.page import DRAFT, FAINT_TEXTS, SMALL_TARGETS, gap_button, search, settled
+from helpers.page import DRAFT, FAINT_TEXTS, SMALL_TARGETS, gap_button, give, search, settled
 
 pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
@@ -20,12 +20,6 @@ NAMES = """async (entries) => {
   const { entriesOf, namesOf } = await import('/static/libraries.js');
   return entries.map(([text, kind]) => entriesOf(text, kind).map(namesOf));
 }"""
-
-
-def give(page: Any, name: str, text: str) -> None:
-    page.locator("#library_file").set_input_files(
-        {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
-    )
 
 
 def test_entries_of_each_form_are_known_by_their_identifiers_and_titles(page: Any) -> None:
@@ -71,6 +65,8 @@ def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) ->
     marked = page.locator(".card", has=page.locator(".owned"))
     expect(marked).to_have_count(1)
     expect(marked.locator("h3")).to_have_text("Latent Dirichlet Allocation")
+    expect(marked.get_by_text("Not in my library")).to_have_count(0)
+    expect(page.get_by_text("Not in my library", exact=True)).to_have_count(19)
     expect(page.locator("#summary")).to_contain_text("20 papers (1 in my library) for gap 1 of 2")
     page.get_by_label("Library", exact=True).select_option("New to me")
     expect(page.locator(".card[data-id]")).to_have_count(19)
@@ -87,6 +83,7 @@ def test_papers_of_the_library_are_marked_and_filtered_until_clear(page: Any) ->
     expect(page.locator("#library_summary")).to_have_text("My library")
     search(page, DRAFT)
     expect(marked).to_have_count(0)
+    expect(page.locator(".lacked")).to_have_count(0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ from helpers.page import (
     FAINT_TEXTS,
     SMALL_TARGETS,
     clipboard,
-    gap_button,
+    go_to_gap,
+    id_of,
+    mark,
+    requests_of,
     search,
     settled,
     titles,
@@ -23,37 +26,6 @@ pytestmark = pytest.mark.integration
 expect = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: the page is not tested"
 ).expect
-
-
-def requests_of(page: Any) -> list[dict[str, Any]]:
-    """The requests for papers from now on."""
-    sent: list[dict[str, Any]] = []
-    page.on(
-        "request",
-        lambda request: (
-            sent.append(json.loads(request.post_data)) if request.url.endswith("/v1/recommend") else None
-        ),
-    )
-    return sent
-
-
-def id_of(page: Any, number: int) -> str:
-    return page.locator(".card[data-id]").nth(number).get_attribute("data-id")  # type: ignore[no-any-return]
-
-
-def mark(page: Any, name: str, number: int) -> tuple[str, str]:
-    """Mark the paper of a card, from 0; returns its id and title."""
-    id_, title = id_of(page, number), titles(page)[number]
-    page.get_by_role("button", name=f"{name}: {title}", exact=True).click()
-    expect(page.locator(f'.card[data-id="{id_}"]')).to_have_count(0)
-    settled(page)
-    return id_, title
-
-
-def go_to_gap(page: Any, number: int) -> None:
-    gap_button(page, number).click()
-    expect(page.locator("#summary")).to_contain_text(f"for gap {number} of")
-    settled(page)
 
 
 def test_marks_steer_the_list_of_their_gap_at_once_and_can_be_removed(page: Any) -> None:

@@ -54,6 +54,40 @@ def test_the_bars_follow_the_papers_that_are_shown_and_are_told_in_words(page: A
     assert bars.is_hidden() or counted(bars.get_attribute("aria-label")) == shown
 
 
+def press(page: Any, first: int, last: int) -> list[tuple[int, int]]:
+    """Press the mouse on a bar, from 0, and release it on another; returns the years of both."""
+    bars = page.locator("#bars span")
+    spans = []
+    for at, act in ((first, page.mouse.down), (last, page.mouse.up)):
+        box = bars.nth(at).bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        act()
+        told = re.findall(r"(?<!\d)\d{4}(?!\d)", bars.nth(at).get_attribute("title").partition(":")[0])
+        spans.append((int(told[0]), int(told[-1])))
+    return spans
+
+
+def test_a_bar_chooses_its_years_and_a_drag_those_of_several(page: Any) -> None:
+    search(page, DRAFT)
+    last = page.locator("#bars span").count() - 1
+    (low, _), (_, high) = reversed(press(page, last, last - 4))
+    expect(page.get_by_label("From", exact=True)).to_have_value(str(low))
+    expect(page.get_by_label("to", exact=True)).to_have_value(str(high))
+    expect(page.get_by_role("button", name="All years")).to_be_visible()
+    settled(page)
+    years = [
+        int(re.findall(r"\b\d{4}\b", text)[0]) for text in page.locator(".card .where").all_inner_texts()
+    ]
+    assert years
+    assert low <= min(years) <= max(years) <= high
+    page.get_by_role("button", name="All years").click()
+    settled(page)
+    expect(page.locator("#bars_first")).not_to_have_text(str(low))
+    ((low, high), _) = press(page, 0, 0)
+    expect(page.get_by_label("From", exact=True)).to_have_value(str(low))
+    expect(page.get_by_label("to", exact=True)).to_have_value(str(high))
+
+
 def test_papers_of_one_year_have_no_bars(page: Any) -> None:
     search(page, DRAFT)
     page.get_by_label("From", exact=True).fill("2017")

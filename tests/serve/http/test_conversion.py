@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -20,12 +21,13 @@ def test_the_evidence_is_the_librarys(backend: InProcess) -> None:
     expected = backend.recommender.recommend(query, Options(top_k=5))
     for paper, reference in zip(answer.json()["papers"], expected, strict=True):
         found = reference.evidence
-        assert paper["evidence"] == {
+        parts = {
             "shared_words": [word._asdict() for word in found.shared_words],
             "cited_by": [citing._asdict() for citing in found.cited_by],
             "sentences": [sentence._asdict() for sentence in found.sentences],
             "seeds": [],
         }
+        assert paper["evidence"] == json.loads(json.dumps(parts))  # lists in place of tuples
     assert any(paper.evidence.cited_by for paper in expected)
 
 

@@ -144,6 +144,7 @@ def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
         "gaps": 1,
         "text": "# BLEU\n\nWords [@?] and [@v].",
         "cited": [{"key": "v", "title": "", "id": None}],
+        "usually_cited_together": [],
         "warnings": [],
     }
     pdf = pdf_file([[(10, "Words are split into sub-"), (10, "word units [CIT].")]])
@@ -164,6 +165,15 @@ def test_the_text_of_a_draft_comes_back(backend: InProcess) -> None:
     [cited] = told["cited"]
     assert (cited["key"], cited["id"]) == ("vaswani2017attention", "vaswani2017attention")
     assert told["text"] == "Words [CIT]."
+    body = {"files": sent({"a.md": "Words [@v]."}), "bib": "@misc{v, title={Attention Is All You Need}}"}
+    told = api.post("/v1/draft/text", json=body | {"together": 3}).json()
+    assert told["cited"] == [{"key": "v", "title": "Attention Is All You Need", "id": "vaswani2017attention"}]
+    together = told["usually_cited_together"]
+    assert len(together) == 3
+    counts = [paper["papers"] for paper in together]
+    assert counts == sorted(counts, reverse=True)
+    assert "vaswani2017attention" not in {paper["id"] for paper in together}
+    assert api.post("/v1/draft/text", json=body).json()["usually_cited_together"] == []
     # A draft without gaps has a text too.
     assert api.post("/v1/draft/text", json={"files": sent({"a.txt": "We parse."})}).json()["gaps"] == 0
 
