@@ -14,6 +14,7 @@ from cocite.pipeline.signals import Signals
 from cocite.protocols import Query, Ranking
 from cocite.retrieval.shards.messages import NearestRequest, ScoreRequest
 from cocite.retrieval.shards.paper_filter import EVERYTHING, PaperFilter
+from cocite.retrieval.signals.sparse_scores import SparseScores
 
 STEPS = ("words", "first round", "votes", "second round", "blend")
 """Forms and words of the query, with its authors; the nearest papers and contexts; votes; candidates; their scores."""
@@ -82,9 +83,15 @@ class TimedSignals(PooledSignals):
         with self.clock.step("second round"):
             super()._fill_pools(request)
 
-    def ranking(self, weights: Mapping[str, float], width: int, papers: PaperFilter = EVERYTHING) -> Ranking:
+    def ranking(
+        self,
+        weights: Mapping[str, float],
+        width: int,
+        papers: PaperFilter = EVERYTHING,
+        seeds: SparseScores | None = None,
+    ) -> Ranking:
         with self.clock.step("blend"):
-            return super().ranking(weights, width, papers)
+            return super().ranking(weights, width, papers, seeds)
 
     def at(self, candidates: Ranking) -> dict[str, Any]:
         with self.clock.step("blend"):

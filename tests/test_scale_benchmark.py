@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.synthetic import SyntheticCorpora
+
+from cocite.retrieval.index.sharded_index import ShardedIndex
 
 pytest.importorskip("benchmarks.scale", reason="run from a checkout")
 
+from benchmarks import _scale_steps, _timed_first_stage
 from benchmarks._measured_process import measured
 from benchmarks._timed_first_stage import StepClock
 from benchmarks.scale import Key, Results, Runner, tables
@@ -52,6 +56,15 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[Key]:
 
     monkeypatch.setattr(Runner, "run_step", run_step)
     return keys
+
+
+def test_queries_of_an_index_are_timed_by_step(synthetic: SyntheticCorpora, tmp_path: Path) -> None:
+    corpus = synthetic(300, seed=5)
+    ShardedIndex.create(corpus, tmp_path / "index", shards=2)
+    for kind in ("local", "global"):
+        asked = _scale_steps.ask(corpus.path, tmp_path / "index", kind, count=2, turns=1)
+        assert set(asked["steps_ms"]) == set(_timed_first_stage.STEPS)
+        assert all(of_step["p50"] > 0 for of_step in asked["steps_ms"].values()), asked
 
 
 def test_a_finished_run_is_not_run_again(options: argparse.Namespace, ran: list[Key], tmp_path: Path) -> None:
