@@ -99,7 +99,7 @@ def compose(name: str) -> dict[str, Any]:
 
 def test_the_index_of_torchs_small_builds_is_the_users_to_name_and_reaches_every_cpu_image() -> None:
     assert "TORCH_INDEX=" in values("ARG")
-    assert any("--extra-index-url \"$TORCH_INDEX\"" in run for run in values("RUN"))
+    assert any('--extra-index-url "$TORCH_INDEX"' in run for run in values("RUN"))
     for name, wanted in (("compose.yml", "${TORCH_INDEX:-}"), ("compose.gpu.yml", "")):
         file = yaml.safe_load((COMPOSE / name).read_text(encoding="utf-8"))
         assert file["services"]["endpoint"].get("build", {})["args"]["TORCH_INDEX"] == wanted
