@@ -67,7 +67,12 @@ def serve(
         ),
     ] = None,
     replicas: Annotated[
-        int, typer.Option(help="Processes of each of the two stages.", min=1, max=10_000)
+        int,
+        typer.Option(
+            help="Processes of the gateway, which answers HTTP, and of each of the two stages.",
+            min=1,
+            max=10_000,
+        ),
     ] = 1,
     shard_policy: Annotated[
         Literal["fail", "partial"],
@@ -108,6 +113,7 @@ def serve(
         "metrics_port": metrics_port,
         "keys": {} if keys is None else {"file": str(keys)},
         "logs": {} if log_dir is None else {"folder": str(log_dir)},
+        "gateway": {"replicas": replicas},
         "retriever": {"replicas": replicas},
         "reranker": {"replicas": replicas},
         "shards": {"policy": shard_policy},

@@ -193,7 +193,8 @@ class _Answer:
             return problem(self._scope, 504, "The gateway did not answer in time")
         if status in (404, 503):  # no gateway: it starts, ends, or could not be started
             return problem(self._scope, 503, NOT_READY, headers=after)
-        return problem(self._scope, status, "The server could not answer; its log says why")
+        text = "The server could not answer; the replicas' logs (logs/serve in the folder of Ray's session) say why"
+        return problem(self._scope, status, text)
 
 
 def _undecodable(scope: Scope) -> str | None:

@@ -3,22 +3,27 @@
 Such a config names :func:`stages` and :func:`gateways` as ``import_path``, and gives both the same ``args``: settings
 of :class:`~cocite_serve.settings.ServeSettings`. Host and port are those of the config itself. The applications' names
 must be those of :mod:`cocite_serve.replicas.names`. What is loaded stays: another version is another cluster, to which
-the operator moves the traffic.
+the operator moves the traffic. A release has to answer its golden queries before the gateways are made, so that one
+that is not sound ends as ``DEPLOY_FAILED``, and the operator leaves the traffic where it is.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from cocite.errors import CociteError, ConfigError
 from cocite_serve.release import ReleaseSource
-from cocite_serve.replicas.names import STAGES
+from cocite_serve.replicas.names import STAGES, served_stages
+from cocite_serve.rollouts.golden_trial import prove_stages
 from cocite_serve.settings import ServeSettings
 
 if TYPE_CHECKING:
     from ray.serve import Application
 
+LOG = logging.getLogger("cocite.serve")
 WAIT_S = 1.0
 
 
@@ -38,13 +43,14 @@ def stages(args: dict[str, Any]) -> Application:
     locked = source.lock(source.newest())
     try:
         locked.release.check()
+        locked.release.warn_if_unproven(settings, LOG.warning)
         return stages_application(locked.release, settings)
     finally:
         locked.unlock()  # each replica locks what it opens
 
 
 def gateways(args: dict[str, Any]) -> Application:
-    """The gateways, once the stages run: a gateway looks for them when it starts.
+    """The gateways, once the stages run and have answered golden queries: a gateway looks for them when it starts.
 
     Args:
         args: settings of the endpoint, as the config has them.
@@ -52,6 +58,7 @@ def gateways(args: dict[str, Any]) -> Application:
     Raises:
         InputError: a setting is wrong.
         CociteError: the stages did not load, or not within ``watch.start_s``.
+        RolloutError: their answers to golden queries are not those of a sound model.
     """
     from ray import serve
 
@@ -63,6 +70,7 @@ def gateways(args: dict[str, Any]) -> Application:
         apps = {name: app for name, app in serve.status().applications.items() if name.startswith(STAGES)}
         statuses = {str(app.status.value) for app in apps.values()}
         if "RUNNING" in statuses:
+            prove_stages(served_stages(), None, settings, threading.Event())
             return gateway_application(settings)
         if statuses & {"DEPLOY_FAILED", "UNHEALTHY"}:
             raise CociteError("the stages cannot be loaded", hint="their application's message says why")

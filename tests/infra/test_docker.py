@@ -97,6 +97,18 @@ def compose(name: str) -> dict[str, Any]:
     return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 
+def test_the_index_of_torchs_small_builds_is_the_users_to_name_and_reaches_every_cpu_image() -> None:
+    assert "TORCH_INDEX=" in values("ARG")
+    assert any('--extra-index-url "$TORCH_INDEX"' in run for run in values("RUN"))
+    for name, wanted in (("compose.yml", "${TORCH_INDEX:-}"), ("compose.gpu.yml", "")):
+        file = yaml.safe_load((COMPOSE / name).read_text(encoding="utf-8"))
+        assert file["services"]["endpoint"].get("build", {})["args"]["TORCH_INDEX"] == wanted
+    deploying = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    builds = [line for line in deploying.splitlines() if line.startswith("docker build ")]
+    assert builds
+    assert all('--build-arg TORCH_INDEX="$TORCH_INDEX"' in line for line in builds)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_compose_file_fits_the_specification(name: str) -> None:
     file = PyCompose.from_json(json.dumps(compose(name)))

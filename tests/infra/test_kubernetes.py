@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from helpers.sources import ROOT
 from helpers.usage_commands import parsed
 from ray.serve.schema import ServeDeploySchema
 
+from cocite_serve.endpoint import ENVIRONMENT
 from cocite_serve.proxy import CALLBACK
 from cocite_serve.replicas.names import GATEWAYS, STAGES
 from cocite_serve.serve_config import parse
@@ -175,6 +177,18 @@ def test_the_config_of_serve_is_one_and_its_settings_are_cocites(folder: str) ->
     assert gpus <= group["minReplicas"] * float(limits.get("nvidia.com/gpu", 0))
     if folder == "overlays/sharded":
         assert settings.request_timeout_s > 2 * settings.shards.round_s
+
+
+@pytest.mark.parametrize("folder", SERVING)
+def test_ray_serve_runs_as_cocite_serve_runs_it_and_logs_outlive_a_container(folder: str) -> None:
+    state = dict(re.findall(r"(\w+)=(\S+)", (ROOT / "infra/docker/Dockerfile").read_text()))["XDG_STATE_HOME"]
+    for template, _ in pods(only(folder, "RayService")):
+        [container] = template["spec"]["containers"]
+        environment = {entry["name"]: entry["value"] for entry in container["env"]}
+        for name in ("RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S", "RAY_SERVE_USE_GRPC_BY_DEFAULT"):
+            assert environment[name] == ENVIRONMENT[name]
+        [volume] = [mount["name"] for mount in container["volumeMounts"] if mount["mountPath"] == state]
+        assert {"name": volume, "emptyDir": {}} in template["spec"]["volumes"]
 
 
 # -- what reaches what -----------------------------------------------------------------------------------------

@@ -11,61 +11,87 @@ import pytest
 import yaml
 from helpers.endpoint import free_port
 from helpers.ray_head import head
+from helpers.served_cross_encoder import cross_encoder_folder
 from helpers.sources import ROOT
 
+from benchmarks._releases import changed, random
 from cocite.corpus.starter import build_starter
+from cocite.pipeline.golden_queries import make_golden_queries
 from cocite.retrieval.index.sharded_index import ShardedIndex
+from cocite.retrieval.index.snapshot import IndexSnapshot
 
 pytestmark = pytest.mark.integration
 START_S = 500
 """Seconds for a machine that does other things too; usually 45."""
+APPLICATIONS = "/api/serve/applications/"
 
 
-def config(index: Path, port: int) -> dict[str, Any]:
-    """The config of infra/kubernetes over another index, without a model, on another port of this machine."""
+def config(index: Path, port: int, model: Path | None = None) -> dict[str, Any]:
+    """The config of infra/kubernetes over another index and model, on another port of this machine."""
     service = yaml.safe_load((ROOT / "infra" / "kubernetes" / "serving" / "service.yaml").read_text())
     content = yaml.safe_load(service["spec"]["serveConfigV2"])
     content["http_options"] |= {"host": "127.0.0.1", "port": port}
-    small = {"index": str(index), "model": None, "retriever": {"replicas": 1}, "reranker": {"replicas": 1}}
+    small = {
+        "index": str(index),
+        "model": None if model is None else str(model),
+        "retriever": {"replicas": 1},
+        "reranker": {"replicas": 1},
+    }
     for application in content["applications"]:
         assert application["args"].keys() == small.keys()
         application["args"] = small
     return content  # type: ignore[no-any-return]
 
 
-def test_the_applications_of_the_config_come_up_and_answer_with_their_shards(
+def settled(dashboard: httpx.Client) -> dict[str, Any]:
+    """The applications once none of them is being deployed."""
+    deadline = time.monotonic() + START_S
+    while True:
+        apps: dict[str, Any] = dashboard.get(APPLICATIONS).json()["applications"]
+        if apps and {app["status"] for app in apps.values()} <= {"RUNNING", "DEPLOY_FAILED"}:
+            return apps
+        assert time.monotonic() < deadline, {name: app["message"] for name, app in apps.items()}
+        time.sleep(1)
+
+
+def test_the_applications_come_up_and_answer_with_their_shards_and_not_with_a_broken_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a busy machine Ray's agent comes up later than the 30 s after which the node manager ends itself.
     monkeypatch.setenv("RAY_agent_register_timeout_ms", "240000")
-    ShardedIndex.create(build_starter(tmp_path / "corpus"), tmp_path / "index", shards=2)
+    corpus = build_starter(tmp_path / "corpus")
+    ShardedIndex.create(corpus, tmp_path / "index", shards=2)
+    IndexSnapshot.create(corpus, tmp_path / "whole")
+    sound = cross_encoder_folder(tmp_path)
+    make_golden_queries(sound, tmp_path / "whole")
+    broken = changed(sound, tmp_path / "broken", random)
     port = free_port()
     with head(tmp_path, cpus=6) as cluster:
         token = Path(cluster.environment["RAY_AUTH_TOKEN_PATH"]).read_text()
         with httpx.Client(
             base_url=cluster.dashboard, headers={"Authorization": f"Bearer {token}"}, timeout=60
         ) as dashboard:
-            applications = "/api/serve/applications/"
-            assert httpx.put(f"{cluster.dashboard}{applications}", json={}, timeout=60).status_code in (
+            assert httpx.put(f"{cluster.dashboard}{APPLICATIONS}", json={}, timeout=60).status_code in (
                 401,
                 403,
             )
-            dashboard.put(applications, json=config(tmp_path / "index", port)).raise_for_status()
-            deadline = time.monotonic() + START_S
-            while time.monotonic() < deadline:
-                apps = dashboard.get(applications).json()["applications"]
-                statuses = {name: app["status"] for name, app in apps.items()}
-                assert "DEPLOY_FAILED" not in statuses.values(), {
-                    n: app["message"] for n, app in apps.items()
-                }
-                if statuses and {*statuses.values()} == {"RUNNING"}:
-                    break
-                time.sleep(1)
-            assert statuses == {"cocite-stages-1": "RUNNING", "cocite": "RUNNING"}
+            # A model of random weights, which has the golden queries of another one: no gateway comes up.
+            dashboard.put(APPLICATIONS, json=config(tmp_path / "whole", port, broken)).raise_for_status()
+            apps = settled(dashboard)
+            assert apps["cocite"]["status"] == "DEPLOY_FAILED"
+            assert "the scores of cross-encoder" in apps["cocite"]["message"]
+            assert not apps["cocite"]["deployments"]
+            dashboard.delete(APPLICATIONS).raise_for_status()
+
+            dashboard.put(APPLICATIONS, json=config(tmp_path / "index", port)).raise_for_status()
+            apps = settled(dashboard)
+            statuses = {name: app["status"] for name, app in apps.items()}
+            messages = {name: app["message"] for name, app in apps.items()}
+            assert statuses == {"cocite-stages-1": "RUNNING", "cocite": "RUNNING"}, messages
             deployments = apps["cocite-stages-1"]["deployments"].keys()
             assert deployments == {"Retriever", "Shard-1-of-2", "Shard-2-of-2"}
             body = {"context": "We measure the quality of translations with BLEU [CIT]."}
             answer = httpx.post(f"http://127.0.0.1:{port}/v1/recommend", json=body, timeout=120)
             assert answer.status_code == 200, answer.text
             assert answer.json()["shards"] == {"answered": 2, "of": 2, "missing": []}
-            dashboard.delete(applications).raise_for_status()
+            dashboard.delete(APPLICATIONS).raise_for_status()

@@ -7,12 +7,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.event_loops import running_loop
+from helpers.served_cross_encoder import cross_encoder_folder
 from ray import serve
 
+from benchmarks._releases import changed, random
 from cocite.corpus.starter import build_starter
 from cocite.errors import CociteError, ConfigError, InputError
+from cocite.pipeline.golden_queries import make_golden_queries
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.retrieval.index.versions import VersionedFolder
+from cocite_serve import serve_config
+from cocite_serve.one_process.handles import LocalHandle
+from cocite_serve.release import Release
+from cocite_serve.replicas.stages import Reranker, Retriever
+from cocite_serve.rollouts.errors import RolloutError
 from cocite_serve.serve_config import gateways, stages
 
 
@@ -51,7 +60,16 @@ def test_an_index_that_is_not_there_is_told(tmp_path: Path) -> None:
         stages({"index": str(tmp_path / "nowhere")})
 
 
+def test_a_model_without_golden_queries_is_named_in_the_log(
+    index: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stages({"index": str(index), "model": str(cross_encoder_folder(tmp_path))})
+    assert "keeps no golden queries of its own" in caplog.text
+
+
 def test_the_gateways_wait_for_the_stages(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    proven: list[Any] = []
+    monkeypatch.setattr(serve_config, "prove_stages", lambda app, *_: proven.append(app))
     waited = say(
         monkeypatch,
         {},
@@ -61,6 +79,31 @@ def test_the_gateways_wait_for_the_stages(index: Path, monkeypatch: pytest.Monke
     application = gateways({"index": str(index)})
     assert len(waited) == 2
     assert application._bound_deployment.name == "Gateway"
+    assert proven == ["cocite-stages-1"]
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_only_stages_whose_answers_are_sound_get_gateways(
+    sound: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tmp_path / "index"
+    IndexSnapshot.create(build_starter(tmp_path / "corpus"), index)
+    model = cross_encoder_folder(tmp_path)
+    make_golden_queries(model, index, 4)
+    if not sound:
+        model = changed(model, tmp_path / "random", random)
+    release = Release(model, index, "000001")
+    args = {"index": str(index), "model": str(model), "request_timeout_s": 60}
+    say(monkeypatch, {"cocite-stages-1": "RUNNING"})
+    with running_loop() as loop:
+        retriever: Any = LocalHandle(Retriever(release), loop)
+        reranker = LocalHandle(Reranker(release, retriever), loop)
+        monkeypatch.setattr(serve, "get_app_handle", {"cocite-stages-1": reranker}.__getitem__)
+        if sound:
+            assert gateways(args)._bound_deployment.name == "Gateway"
+        else:
+            with pytest.raises(RolloutError, match="the scores of cross-encoder .* have a correlation of"):
+                gateways(args)
 
 
 def test_stages_that_failed_are_not_waited_for(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ class ToolServer:
         except Exception as error:
             # An error's own words may quote the text or name files: the log has its class and places alone.
             LOG.error("the tool %s failed: %s", name, describe(error))
-            return _refusal(f"{name}: the server could not answer; its log says why")
+            return _refusal(f"{name}: the server could not answer; its standard error says why")
         finally:
             self._under_way -= 1
         return CallToolResult(

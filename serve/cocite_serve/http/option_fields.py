@@ -2,7 +2,15 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from cocite_serve.http.query_fields import Milliseconds, Name, Share, Text, Whole, Year
 
@@ -96,10 +104,16 @@ class RecommendOptions(BaseModel):
         "its release. It is not kept. Default: the name of the API key, else the request's id.",
     )
 
+    @field_validator("K")
+    @classmethod
+    def _alone(cls, value: int | None, info: ValidationInfo) -> int | None:
+        # Of a field and not of the model, so that the refusal has the field's name.
+        if value is not None and info.data.get("depth") is not None:
+            raise ValueError("is another name of depth; give one of the two")
+        return value
+
     @model_validator(mode="after")
     def _one_depth(self) -> Self:
         if self.K is not None:
-            if self.depth is not None:
-                raise ValueError("K: is another name of depth; give one of the two")
             self.depth = self.K
         return self

@@ -38,6 +38,8 @@ STATUS_DESCRIPTIONS = {
     503: "The stages are not ready or serve different versions, or a shard of the index did not answer.",
     504: "The request took longer than allowed.",
 }
+FAILED = "The server could not answer; the line of this request_id in its log (logs.folder: gateway-*.jsonl) says why."
+"""Names the setting and not the folder: that may be somebody's home, which is nothing for strangers."""
 LOG = logging.getLogger("ray.serve")
 
 
@@ -192,7 +194,7 @@ def add_handlers(app: FastAPI, settings: ServeSettings) -> None:
         context.facts["error"] = describe(error)
         # An error's own words may quote the request: this log has its class alone, the gateway's the places too.
         LOG.error("request %s failed: %s", context.id, type(error).__qualname__)
-        return problem(request.scope, 500, "The server could not answer; its log says why.")
+        return problem(request.scope, 500, FAILED)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

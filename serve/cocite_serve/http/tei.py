@@ -1,4 +1,4 @@
-"""The paths of Hugging Face's text-embeddings-inference: its clients and adapters work with this endpoint unchanged.
+"""The paths of Hugging Face's text-embeddings-inference: ``huggingface_hub``'s client works with them unchanged.
 
 ``/rerank``, ``/embed`` (also ``POST /``, where ``InferenceClient`` sends a text), ``/info`` and ``/health`` have that
 server's requests, answers, statuses and errors (router/src/http of version 1.6). A plain text is read as the model

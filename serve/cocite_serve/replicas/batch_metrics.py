@@ -7,6 +7,8 @@ from cocite_serve.replicas.steps import Chunk, Step
 
 COSTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536]
 """Upper ends of the histogram's buckets."""
+PADDING = [1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 4]
+"""Upper ends of the buckets of what is padded."""
 
 
 class BatchMetrics:
@@ -34,6 +36,12 @@ class BatchMetrics:
             boundaries=COSTS[:8],
             tag_keys=("stage",),
         )
+        self.padding = histogram(
+            "cocite_batch_padding",
+            description="Tokens that the reranker computes in a chunk over those of its pairs, where it pads them.",
+            boundaries=PADDING,
+            tag_keys=("stage",),
+        )
         self.queued = gauge(
             "cocite_queued_requests",
             description="Requests that wait or are computed in a replica.",
@@ -44,6 +52,10 @@ class BatchMetrics:
             description="Seconds of work in a replica, by its measured pace: how long a new request would wait.",
             tag_keys=("stage",),
         )
+
+    def observe_padding(self, share: float) -> None:
+        """Take the tokens computed in a chunk over those of its pairs."""
+        self.padding.observe(share, tags=self._tags)
 
     def observe(self, step: Step | None, requests: int, seconds_left: float) -> None:
         """Take a step that is done; None: the replica has nothing to do.

@@ -1,7 +1,8 @@
 """Whether a replica's computing thread still computes: asked by Ray Serve, which replaces a replica that fails.
 
-Progress is health: while steps of requests end, nothing else is computed. After a quiet time a golden query is computed
-in the thread. A check itself never waits for the thread, so a busy replica answers it at once.
+Progress is health: while requests are answered, nothing else is computed. Where none was answered for a while, because
+none came or each raised an error, a golden query is computed in the thread. A check itself never waits for the thread,
+so a busy replica answers it at once.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from cocite_serve.replicas.compute_thread import ComputeThread
 
 PERIOD_S = 1.0
 """Seconds between two checks."""
-TIMEOUT_S = 2.5
+TIMEOUT_S = 2.0
 """Seconds within which a replica has to answer one. Ray Serve replaces it after three failures: within
 ``PERIOD_S + 3 * TIMEOUT_S`` where its process does not answer at all."""
 QUIET_S = 15.0
-"""Seconds without a step after which a golden query is computed."""
+"""Seconds without an answer after which a golden query is computed."""
 
 
 class UnhealthyError(Exception):
@@ -36,7 +37,7 @@ class Progress(Protocol):
 
     Example:
         >>> class Idle:
-        ...     began_s, ended_s = None, 0.0
+        ...     began_s, ended_s, answered_s = None, 0.0, 0.0
         >>> Idle().began_s is None
         True
     """
@@ -47,7 +48,11 @@ class Progress(Protocol):
 
     @property
     def ended_s(self) -> float:
-        """When the last step ended."""
+        """When the last step ended, whether or not it raised an error."""
+
+    @property
+    def answered_s(self) -> float:
+        """When the last result was computed."""
 
 
 class HealthCheck:
@@ -62,9 +67,9 @@ class HealthCheck:
 
     Example:
         >>> class Idle:
-        ...     began_s, ended_s = None, 0.0
+        ...     began_s, ended_s, answered_s = None, 0.0, 0.0
         >>> class Busy:
-        ...     began_s, ended_s = 60.0, 59.0
+        ...     began_s, ended_s, answered_s = 60.0, 59.0, 59.0
         >>> thread = ComputeThread(models=False)
         >>> asyncio.run(HealthCheck(thread, Idle(), lambda: 1, stuck_s=30, clock=lambda: 10.0).check())
         >>> asyncio.run(HealthCheck(thread, Busy(), lambda: 1, stuck_s=30, clock=lambda: 91.0).check())
@@ -99,7 +104,8 @@ class HealthCheck:
             self._failure = error if isinstance(error, Exception) else None
             self._asked = None
         self._require_progress(now)
-        quiet = now - max(self._steps.ended_s, self._asked_s) > QUIET_S and self._steps.began_s is None
+        # Not the last step: one that raises ends too, and so a stage that always fails would pass for a busy one.
+        quiet = now - max(self._steps.answered_s, self._asked_s) > QUIET_S
         if self._asked is None and (quiet or self._failure is not None):
             self._asked, self._asked_s = asyncio.create_task(self._thread.run(self._golden)), now
         if self._failure is not None:

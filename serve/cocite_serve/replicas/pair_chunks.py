@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -101,6 +101,7 @@ class PairChunks:
 
     Args:
         stage: the second stage.
+        observe_padding: takes, of each chunk that is padded, the tokens computed over those of its pairs.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -118,10 +119,11 @@ class PairChunks:
         3
     """
 
-    def __init__(self, stage: SecondStage) -> None:
+    def __init__(self, stage: SecondStage, observe_padding: Callable[[float], None] | None = None) -> None:
         from cocite.pipeline.stepwise_ranking import pair_reader
 
         self._stage, self._cross_encoder = stage, pair_reader(stage)
+        self._observe_padding = observe_padding
 
     @property
     def chunk_tokens(self) -> int:
@@ -147,7 +149,18 @@ class PairChunks:
         """Let the cross-encoder read the next pairs of some jobs."""
         from cocite.pipeline.stepwise_ranking import read_together
 
-        read_together(self._stage, [(_opened(job), count) for job, count in parts])
+        opened = [(_opened(job), count) for job, count in parts]
+        padding = self._padding(opened)
+        read_together(self._stage, opened)
+        if padding is not None and self._observe_padding is not None:
+            self._observe_padding(padding)
+
+    def _padding(self, parts: Sequence[tuple[PairReading, int]]) -> float | None:
+        """What the next pairs of some jobs are padded by, see :meth:`PairScorer.padding`; None: they are packed."""
+        if self._cross_encoder is None or self._cross_encoder.scorer.packed:
+            return None
+        lengths = [part.pairs.lengths[part.read :][:count] for part, count in parts if part.pairs is not None]
+        return self._cross_encoder.scorer.padding(np.concatenate(lengths))
 
     def close(self, job: PairJob, items: int) -> Any:  # noqa: ARG002
         """What a job was for, by what was read."""

@@ -235,7 +235,10 @@ class Reranker(QueuedStage):
         settings = settings or RerankerSettings()
         thread = ComputeThread()
         index = thread.run_first(lambda: open_release(release, shards))
-        chunks = thread.run_first(lambda: PairChunks(SecondStage.load(release.model, index)))
+        metrics = BatchMetrics("reranker")
+        chunks = thread.run_first(
+            lambda: PairChunks(SecondStage.load(release.model, index), metrics.observe_padding)
+        )
         pace, pair_tokens = thread.run_first(chunks.measure)
         worker: Worker[PairJob, Any] = Worker(
             thread,
@@ -248,7 +251,7 @@ class Reranker(QueuedStage):
                 item_cost=pair_tokens,
                 overhead_s=0.01,
             ),
-            BatchMetrics("reranker").observe,
+            metrics.observe,
         )
         health = HealthCheck(thread, worker, chunks.measure, settings.stuck_s)
         super().__init__(worker, health, LoadedVersions(components.version(release.model), index.version))

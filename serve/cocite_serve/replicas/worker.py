@@ -122,7 +122,7 @@ class Worker(Generic[Job, Result]):
         self._waiting: dict[int, _Waiting[Job, Result]] = {}
         self._computing = False
         self._began_s: float | None = None
-        self._ended_s = time.monotonic()
+        self._ended_s = self._answered_s = time.monotonic()
 
     @property
     def began_s(self) -> float | None:
@@ -131,8 +131,13 @@ class Worker(Generic[Job, Result]):
 
     @property
     def ended_s(self) -> float:
-        """When the last step ended."""
+        """When the last step ended, whether or not it raised an error."""
         return self._ended_s
+
+    @property
+    def answered_s(self) -> float:
+        """When the last result was computed."""
+        return self._answered_s
 
     def __len__(self) -> int:
         """How many requests are in the replica."""
@@ -180,8 +185,13 @@ class Worker(Generic[Job, Result]):
                 self._waiting.pop(ticket, None)
 
     def _compute(self) -> None:
+        """Compute a step, and then the next one, until there is nothing to do.
+
+        Each step is work of its own for the thread, so that a golden query has its turn between two of them.
+        """
         try:
-            self._compute_all()
+            if self._compute_next():
+                self._thread.start(self._compute)
         except BaseException as error:  # nobody awaits this thread: its callers would wait for ever
             with self._lock:
                 self._computing, self._began_s = False, None
@@ -189,27 +199,27 @@ class Worker(Generic[Job, Result]):
                     waiting.settle(None, error)
             raise
 
-    def _compute_all(self) -> None:
-        """Compute steps until there is nothing to do."""
-        while True:
-            with self._lock:
-                step = self._scheduler.next()
-                if step is None:
-                    # Its callers have their results, or are about to take them.
-                    if self._observe is not None:
-                        self._observe(None, 0, 0.0)
-                    self._computing = False
-                    return
-                jobs = self._jobs(step)
-            self._began_s = begin = time.monotonic()
-            with _told(step, jobs):
-                costs = self._step(step, jobs)
-            self._ended_s, self._began_s = time.monotonic(), None
-            seconds = self._ended_s - begin
-            with self._lock:
-                self._scheduler.finished(seconds, costs)
+    def _compute_next(self) -> bool:
+        """Compute the next step. Returns whether there was one."""
+        with self._lock:
+            step = self._scheduler.next()
+            if step is None:
+                # Its callers have their results, or are about to take them.
                 if self._observe is not None:
-                    self._observe(step, len(self._waiting), self._scheduler.seconds_left())
+                    self._observe(None, 0, 0.0)
+                self._computing = False
+                return False
+            jobs = self._jobs(step)
+        self._began_s = begin = time.monotonic()
+        with _told(step, jobs):
+            costs = self._step(step, jobs)
+        self._ended_s, self._began_s = time.monotonic(), None
+        seconds = self._ended_s - begin
+        with self._lock:
+            self._scheduler.finished(seconds, costs)
+            if self._observe is not None:
+                self._observe(step, len(self._waiting), self._scheduler.seconds_left())
+        return True
 
     def _jobs(self, step: Step) -> list[tuple[int, _Waiting[Job, Result]]]:
         """The jobs of a step with their numbers of items; those whose callers have just left are not among them."""
@@ -227,6 +237,7 @@ class Worker(Generic[Job, Result]):
                     return self._stage.open(waiting.job)
                 if isinstance(step, Close):
                     waiting.settle(self._stage.close(waiting.job, step.items), None)
+                    self._answered_s = time.monotonic()
                 if isinstance(step, Late):
                     waiting.settle(None, TimeoutError("the deadline passed before the request was computed"))
         except Exception as error:

@@ -18,7 +18,7 @@ from cocite.errors import InputError
 from cocite.pipeline.golden_answers import GoldenAnswer, GoldenError, check_sound, correlations, overlap
 from cocite.pipeline.golden_queries import GoldenQuery
 from cocite_serve.replicas.canary import Tally
-from cocite_serve.rollouts.asked_stages import Asked
+from cocite_serve.rollouts.asked_stages import Asked, AskedStages
 from cocite_serve.rollouts.errors import RolloutError, last_line
 from cocite_serve.settings import RolloutSettings, ServeSettings
 
@@ -224,6 +224,25 @@ def prove(
     except GoldenError as error:
         raise RolloutError(f"its answers are not those of a sound model: {error}") from error
     return trial
+
+
+def prove_stages(
+    app: str, served: Asked | None, settings: ServeSettings, interrupted: threading.Event
+) -> GoldenTrial:
+    """:func:`prove` for the stages of an application on Ray Serve.
+
+    Args:
+        app: its name.
+        served, settings, interrupted: as for :func:`prove`.
+
+    Raises:
+        RolloutError: as :func:`prove`; or the stages do not answer.
+    """
+    try:
+        new = AskedStages.open(app, settings.watch.start_s)
+    except TimeoutError as error:
+        raise RolloutError("the stages do not answer") from error
+    return prove(new, served, settings, interrupted)
 
 
 def _median_s(answers: Mapping[str, GoldenAnswer], names: Sequence[str]) -> float:

@@ -21,7 +21,7 @@ from cocite_serve.replicas.names import BESIDE, GATEWAYS, STAGES, stages_number
 from cocite_serve.rollouts.asked_stages import Asked, AskedStages
 from cocite_serve.rollouts.canary_verdict import fault
 from cocite_serve.rollouts.errors import RolledBackError, RolloutError, last_line
-from cocite_serve.rollouts.golden_trial import GoldenTrial, prove
+from cocite_serve.rollouts.golden_trial import GoldenTrial, prove_stages
 from cocite_serve.settings import ServeSettings
 
 LOG = logging.getLogger("cocite.serve")
@@ -211,11 +211,7 @@ class Rollout:
             return None
 
     def _try_golden(self, stages: str, served: Asked | None) -> GoldenTrial:
-        try:
-            new = AskedStages.open(stages, self._settings.watch.start_s)
-        except TimeoutError as error:
-            raise RolloutError("the stages do not answer") from error
-        return prove(new, served, self._settings, self._interrupted)
+        return prove_stages(stages, served, self._settings, self._interrupted)
 
     def _run_canary(self, stages: str, trial: GoldenTrial) -> None:
         """Let a release answer a share of the requests for a while; where there are none, golden queries.

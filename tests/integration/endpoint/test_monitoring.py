@@ -29,6 +29,7 @@ NOT_HERE = {
     "ray_cocite_rejected_total": "the alerts' reasons do not occur",
     "ray_cocite_rollouts_total": "this endpoint follows nothing; tests/integration/test_rollouts.py reads them",
     "ray_cocite_refused_releases": "the same",
+    "ray_cocite_batch_padding": "the cross-encoder, if there is one, is of BERT's family and is not padded",
     "ray_cocite_queued_requests": "a replica tells it while it has requests",
     "ray_cocite_queued_seconds": "a replica tells it while it has requests",
     **dict.fromkeys(

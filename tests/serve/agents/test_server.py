@@ -130,7 +130,7 @@ def test_a_defect_tells_neither_client_nor_log_the_words_of_a_draft(
     result = ask(ToolServer(broken), lambda client: client.call_tool("get_bibtex", {"ids": ["secret"]}))
     assert result.is_error
     assert result.content[0].type == "text"
-    assert result.content[0].text == "get_bibtex: the server could not answer; its log says why"
+    assert result.content[0].text == "get_bibtex: the server could not answer; its standard error says why"
     assert "KeyError" in caplog.text
     assert "secret" not in caplog.text
 

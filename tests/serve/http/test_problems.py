@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from cocite.errors import CociteError, InputError, NotFoundError
 from cocite.retrieval.remote_shards import ShardsUnavailableError
 from cocite_serve.http.problems import (
+    FAILED,
     STATUS_DESCRIPTIONS,
     NotReadyError,
     OverloadedError,
@@ -93,7 +94,7 @@ def test_a_limit_may_be_reached_and_not_exceeded(field: str, most: int, value: A
     [
         (NotFoundError("no such paper", where="id"), 404, "No such paper.", None),
         (InputError("it does not fit", where="gap"), 422, "gap: it does not fit.", None),
-        (CociteError("/secret/path: damaged"), 500, "The server could not answer; its log says why.", None),
+        (CociteError("/secret/path: damaged"), 500, FAILED, None),
         (OverloadedError(), 429, "Too many requests are waiting; try again in 2 seconds.", "2"),
         (OverloadedError("x", 6.2), 429, "Too many requests are waiting; try again in 7 seconds.", "7"),
         (OverloadedError("x", 0.2), 429, "Too many requests are waiting; try again in 1 second.", "1"),
@@ -110,7 +111,7 @@ def test_a_limit_may_be_reached_and_not_exceeded(field: str, most: int, value: A
             "The request took longer than 20 s; a smaller depth or rerank is faster.",
             None,
         ),
-        (ZeroDivisionError("a defect"), 500, "The server could not answer; its log says why.", None),
+        (ZeroDivisionError("a defect"), 500, FAILED, None),
     ],
 )
 def test_each_error_has_a_status_and_a_sentence(

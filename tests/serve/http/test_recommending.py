@@ -91,7 +91,7 @@ def test_a_page_of_another_request_or_of_other_versions_is_refused(backend: InPr
 @pytest.mark.parametrize(
     ("request_", "error", "field"),
     [
-        ({"K": 20, "depth": 20}, "K: is another name of depth; give one of the two.", None),
+        ({"K": 20, "depth": 20}, "K: is another name of depth; give one of the two.", "K"),
         ({"popularity": 1.1}, "popularity: input should be less than or equal to 1.", "popularity"),
         ({"diversity": -1}, "diversity: input should be greater than or equal to 0.", "diversity"),
         ({"weights": {"whole>text": 1001}}, "weights.whole>text: input should be less than or equal to 1000.",

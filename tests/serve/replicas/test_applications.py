@@ -110,7 +110,8 @@ def test_a_stopped_replica_is_noticed_within_ten_seconds_and_none_is_ended_with_
     gateway = gateway_application(settings)._bound_deployment
     for part in (gateway, reranker, reranker.init_args[1]._bound_deployment):
         config = part._deployment_config
-        assert 1.1 * config.health_check_period_s + 3 * config.health_check_timeout_s < 10
+        # What notices it needs time too: 1.2 s and 1.4 s were measured.
+        assert 1.1 * config.health_check_period_s + 3 * config.health_check_timeout_s < 8
         assert (config.graceful_shutdown_timeout_s, config.max_surge_percent) == (45, 100)
 
 

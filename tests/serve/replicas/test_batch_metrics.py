@@ -46,12 +46,14 @@ def test_chunks_and_the_queue_are_told_by_stage(monkeypatch: pytest.MonkeyPatch)
         await asyncio.gather(*(worker.run(job, Work(len(job), end)) for job in jobs))
 
     asyncio.run(run())
+    metrics.observe_padding(1.25)
     assert {tags["stage"] for _, _, tags in given} == {"reranker"}
     values: dict[str, list[float]] = {}
     for name, value, _ in given:
         values.setdefault(name, []).append(value)
     assert sum(values["cocite_batch_cost"]) == 200
     assert max(values["cocite_batch_cost"]) <= 100
+    assert values["cocite_batch_padding"] == [1.25]
     assert sum(values["cocite_batch_requests"]) >= len(jobs)
     assert 1 <= max(values["cocite_queued_requests"]) <= len(jobs)
     assert max(values["cocite_queued_seconds"]) > 0

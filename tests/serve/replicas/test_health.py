@@ -18,7 +18,7 @@ class Replica:
     """A clock that the test sets, what is under way, and golden queries that are counted."""
 
     def __init__(self, golden: Callable[[], Any] = int) -> None:
-        self.now, self.began_s, self.ended_s = 0.0, None, 0.0
+        self.now, self.began_s, self.ended_s, self.answered_s = 0.0, None, 0.0, 0.0
         self.asked, self._golden = 0, golden
         self.began_s: float | None
         self.thread = ComputeThread(models=False)
@@ -42,7 +42,7 @@ def test_a_replica_in_use_is_asked_nothing_and_a_quiet_one_at_times() -> None:
     async def live() -> None:
         check = replica.checked()
         for second in range(100):
-            replica.now = replica.ended_s = float(second)
+            replica.now = replica.ended_s = replica.answered_s = float(second)
             await check.check()
         assert replica.asked == 0
         for second in range(100, 100 + int(4 * QUIET_S)):
@@ -53,6 +53,27 @@ def test_a_replica_in_use_is_asked_nothing_and_a_quiet_one_at_times() -> None:
 
     asyncio.run(live())
     assert replica.asked in (2, 3)
+
+
+def test_a_stage_whose_every_step_raises_is_noticed_under_traffic() -> None:
+    def golden() -> None:
+        raise RuntimeError("CUDA error")
+
+    replica = Replica(golden)
+
+    async def live() -> None:
+        check = replica.checked()
+        for second in range(int(QUIET_S) + 2):
+            assert replica.asked == 0
+            # A step ends, with an error, and another one is under way.
+            replica.now = replica.began_s = replica.ended_s = float(second)
+            await check.check()
+        await settled()
+        assert replica.asked == 1
+        with pytest.raises(UnhealthyError, match=r"a golden query failed: RuntimeError\('CUDA error'\)"):
+            await check.check()
+
+    asyncio.run(live())
 
 
 def test_a_step_that_takes_too_long_is_noticed_while_it_does() -> None:

@@ -10,6 +10,7 @@ from helpers.served_cross_encoder import cross_encoder_folder
 from cocite.corpus.starter import build_starter
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
+from cocite.pipeline.stepwise_ranking import pair_reader
 from cocite.protocols import Query
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_serve.replicas.pair_chunks import Order, PairChunks, pairs_asked
@@ -50,6 +51,23 @@ def test_what_was_read_decides_where_not_all_was(recommender: Recommender) -> No
     assert (found.read, found.of) == (3, 12)
     expected = recommender.recommend(partial.query, Options(top_k=10, depth=40, rerank=3))
     assert [paper.id for paper in found.papers] == [paper.id for paper in expected]
+
+
+def test_what_a_padded_chunk_computes_is_observed(
+    recommender: Recommender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+    chunks = PairChunks(recommender.second, seen.append)
+    orders = [order(recommender, text) for text in ("parsing as in [CIT]", "scored with BLEU [CIT]")]
+    first, second = (chunks.open(each) for each in orders)
+    chunks.read([(orders[0], 5)])
+    assert seen == [], "a trunk of BERT's family is packed"
+    reader = pair_reader(recommender.second)
+    assert reader is not None
+    monkeypatch.setattr(reader.scorer, "packed", False)
+    monkeypatch.setattr(reader.scorer, "padding", lambda lengths: float(lengths.sum()))
+    chunks.read([(orders[0], 4), (orders[1], 12)])
+    assert seen == [first[5:9].sum() + second.sum()]
 
 
 def test_the_pace_is_measured_in_tokens(recommender: Recommender) -> None:

@@ -118,6 +118,36 @@ def test_one_requests_error_is_not_the_others() -> None:
     assert len(computing) == 0
 
 
+def test_an_answer_counts_as_one_and_a_step_that_raises_does_not() -> None:
+    computing = worker(Numbers())
+    begun = computing.answered_s
+    for job, error in (([13], "13 cannot be read"), ([-1], "cannot be opened")):
+        with pytest.raises(ValueError, match=error):
+            asyncio.run(computing.run(job, work(job)))
+        assert computing.answered_s == begun < computing.ended_s
+    asyncio.run(computing.run([1], work([1])))
+    assert computing.answered_s > begun
+
+
+def test_other_work_of_the_thread_has_its_turn_between_two_steps() -> None:
+    stage, thread = Numbers(), ComputeThread(models=False)
+    scheduler = Scheduler(time.monotonic, budget=1, max_wait_s=60.0, pace=Pace(1, 0.001), item_cost=1)
+    computing: Worker[list[int], Any] = Worker(thread, stage, scheduler)
+
+    async def both() -> int:
+        stage.go.clear()
+        job = list(range(100, 150))
+        call = asyncio.ensure_future(computing.run(job, work(job)))
+        await asyncio.to_thread(stage.begun.wait, 30)
+        between = asyncio.ensure_future(thread.run(lambda: len(stage.chunks)))
+        await asyncio.sleep(0.01)
+        stage.go.set()
+        await call
+        return await between
+
+    assert asyncio.run(both()) == 1
+
+
 def test_nothing_more_is_computed_for_a_caller_that_left() -> None:
     stage = Numbers()
     computing = worker(stage, budget=1)
@@ -126,8 +156,9 @@ def test_nothing_more_is_computed_for_a_caller_that_left() -> None:
     async def leave() -> Any:
         stage.go.clear()
         call = asyncio.ensure_future(computing.run(leaving, work(leaving)))
-        other = asyncio.ensure_future(computing.run(staying, work(staying)))
         await asyncio.to_thread(stage.begun.wait, 30)
+        other = asyncio.ensure_future(computing.run(staying, work(staying)))
+        await asyncio.sleep(0.01)
         call.cancel()
         with pytest.raises(asyncio.CancelledError, match="^$"):
             await call

@@ -117,8 +117,17 @@ def test_another_family_is_scored_padded(
         parameter.data.add_(torch.randn_like(parameter) * 0.15)
     with torch.no_grad():
         wanted = other(other.pairs.batch(*sides)).numpy()
-    found = PairScorer(other, precision="fp32", threads=2, device="cpu", tokens=300).logits(*sides)
-    assert found == pytest.approx(wanted, abs=1e-4)
+    scorer = PairScorer(other, precision="fp32", threads=2, device="cpu", tokens=300)
+    computed: list[int] = []
+    hook = other.backbone.register_forward_pre_hook(
+        lambda _, args, given: computed.append(given["input_ids"].numel()), with_kwargs=True
+    )
+    assert scorer.logits(*sides) == pytest.approx(wanted, abs=1e-4)
+    hook.remove()
+    lengths = other.pairs.lengths(*sides)
+    assert scorer.padding(lengths) == pytest.approx(sum(computed) / lengths.sum())
+    assert scorer.padding(lengths) > 1 == scorer.padding(lengths[:1])
+    assert PairScorer(model, precision="fp32", threads=1, device="cpu").padding(lengths) == 1
     rounded = PairScorer(other, precision="bf16", threads=1, device="cpu").logits(*sides)
     assert np.abs(rounded - wanted).max() < 0.2 * wanted.std()
 

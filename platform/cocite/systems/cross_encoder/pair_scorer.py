@@ -45,6 +45,7 @@ class PairScorer:
 
     Attributes:
         precision: the precision in use. bf16 rounds each state to 8 binary digits.
+        packed: whether the trunk runs without padding.
         chunk_tokens: tokens of pairs that are worth scoring together; fewer leave a core idle, or pad more.
         speed: the result of the probe; None on a GPU.
 
@@ -91,7 +92,8 @@ class PairScorer:
             self.speed = self._pool.submit(measure, config.hidden_size, inner).result()
         self.precision = self._fastest() if precision == "auto" else precision
         self._model, self._frozen = model.eval(), None
-        if self.speed is not None and packed_bert.supports(model.backbone):
+        self.packed = packed_bert.supports(model.backbone)
+        if self.speed is not None and self.packed:
             packed = max(self.speed.packed, self.speed.bf16) > self.speed.plain
             self._frozen = FrozenBert(model.backbone, self.precision, packed=packed)
         elif not on_cpu or self.precision != "fp32":
@@ -106,6 +108,13 @@ class PairScorer:
         if named := named_dtype():
             return "bf16" if named == torch.bfloat16 else "fp32"
         return self.speed.best if self.speed else "bf16"
+
+    def padding(self, lengths: NDArray[np.int64]) -> float:
+        """Tokens that the trunk computes for pairs of some lengths, scored together, over those that they have."""
+        if self.packed or not lengths.sum():
+            return 1.0
+        parts = token_batches(lengths, self.tokens)
+        return float(sum(len(part) * lengths[part].max() for part in parts) / lengths.sum())
 
     def logits(self, queries: TokenLists, candidates: TokenLists) -> NDArray[np.float32]:
         """(b,) logits of the pairs (query i, candidate i), from the lists of a :class:`PairTokenizer`."""
