@@ -29,7 +29,7 @@ def serve(
         Path | None,
         typer.Option(
             help="The model: a folder, or models:/NAME@ALIAS or models:/NAME/VERSION of MLflow's registry; "
-            "without one, the untrained ranking."
+            "without one, the first stage alone ranks."
         ),
     ] = None,
     version: Annotated[

@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 def language_server(
     index: Annotated[Path, typer.Option(help="The index folder.")],
     model: Annotated[
-        Path | None, typer.Option(help="The model folder; without one, the untrained ranking.")
+        Path | None, typer.Option(help="The model folder; without one, the first stage alone ranks.")
     ] = None,
     _no_verify: NoVerifyOption = False,
 ) -> None:

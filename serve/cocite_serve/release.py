@@ -25,7 +25,7 @@ class Release:
     """A model over an index snapshot: all that the two stages of one generation load.
 
     Attributes:
-        model: its folder; None: the untrained blend.
+        model: its folder; None: the first stage's blend alone ranks.
         index: the index folder.
         index_version: the snapshot.
         registered: the version of a registered model that the folder is a copy of; None: a folder was named.

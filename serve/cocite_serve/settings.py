@@ -352,7 +352,7 @@ class ServeSettings(Settings):
 
     model: FilePath | None = None
     """The model: a folder, or ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the registry; without one the
-    untrained blend of the first stage ranks."""
+    first stage alone ranks."""
     index: FilePath
     """The index folder."""
     index_version: Name | None = None

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 from cocite.training.forbidden_negatives import ForbiddenNegatives
@@ -41,3 +42,18 @@ def test_later_papers_are_allowed_where_they_are_not_forbidden(history: History,
     for i in (0, 50, len(citing) - 1):
         expected = {int(citing[i]), *history.cites[citing[i]].tolist()}
         assert set(rows[forbidden.table(citing[i : i + 1], rows)[0]].tolist()) == expected
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_contexts_forbid_their_paper_and_what_they_cite_alone(
+    history: History, citing: np.ndarray, later: bool
+) -> None:
+    queries, rows = np.arange(len(citing)), np.arange(len(history.corpus))
+    cited = CSR.build(queries, [history.cites[paper][0] for paper in citing], len(citing))
+    forbidden = ForbiddenNegatives(history, later=later, contexts=(citing, cited))
+    table = forbidden.table(queries, rows)
+    assert np.array_equal(table, forbidden.at(queries[:, None], rows[None]))
+    years = history.corpus.years
+    for i in (0, 50, len(citing) - 1):
+        after = set(rows[years[rows] > years[citing[i]]].tolist()) if later else set()
+        assert set(rows[table[i]].tolist()) == {int(citing[i]), int(cited[i][0]), *after}

@@ -60,7 +60,7 @@ class Recommender:
 
     @classmethod
     def load(cls, model: str | Path | None, index: str | Path) -> Recommender:
-        """Load a model folder over the current version of an index; None is no model: the untrained blend."""
+        """Load a model folder over the current version of an index; None: the first stage's blend alone ranks."""
         from cocite.retrieval.index.opening import open_index
 
         return cls.over(model, open_index(index))

@@ -43,9 +43,9 @@ class CandidateSettings(Settings):
     task: Literal["local", "global"] = "local"
     """``local``: queries are contexts. ``global``: queries are papers, by title and abstract."""
     retriever: Literal["first-stage", "bm25", "nnselect", "hatten", "sentence", "mp-bert4cr"] = "first-stage"
-    """``first-stage``: the untrained blend of signals. ``bm25``: title and abstract against context and citing title
-    (local), or against title and abstract (global). The others: the nearest papers by that encoder of the model folder,
-    which must be trained before."""
+    """``first-stage``: the blend of signals, whose weights were tuned on ACL's dev split. ``bm25``: title and abstract
+    against context and citing title (local), or against title and abstract (global). The others: the nearest papers by
+    that encoder of the model folder, which must be trained before."""
     period: PeriodSettings = PeriodSettings()
     """Which papers' links are trained on, and which tune."""
     years: int = Field(4, ge=1, le=9999)

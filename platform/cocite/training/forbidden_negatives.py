@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.protocols import NO_ROW
 
 
 class ForbiddenNegatives:
-    """The papers that are no negatives of a citing paper: itself, what it cites, and papers of later years.
+    """The papers that are no negatives of a query: its paper, what that cites, and papers of later years.
 
-    What a citing paper cites includes the other papers that a context cites: those are known links as well.
+    A query is a citing paper, or one of the contexts that are given. What a citing paper cites includes the other
+    papers that a context cites: those are known links as well.
 
     Args:
         history: the known links.
         later: whether papers of later years are forbidden; in the paper they are not.
+        contexts: the citing paper of each query, and what the query alone cites: then the queries are contexts, and of
+            what their paper cites they forbid this alone. None: queries are the papers.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -25,34 +29,46 @@ class ForbiddenNegatives:
         >>> cited = corpus.cites[200][0]
         >>> forbidden.at(np.array([200, 200, 200]), np.array([200, cited, 3]))  # itself, cited, older and not cited
         array([ True,  True, False])
+        >>> contexts = np.array([200, 200]), CSR.build([0, 1], [cited, 3], 2)
+        >>> ForbiddenNegatives(History.all(corpus), contexts=contexts).at(np.array([0, 1]), np.array([cited, cited]))
+        array([ True, False])
     """
 
-    def __init__(self, history: History, *, later: bool = True) -> None:
-        self.cites = history.cites
+    def __init__(
+        self,
+        history: History,
+        *,
+        later: bool = True,
+        contexts: tuple[NDArray[np.int32], CSR] | None = None,
+    ) -> None:
         self.years = np.asarray(history.corpus.years)
+        papers = np.arange(len(self.years), dtype=np.int32)
+        self.own, self.cites = (papers, history.cites) if contexts is None else contexts
+        """(Q,) the paper of each query; what each query cites."""
         self.latest = np.where(self.years > 0, self.years, np.iinfo(np.int16).max).astype(np.int16)
         """(N,) the last year of a citing paper's negatives."""
         if not later:
             self.latest[:] = np.iinfo(np.int16).max
 
-    def at(self, citing: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether each paper is forbidden to its citing paper, for broadcastable arrays; ``NO_ROW`` is forbidden."""
+    def at(self, queries: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Whether each paper is forbidden to its query, for broadcastable arrays; ``NO_ROW`` is forbidden."""
+        own = self.own[queries]
         return np.asarray(
-            self.cites.contains(citing, rows)
-            | (rows == citing)
+            self.cites.contains(queries, rows)
+            | (rows == own)
             | (rows == NO_ROW)
-            | (self.years[rows] > self.latest[citing])
+            | (self.years[rows] > self.latest[own])
         )
 
-    def table(self, citing: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """(Q, C) whether a paper is forbidden, for each of Q citing papers and each of C distinct papers."""
-        table = self.years[rows][None] > self.latest[citing][:, None]
-        # By the citing papers' citations, which are few, instead of looking up each of Q x C pairs.
+    def table(self, queries: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """(Q, C) whether a paper is forbidden, for each of Q queries and each of C distinct papers."""
+        table = self.years[rows][None] > self.latest[self.own[queries]][:, None]
+        # By the queries' citations, which are few, instead of looking up each of Q x C pairs.
         column = np.full(len(self.years), -1, np.int64)
         column[rows] = np.arange(len(rows))
-        owner, cited = self.cites.gather(citing)
+        owner, cited = self.cites.gather(queries)
         at = column[cited]
         table[owner[at >= 0], at[at >= 0]] = True
-        own = column[citing]
+        own = column[self.own[queries]]
         table[np.flatnonzero(own >= 0), own[own >= 0]] = True
         return np.asarray(table)

@@ -58,6 +58,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
     },
     "hatten-paper": {
         "objective.later": "used",
+        "objective.spare_manuscript": False,
         "objective.mined": 4,
         "objective.random": 1,
         "objective.depth": 100,
@@ -70,6 +71,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "training.optimizer.clip": 0.0,
     },
     "nnselect-paper": {
+        "negatives.pool": "all",
         "fields.vocabulary_size": 200_000,
         "fields.min_papers_per_word": 1,
         "fields.max_title": 50,
@@ -85,6 +87,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "training.optimizer.learning_rate": 0.01,
     },
     "nnrank-paper": {
+        "negatives.pool": "all",
         "model.dimension": 175,
         "model.metadata_dimension": 45,
         "model.siamese": True,
@@ -98,6 +101,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "training.batch": 256,
     },
     "nnselect-paper-pubmed": {
+        "negatives.pool": "all",
         "model.dimension": 325,
         "objective.gamma": 0.5,
         "objective.word_dropout": 0.55,
@@ -108,6 +112,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "training.optimizer.learning_rate": 0.001,
     },
     "nnrank-paper-pubmed": {
+        "negatives.pool": "all",
         "model.dimension": 150,
         "model.metadata_dimension": 40,
         "model.siamese": True,
@@ -118,6 +123,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "training.optimizer.learning_rate": 0.001,
     },
     "nnselect-paper-opencorpus": {
+        "negatives.pool": "all",
         "model.dimension": 75,
         "objective.gamma": 1.0,
         "objective.word_dropout": 0.1,
@@ -130,6 +136,7 @@ PAPER_VALUES: dict[str, dict[str, Any]] = {
         "training.optimizer.name": "nadam",
     },
     "nnrank-paper-opencorpus": {
+        "negatives.pool": "all",
         "model.dimension": 75,
         "model.metadata_dimension": 25,
         "model.siamese": False,

@@ -47,12 +47,13 @@ def sampler(history: History, words: tuple[CSR, int], **settings: object) -> Cit
 # -- triplets -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("pool", ["known", "all"])
 @pytest.mark.parametrize("no_later", [True, False])
 def test_negatives_are_never_forbidden_and_are_of_the_kind_they_claim(
-    history: History, words: tuple[CSR, int], no_later: bool
+    history: History, words: tuple[CSR, int], no_later: bool, pool: str
 ) -> None:
     # A high percentile, so that neighbours pass the filter in a corpus this small.
-    made = sampler(history, words, no_later=no_later, percentile=90.0)
+    made = sampler(history, words, no_later=no_later, percentile=90.0, pool=pool)
     drawn = made.triplets(np.random.default_rng(0), 3000)
     cites = [set(history.cites[row].tolist()) for row in range(len(history.corpus))]
     years = history.corpus.years
@@ -66,12 +67,15 @@ def test_negatives_are_never_forbidden_and_are_of_the_kind_they_claim(
         assert negative != query
         if no_later:
             assert years[negative] <= years[query]
-        if kind == RANDOM:
+        if kind != CITED_BY_CITED and pool == "known":
             assert history.citing[negative]
-        elif kind == NEIGHBOUR:
+        if kind == NEIGHBOUR:
             assert negative in made.neighbours[query]
-        else:
+        elif kind == CITED_BY_CITED:
             assert any(negative in cites[cited] for cited in cites[query])
+    unknown = ~history.citing[drawn.negative]
+    for kind in (RANDOM, NEIGHBOUR):  # papers of no known links are later ones here
+        assert unknown[drawn.kind == kind].any() == (pool == "all" and not no_later)
 
 
 def test_every_query_takes_its_turn(history: History, words: tuple[CSR, int]) -> None:

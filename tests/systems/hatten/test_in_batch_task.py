@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from helpers.small_hatten import hatten_task
 
@@ -13,9 +14,11 @@ from cocite.systems.hatten.in_batch_task import InBatchTask
 from cocite.training.engine.task import ContrastiveTask
 
 
-def test_the_softmax_loss_is_its_definition(corpus: Corpus, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spares", [True, False])
+def test_the_softmax_loss_is_its_definition(corpus: Corpus, tmp_path: Path, spares: bool) -> None:
     """Written out for each citation: all papers of the step but those forbidden, with the correction."""
-    task = hatten_task(corpus, tmp_path, objective={"correction": 0.5, "scale": 7.0})
+    settings = {"correction": 0.5, "scale": 7.0, "spare_manuscript": spares}
+    task = hatten_task(corpus, tmp_path, objective=settings)
     assert isinstance(task, InBatchTask)
     task.model.eval()
     examples = np.array([3, 11, 5, 30])
@@ -35,7 +38,7 @@ def test_the_softmax_loss_is_its_definition(corpus: Corpus, tmp_path: Path) -> N
                 for i, row in enumerate(sample.papers.tolist())
                 if row == paper
                 or not (
-                    row in corpus.cites[citing].tolist()
+                    row in (corpus.cites[citing].tolist() if spares else cited)
                     or row == citing
                     or corpus.years[row] > corpus.years[citing]
                 )

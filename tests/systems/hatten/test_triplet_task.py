@@ -17,9 +17,14 @@ from cocite.training.engine.task import ContrastiveTask
 from cocite.training.engine.world import World
 
 
-@pytest.mark.parametrize("later", ["used", "not_drawn", "left_out"])
-def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path, later: str) -> None:
-    task = hatten_task(corpus, tmp_path, objective={**TRIPLETS, "later": later})
+@pytest.mark.parametrize(
+    ("later", "spares"), [("used", False), ("used", True), ("not_drawn", True), ("left_out", True)]
+)
+def test_the_triplets_are_those_of_the_paper(
+    corpus: Corpus, tmp_path: Path, later: str, spares: bool
+) -> None:
+    objective = {**TRIPLETS, "later": later, "spare_manuscript": spares}
+    task = hatten_task(corpus, tmp_path, objective=objective)
     assert isinstance(task, TripletTask)
     assert not isinstance(task, ContrastiveTask)
     task.model.eval()
@@ -34,7 +39,8 @@ def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path, lat
         mined, random = sample.mined[q], sample.random[q, 0]
         expected = [(paper, other) for paper in cited for other in [*mined.tolist(), random]]
         expected += [(paper, random) for paper in mined[sample.relevant[q]].tolist()]
-        forbidden = {NO_ROW, int(citing), *corpus.cites[citing].tolist()}
+        spared = corpus.cites[citing].tolist() if spares else cited
+        forbidden = {NO_ROW, int(citing), *spared}
         allowed = [
             (p, n)
             for p, n in expected
@@ -53,6 +59,22 @@ def test_the_triplets_are_those_of_the_paper(corpus: Corpus, tmp_path: Path, lat
         ]
         losses[q] = torch.stack(own).mean()
     assert torch.allclose(task.loss(task.model, batch), losses, atol=1e-5)
+
+
+def test_only_what_the_context_cites_is_no_negative_where_the_manuscript_is_not_spared(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    found = {}
+    for spares in (True, False):
+        settings = {**TRIPLETS, "later": "used", "depth": 80, "spare_manuscript": spares}
+        task = hatten_task(corpus, tmp_path, objective=settings)
+        task.refresh(task.model, World(), 0)
+        assert task.mined_papers is not None
+        rows, numbers = task.mined_papers.rows, np.arange(len(task.gaps))[:, None]
+        assert not task.gaps.cited.contains(numbers, rows).any()
+        assert not (rows == task.gaps.citing[:, None]).any()
+        found[spares] = corpus.cites.contains(task.gaps.citing[:, None], rows).any()
+    assert found == {True: False, False: True}
 
 
 def test_no_random_negative_is_lost_but_what_the_citing_paper_cites(corpus: Corpus, tmp_path: Path) -> None:

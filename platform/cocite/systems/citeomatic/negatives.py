@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -55,6 +56,9 @@ class NegativeSettings(Settings):
     """Papers that cite fewer are no queries."""
     max_citations: Total = 100
     """Papers that cite more are no queries."""
+    pool: Literal["known", "all"] = "known"
+    """What random and neighbour negatives are taken from: the papers whose links are ``known``, or ``all`` papers of the
+    corpus, as in the paper."""
     no_later: bool = True
     """Whether negatives are papers no later than the query: that a later one is not cited says nothing."""
 
@@ -126,7 +130,7 @@ class CiteomaticNegatives:
     Attributes:
         queries: rows of the papers that are trained on.
         cites: the known links.
-        pool: rows of the papers whose links are known, by ascending year: what random negatives are drawn from.
+        pool: rows of the papers that random and neighbour negatives are taken from, by ascending year.
         neighbours: for each query, its near neighbours that may be negatives; empty before :meth:`refresh`.
         metrics: what a training logs of the last search.
 
@@ -154,7 +158,7 @@ class CiteomaticNegatives:
         if not len(self.queries):
             raise InputError("the history holds no paper with enough citations to train on")
         years = np.asarray(history.corpus.years)
-        pool = np.flatnonzero(history.citing)
+        pool = np.flatnonzero(history.citing) if settings.pool == "known" else np.arange(len(years))
         self.pool = pool[np.argsort(years[pool], kind="stable")].astype(np.int32)  # ascending year
         self._eligible = np.full(
             len(years), len(self.pool), np.int64

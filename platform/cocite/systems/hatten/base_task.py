@@ -73,8 +73,12 @@ class HattenTask:
         self._words = texts.words
         # Only papers of the training period are asked about, all links of which are known. So the store's mapped links
         # serve, and no copy of the known ones is made.
-        later = recipe.objective.later
-        self.forbidden = ForbiddenNegatives(History.all(corpus), later=later != "used")
+        later, self._spares = recipe.objective.later, recipe.objective.spare_manuscript
+        self.forbidden = ForbiddenNegatives(
+            History.all(corpus),
+            later=later != "used",
+            contexts=None if self._spares else (self.gaps.citing, self.gaps.cited),
+        )
         self.random = RandomPapers(
             self.forbidden.years, self.forbidden.latest if later == "not_drawn" else None
         )
@@ -85,6 +89,10 @@ class HattenTask:
         self.model.words.weight.requires_grad_(recipe.words.trained)
         self._bundles: tuple[int, Bundles] | None = None
         self._lock = Lock()
+
+    def queries(self, contexts: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+        """(n,) the queries of :attr:`forbidden` that training contexts are: their papers, or the contexts themselves."""
+        return self.gaps.citing[contexts] if self._spares else contexts
 
     # -- examples ---------------------------------------------------------------------------------------------
 
@@ -176,11 +184,10 @@ class HattenTask:
             return
         papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
         share = np.arange(len(self.gaps))[world.share(len(self.gaps))]
-        citing = self.gaps.citing[share]
         # A world of one: these are this rank's share already.
-        queries = self.vectors(model, World(device=world.device), citing, share)
+        queries = self.vectors(model, World(device=world.device), self.gaps.citing[share], share)
         rows, self.mining_metrics = mine(
-            *(queries, citing, papers, self.forbidden, settings.depth),
+            *(queries, self.queries(share), papers, self.forbidden, settings.depth),
             total=len(self.gaps),
             settings=settings.search,
             world=world,

@@ -77,7 +77,7 @@ class InBatchTask(HattenTask):
             start = end
         # A paper of several pieces was embedded in each of them: its first vector is used.
         rows, first = np.unique(np.concatenate([piece.papers for piece in samples]), return_index=True)
-        citing = np.concatenate([self.gaps.citing[piece.contexts] for piece in samples])
+        asked = self.queries(np.concatenate([piece.contexts for piece in samples]))
         before = np.cumsum([0, *(len(piece.contexts) for piece in samples)])
         examples = np.cumsum([0, *(int(piece.owner[-1]) + 1 for piece in samples)])
         pair = np.concatenate([piece.pair + b for piece, b in zip(samples, before[:-1], strict=True)])
@@ -92,7 +92,7 @@ class InBatchTask(HattenTask):
         if self.recipe.objective.correction:
             logits = logits - self.recipe.objective.correction * self._log_share(rows).to(device)
         # Of several papers that a context cites, each is compared with the negatives, not with the other cited ones.
-        left_out = self.forbidden.table(citing, rows)[pair]
+        left_out = self.forbidden.table(asked, rows)[pair]
         left_out[np.arange(len(pair)), target] = False
         logits = logits[to_device(pair, device)].masked_fill(to_device(left_out, device), -torch.inf)
         losses = functional.cross_entropy(logits, to_device(target, device), reduction="none")  # (P,)

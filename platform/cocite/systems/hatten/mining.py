@@ -1,7 +1,7 @@
 """Mining: the papers that the current model ranks first, as negatives and as further positives (HAtten, section 4.3).
 
-For each training query the top K_n papers of the current weights are kept, without what the citing paper cites, the
-citing paper itself, and (where the recipe forbids them) papers of later years. All of them are negatives; those whose
+For each training query the top K_n papers of the current weights are kept, without the citing paper itself, what it
+cites (or the query alone), and (where the recipe forbids them) papers of later years. All of them are negatives; those whose
 words overlap most with the query's are positives too, compared with papers drawn at random.
 """
 
@@ -94,7 +94,7 @@ class MinedPapers:
 
 def mine(
     queries: NDArray[np.float32],
-    citing: NDArray[np.integer],
+    numbers: NDArray[np.integer],
     papers: NDArray[np.float32],
     forbidden: ForbiddenNegatives,
     depth: int,
@@ -107,7 +107,7 @@ def mine(
 
     Args:
         queries: (E, d) unit vectors of this rank's queries.
-        citing: (E,) the papers that the queries are of.
+        numbers: (E,) which queries of ``forbidden`` they are.
         papers: (N, d) unit vectors of all papers.
         forbidden: what is left out.
         depth: K_n.
@@ -129,7 +129,7 @@ def mine(
         ((2, 5), False)
     """
     result = np.full((len(queries), depth), NO_ROW, np.int32)
-    years, rows = forbidden.years, np.asarray(citing, np.int32)
+    years, rows = forbidden.years, np.asarray(forbidden.own[numbers], np.int32)
     latest = forbidden.latest[rows]
     search = NeighbourSearch.over(
         *(papers, queries, depth),
@@ -142,14 +142,14 @@ def mine(
     )
     for start in range(0, len(queries), BLOCK):
         block = slice(start, start + BLOCK)
-        own = rows[block]
+        own, asked = rows[block], numbers[block]
         # The search itself leaves out the citing paper and the years that are forbidden. Only cited papers remain to be
-        # dropped, so it goes deeper by as many as any of these papers cites.
-        deeper = depth + int(forbidden.cites.degrees[own].max(initial=0))
+        # dropped, so it goes deeper by as many as any of these queries cites.
+        deeper = depth + int(forbidden.cites.degrees[asked].max(initial=0))
         candidates = search.nearest(
             queries[block], deeper, exclude=own, latest=latest[block], years=years
         ).rows
-        dropped = forbidden.at(own[:, None], candidates)
+        dropped = forbidden.at(asked[:, None], candidates)
         columns = np.argsort(dropped, axis=1, kind="stable")[:, :depth]
         found = np.where(
             np.take_along_axis(dropped, columns, 1), NO_ROW, np.take_along_axis(candidates, columns, 1)

@@ -60,6 +60,9 @@ class HattenObjectiveSettings(Settings):
     """Papers of a later year than the citing paper. ``left_out``: a random one is drawn and is no negative, so that a
     context has fewer. ``not_drawn``: random ones are drawn from the others. ``used``: they are negatives, mined and
     random, as in the paper, which has no such filter."""
+    spare_manuscript: bool = True
+    """Whether what the citing paper cites elsewhere is no negative of a context either; in the paper only the papers that
+    the context cites are none. The citing paper itself is never one."""
     depth: PositiveSmallCount = 100
     """K_n, papers mined for each context."""
     search: NeighbourSearchSettings = NeighbourSearchSettings()
