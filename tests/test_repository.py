@@ -50,6 +50,7 @@ CHECKED_BEFORE = {
     "platform/cocite/pipeline/huggingface/usage.py": "has code as text, for the reader of a model card",
     "platform/cocite/training/engine/checkpoints.py": "opens what the store of checkpoints has verified",
     "platform/cocite/training/engine/mining.py": "opens what the store of checkpoints has verified",
+    "platform/cocite/training/engine/preparation.py": "opens what the store of checkpoints has verified",
 }
 
 

@@ -93,9 +93,11 @@ def rank_task(
     fit_folds: Callable[..., FoldVectors] | None = None,
     **objective: Any,
 ) -> Any:
-    """A task of NNRank."""
+    """A task of NNRank that has its candidates."""
     recipe = NNRankRecipe.parse({**RANK, "objective": {**RANK["objective"], **objective}})
-    return nnrank_task(recipe, periods_of(corpus), encoder.fields, encoder, fit_folds)
+    task = nnrank_task(recipe, periods_of(corpus), encoder.fields, encoder, fit_folds)
+    task.prepare(World(), lambda _: None)
+    return task
 
 
 def untrained_encoder(corpus: Corpus) -> NNSelectEncoder:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from cocite.artifacts import publish
 from cocite.errors import CociteError, IntegrityError, NotFoundError
 from cocite.manifests import MANIFEST
-from cocite.training.engine.stores import MINED, Write
+from cocite.training.engine.stores import Write, kind_of
 from cocite.training.engine.world import World
 from cocite_jobs.storage.location import Location
 
@@ -57,12 +57,39 @@ class RemoteStore:
         if not name:
             yield None
             return
-        folder = self._shared(name)
-        # Ranks of one machine share one download.
+        with self._shared(name, lambda folder: self._fetch(name, folder)) as folder:
+            yield folder
+
+    def beside(self, name: str) -> AbstractContextManager[Path | None]:
+        """See ``Store``. Every byte is compared with the manifest, once on each machine."""
+        return self._beside(name)
+
+    @contextmanager
+    def _beside(self, name: str) -> Iterator[Path | None]:
+        artifact = self.location / name
+        if not self._on_first_rank(lambda: MANIFEST in artifact.names()):
+            yield None
+            return
+
+        def fetch(folder: Path) -> None:
+            try:
+                artifact.get(folder)
+            except IntegrityError as error:
+                advice = f"remove {name}, to have it made anew"
+                raise IntegrityError(error.message, where=artifact.uri, hint=advice) from error
+
+        with self._shared(name, fetch) as folder:
+            yield folder
+
+    @contextmanager
+    def _shared(self, name: str, fetch: Callable[[Path], object]) -> Iterator[Path]:
+        """A download that the ranks of one machine share: the folder has the same path for all of them."""
+        token: str = self._on_first_rank(lambda: os.urandom(8).hex())
+        folder = Path(tempfile.gettempdir()) / f"cocite-resume-{token}" / name
         first = int(os.environ.get("LOCAL_RANK", "0")) == 0
         try:
             # If one machine's download fails, every rank raises; else the others would wait at the next barrier.
-            self._on_every_rank(lambda: self._fetch(name, folder) if first else None)
+            self._on_every_rank(lambda: fetch(folder) if first else None)
             yield folder
             self.world.barrier()
         finally:
@@ -84,13 +111,13 @@ class RemoteStore:
             self._on_first_rank(lambda: checkpoint.upload(folder, [MANIFEST]))
         self._on_first_rank(self._retain)
 
-    def save_mined(self, name: str, write: Write) -> None:
+    def save_beside(self, name: str, write: Write, meta: Mapping[str, Any]) -> None:
         """See ``Store``."""
 
         def work() -> None:
-            with tempfile.TemporaryDirectory(prefix="cocite-mined-") as temporary:
+            with tempfile.TemporaryDirectory(prefix="cocite-beside-") as temporary:
                 artifact = Path(temporary) / name
-                with publish(artifact, kind=MINED, meta={}) as folder:
+                with publish(artifact, kind=kind_of(name), meta=dict(meta)) as folder:
                     write(folder)
                 (self.location / name).put(artifact)
 
@@ -100,11 +127,6 @@ class RemoteStore:
         """Names of the complete checkpoints, the oldest first."""
         names = [name for name in self.location.names() if name.startswith("step-")]
         return [name for name in names if MANIFEST in (self.location / name).names()]
-
-    def _shared(self, name: str) -> Path:
-        """A local folder whose path is the same for all ranks of a machine."""
-        token: str = self._on_first_rank(lambda: os.urandom(8).hex())
-        return Path(tempfile.gettempdir()) / f"cocite-resume-{token}" / name
 
     def _fetch(self, name: str, folder: Path) -> None:
         """Download a checkpoint. The error of a damaged one names the newest earlier one that is whole."""
@@ -179,7 +201,7 @@ class RemoteStore:
             raise failure
         return result  # type: ignore[no-any-return]
 
-    def _on_every_rank(self, work: Callable[[], None]) -> None:
+    def _on_every_rank(self, work: Callable[[], object]) -> None:
         """Run a function on every rank; if one fails, every rank raises the error of the first that failed."""
         failure: CociteError | None = None
         try:

@@ -254,7 +254,7 @@ class TrainingRun:
     def _remove_checkpoints(self) -> None:
         """Remove the checkpoints and the model of an earlier training, and nothing that is not a training's."""
         for name in self.location.names():
-            if name.startswith(("step-", ".step-", "mined-")) or name == "model":
+            if name.startswith(("step-", ".step-", "mined-")) or name in ("prepared", "model"):
                 (self.location / name).clear()
 
 

@@ -174,9 +174,13 @@ class LogKeepingStore:
                 self.sender.resume(step, self.run.read_log(step))
             yield folder
 
-    def save_mined(self, name: str, write: Write) -> None:
+    def save_beside(self, name: str, write: Write, meta: Mapping[str, Any]) -> None:
         """See ``Store``."""
-        self.store.save_mined(name, write)
+        self.store.save_beside(name, write, meta)
+
+    def beside(self, name: str) -> AbstractContextManager[Path | None]:
+        """See ``Store``."""
+        return self.store.beside(name)
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:
         """See ``Store``. Where rank 0 cannot write the log, every rank raises its error."""

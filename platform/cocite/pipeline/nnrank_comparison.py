@@ -22,6 +22,7 @@ from cocite.systems.citeomatic.nnrank.reranker import NNRankReranker, load_reran
 from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
 from cocite.systems.learned_fusion.examples import collect_examples
 from cocite.training.candidates import CandidateSet, CandidateSettings, cited_rows, training_positions
+from cocite.training.engine.world import World
 from cocite.training.periods import Periods
 from cocite.training.stages import (
     StageComparison,
@@ -86,7 +87,7 @@ def _over_nnselect(
 ) -> StageComparison:
     """NNRank's order of NNSelect's neighbours and what they cite, against NNSelect's."""
     queries, corpus = periods.dev, periods.history.corpus
-    before = NeighbourCandidates(periods.history, recipe.candidates, vectors).dev(queries)
+    before = NeighbourCandidates(periods.history, recipe.candidates, vectors).dev(queries, World())
     bags = reranker.fields.papers(corpus, queries)
     after = before.rescored(reranker.score_bags(bags, vectors[queries], queries, before.rows))
     counts = corpus.cites.degrees[queries]

@@ -146,3 +146,22 @@ def test_two_ranks_upload_their_parts_and_one_goes_on_with_them(tmp_path: Path) 
     task, steps = train(store, World())
     assert steps == []  # it was finished
     np.testing.assert_allclose(weights(task).tolist(), found[0]["weights"], rtol=1e-6)
+
+
+def test_an_artifact_beside_the_checkpoints_stays_and_is_verified(tmp_path: Path) -> None:
+    store = RemoteStore(far(tmp_path / "far"), World(), metric="fit", keep=1)
+    with store.beside("prepared") as folder:
+        assert folder is None
+    for text in ("one", "another"):
+        store.save_beside("prepared", lambda folder, text=text: (folder / "x").write_text(text), {"of": text})
+    train(store, World())
+    with store.beside("prepared") as folder:
+        assert folder is not None
+        assert (folder / "x").read_text() == "another"
+    assert not folder.exists()
+    (tmp_path / "far" / "run" / "prepared" / "x").write_text("damaged")
+    with (
+        pytest.raises(IntegrityError, match=r"^far://bucket/run/prepared: .*remove prepared"),
+        store.beside("prepared"),
+    ):
+        pass

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.many_processes import together
 from helpers.small_hatten import TRIPLETS, hatten_task
 
 from cocite.corpus.store import Corpus
@@ -50,12 +51,12 @@ def test_lengths_are_the_words_of_an_example(corpus: Corpus, tmp_path: Path) -> 
 def test_draws_do_not_depend_on_the_batch(corpus: Corpus, tmp_path: Path) -> None:
     task = hatten_task(corpus, tmp_path, objective={"mined": 2, "context_dropout": 0.3})
     task.refresh(task.model.eval(), World(), 0)
-    together = task.sample(np.array([4, 9, 2]), 1)
+    several = task.sample(np.array([4, 9, 2]), 1)
     alone = task.sample(np.array([9]), 1)
-    mine = together.owner == 1
-    assert np.array_equal(together.mined[mine], alone.mined)
-    assert np.array_equal(together.random[mine], alone.random)
-    assert np.array_equal(together.read[mine], alone.read)
+    mine = several.owner == 1
+    assert np.array_equal(several.mined[mine], alone.mined)
+    assert np.array_equal(several.random[mine], alone.random)
+    assert np.array_equal(several.read[mine], alone.read)
     assert not np.array_equal(task.sample(np.array([9]), 2).random, alone.random)
 
 
@@ -136,3 +137,39 @@ def test_fixed_word_vectors_stay(corpus: Corpus, tmp_path: Path) -> None:
     before = task.model.words.weight.detach().clone()
     train(task, task.recipe.training, world=World())
     assert torch.equal(task.model.words.weight, before)
+
+
+def mined_and_measured(world: World, corpus: Path, folder: Path) -> dict[str, Any]:
+    """What the ranks mine together, how many contexts' words this one compares, and the dev metrics."""
+    task = hatten_task(Corpus.open(corpus), folder / f"{world.rank}-of-{world.size}", objective=TRIPLETS)
+    compared: list[int] = []
+    relevant = task.relevant
+
+    def counting(contexts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        compared.append(len(contexts))
+        return relevant(contexts, rows)
+
+    task.relevant = counting  # type: ignore[method-assign]
+    task.refresh(task.model.eval(), world, 0)
+    mined = {name: np.array(tensor) for name, tensor in task.mined().items()}
+    return {**mined, "compared": compared, "metrics": task.evaluate(task.model, world)}
+
+
+@pytest.mark.integration
+def test_two_ranks_share_the_work_and_come_to_what_one_finds(corpus: Corpus, tmp_path: Path) -> None:
+    alone = mined_and_measured(World(), corpus.path, tmp_path)
+    ranks = together(mined_and_measured, corpus.path, tmp_path)
+    assert alone["relevant"].any()
+    assert sum(sum(rank["compared"]) for rank in ranks) == sum(alone["compared"]) == len(alone["rows"])
+    for rank in ranks:
+        assert np.array_equal(rank["rows"], alone["rows"])
+        assert np.array_equal(rank["relevant"], alone["relevant"])
+        assert rank["metrics"] == pytest.approx(alone["metrics"], abs=1e-6)
+
+
+def test_mined_papers_lie_in_mapped_files(corpus: Corpus, tmp_path: Path) -> None:
+    task = hatten_task(corpus, tmp_path, objective=TRIPLETS)
+    task.refresh(task.model.eval(), World(), 0)
+    assert task.mined_papers is not None
+    for array in (task.mined_papers.rows, task.mined_papers.relevant):
+        assert isinstance(array.base, np.memmap)

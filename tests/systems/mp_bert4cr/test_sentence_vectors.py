@@ -168,8 +168,8 @@ def test_what_is_exported_is_what_was_trained(
     trained = task.vectors(
         lambda documents: task.model.eval()(None, documents),
         lambda numbers: task.dev_documents.papers(numbers, Draws(0, 0, numbers)),
-        len(corpus),
-        World(),
+        rows,
+        torch.device("cpu"),
     )
     served = encoder.encode_papers(corpus, rows.astype(np.int32))
     assert float((trained * served).sum(1).min()) > 0.999

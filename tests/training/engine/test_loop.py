@@ -358,26 +358,6 @@ def test_a_task_that_orders_its_examples_is_not_shuffled() -> None:
     ]
 
 
-def test_a_task_is_prepared_before_the_first_step_and_again_when_resumed(tmp_path: Path) -> None:
-    class Prepared(BagTask):
-        prepared = 0
-
-        def prepare(self, world, stage):
-            assert not self.seen
-            self.prepared += 1
-            stage("preparing it")
-
-    stages: list[str] = []
-    for _ in range(2):
-        chosen = settings(epochs=1)
-        task = Prepared(chosen)
-        train(
-            task, chosen, world=WORLD, store=FolderStore(tmp_path, WORLD, metric="fit"), stage=stages.append
-        )
-        assert task.prepared == 1
-    assert stages == ["preparing it"] * 2
-
-
 class WishingTask(BagTask):
     """Wants something while the loss of a step is computed."""
 

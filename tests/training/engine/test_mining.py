@@ -13,10 +13,10 @@ from torch import Tensor
 
 from cocite.artifacts import verify
 from cocite.errors import IntegrityError
-from cocite.training.engine.checkpoints import Progress
+from cocite.training.engine.checkpoints import Progress, save_tensors
 from cocite.training.engine.loop import train
-from cocite.training.engine.mining import Mining
-from cocite.training.engine.stores import MINED, FolderStore
+from cocite.training.engine.mining import FILE, Mining
+from cocite.training.engine.stores import FolderStore, kind_of
 from cocite.training.engine.world import World
 
 WORLD = World()
@@ -100,7 +100,7 @@ def test_a_resumed_training_goes_on_with_what_was_mined(
     with pytest.raises(Stop, match=r"^$"):
         run(tmp_path / "parts", stop=9, checkpoint_every=4, **changes)
     assert mined in names(tmp_path / "parts")
-    verify(tmp_path / "parts" / mined, kind=MINED)
+    verify(tmp_path / "parts" / mined, kind=kind_of(mined))
     resumed = run(tmp_path / "parts", checkpoint_every=4, **changes)
     assert resumed.times == [step for step in whole.times if step > 8]
     for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
@@ -123,6 +123,17 @@ def test_a_damaged_artifact_is_refused(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     with pytest.raises(IntegrityError, match="damaged: its SHA-256"):
         run(tmp_path, checkpoint_every=4, refresh_every=6)
+
+
+def test_what_was_mined_is_mapped_where_training_goes_on(tmp_path: Path) -> None:
+    store, task = FolderStore(tmp_path, WORLD, metric="fit"), Miner(settings())
+    numbers = torch.arange(3.0)
+    store.save_beside("mined-00000003", lambda folder: save_tensors(folder / FILE, {"numbers": numbers}), {})
+    mining = Mining(task, settings())
+    mining.restore(tmp_path / "step-00000004", "mined-00000003")
+    assert torch.equal(task.numbers, numbers)
+    assert mining.step == 3
+    assert str(tmp_path / "mined-00000003" / FILE) in Path("/proc/self/maps").read_text()
 
 
 def test_metrics_of_mining_are_logged_with_their_step() -> None:

@@ -13,6 +13,9 @@ def test_what_a_task_offers_besides_is_seen_by_its_methods() -> None:
         def prepare(self, world: object, stage: object) -> None:
             """Nothing."""
 
+        def load_prepared(self, prepared: object) -> None:
+            """Nothing."""
+
     plain, ordered, prepared = (kind(settings()) for kind in (BagTask, Ordered, Prepared))
     assert isinstance(plain, GroupedTask)
     assert not isinstance(plain, ContrastiveTask | OrderedTask | PreparedTask)

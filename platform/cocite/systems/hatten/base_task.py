@@ -16,7 +16,6 @@ from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW
 from cocite.sampling.draws import uniform
-from cocite.sampling.neighbours import nearest
 from cocite.systems.hatten.encoder import embed, save_hatten
 from cocite.systems.hatten.examples import NO_CONTEXT, Batch, CorpusParagraphs, Sample
 from cocite.systems.hatten.flops import forward_flops
@@ -27,10 +26,12 @@ from cocite.systems.hatten.texts import HattenTexts
 from cocite.text.paragraph_reader import ParagraphReader
 from cocite.text.paragraphs import SPECIAL
 from cocite.training.bundles import Bundles
+from cocite.training.engine.gathering import gathered
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.forbidden_negatives import ForbiddenNegatives
 from cocite.training.measure import ranking_metrics
+from cocite.training.nearest_encoded import nearest_encoded
 
 BLOCK = 1 << 18
 """Examples whose lengths are added up at a time."""
@@ -164,11 +165,17 @@ class HattenTask:
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """MRR and recall of the dev contexts, among all papers but the citing one."""
-        papers = self.vectors(model, world, np.arange(self.texts.papers, dtype=np.int32), None)
         contexts = len(self.gaps) + np.arange(len(self.dev))
         queries = self.vectors(model, world, self.dev.citing, contexts)
-        with torch.autocast(world.device.type, enabled=False):
-            ranking = nearest(queries, papers, 1000, exclude=self.dev.citing, device=world.device)
+        alone = World(device=world.device)
+        ranking = nearest_encoded(
+            queries,
+            lambda rows: self.vectors(model, alone, rows, None),
+            self.texts.papers,
+            1000,
+            exclude=self.dev.citing,
+            world=world,
+        )
         numbers = np.arange(len(queries), dtype=np.int32)
         metrics = {"MRR": ranking_metrics(ranking, numbers, self.dev.cited)["MRR"]}
         for depth in (10, 100, 1000):
@@ -192,12 +199,13 @@ class HattenTask:
             settings=settings.search,
             world=world,
         )
-        rows = world.concatenate(torch.from_numpy(rows).to(world.device)).cpu().numpy()
-        self.mined_papers = MinedPapers(rows, self.relevant(rows))
+        # Each rank compares the words of its own contexts: that takes longer than to search them.
+        relevant = self.relevant(share, rows)
+        self.mined_papers = MinedPapers(gathered(rows, world), gathered(relevant, world))
 
-    def relevant(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(E, K) which of the mined papers count as positives; none, unless a subclass decides otherwise."""
-        return np.zeros(rows.shape, bool)
+    def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(e, K) which of the papers mined for some contexts count as positives; none, unless a subclass decides."""
+        return np.zeros((len(contexts), rows.shape[1]), bool)
 
     def mined(self) -> Mapping[str, Tensor]:
         """The mined papers, which are kept beside the checkpoints."""

@@ -46,13 +46,12 @@ class TripletTask(HattenTask):
         True
     """
 
-    def relevant(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(E, K) the mined papers whose words overlap most with the query's, context included."""
+    def relevant(self, contexts: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(e, K) the mined papers whose words overlap most with the query's, context included."""
         texts, share = self.texts, self.recipe.objective.overlap
         result = np.zeros(rows.shape, bool)
         for start in range(0, len(rows), BLOCK):
-            block = rows[start : start + BLOCK]
-            numbers = np.arange(start, start + len(block))
+            block, numbers = rows[start : start + BLOCK], contexts[start : start + BLOCK]
             queries = texts.words(texts.parts_of_queries(self.gaps.citing[numbers], numbers))
             # Only the papers that this block names: the words of all papers would take a hundred times the room.
             named = np.unique(block[block != NO_ROW])

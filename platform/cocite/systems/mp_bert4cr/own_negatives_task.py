@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from cocite.corpus.store import Corpus
 from cocite.protocols import NO_ROW, Ranking
 from cocite.sampling.draws import Draws
-from cocite.sampling.neighbours import nearest
 from cocite.systems.mp_bert4cr.citations import Citations
 from cocite.systems.mp_bert4cr.dynamic_context import DynamicContext
 from cocite.systems.mp_bert4cr.encoder import MpBert4crConfig, embed, save_mp_bert4cr
@@ -30,6 +29,7 @@ from cocite.text.sentence_texts import SentenceTexts
 from cocite.training.engine.task import Examples
 from cocite.training.engine.world import World
 from cocite.training.gaps import Gaps
+from cocite.training.nearest_encoded import nearest_encoded
 
 DEPTH = 10
 """Papers recommended, as in the paper's tables."""
@@ -110,31 +110,34 @@ class MpBert4crTask:
         self,
         encode: Callable[[Documents], Tensor],
         documents: Callable[[NDArray[np.int64]], Documents],
-        count: int,
-        world: World,
+        numbers: NDArray[np.int64],
+        device: torch.device,
     ) -> NDArray[np.float32]:
-        """(count, d) unit vectors of documents 0 ... count - 1; each rank computes its share."""
-        share = np.arange(count)[world.share(count)]
-        vectors = embed(encode, documents, share, self.recipe.model.hidden, world.device)
-        return world.concatenate(torch.from_numpy(vectors).to(world.device)).cpu().numpy()
+        """(n, d) unit vectors of some documents, given what encodes and what makes them."""
+        return embed(encode, documents, numbers, self.recipe.model.hidden, device)
 
     def evaluate(self, model: nn.Module, world: World) -> dict[str, float]:
         """R@10 and MAP@10 of the dev contexts among all papers but the citing one; R@10 of those that cite several."""
-        read, dev = self.dev_documents, self.dev
-        papers = self.vectors(
-            lambda documents: model(None, documents),
-            lambda rows: read.papers(rows, Draws(0, 0, rows)),
+        read, dev, device = self.dev_documents, self.dev, world.device
+
+        def manuscripts(rows: NDArray[np.int64]) -> Documents:
+            return read.contexts(dev.positions[rows], Draws(0, 0, dev.positions[rows]))
+
+        def papers(rows: NDArray[np.int64]) -> Documents:
+            return read.papers(rows, Draws(0, 0, rows))
+
+        share = np.arange(len(dev))[world.share(len(dev))]
+        queries = self.vectors(lambda documents: model(documents, None), manuscripts, share, device)
+        ranking = nearest_encoded(
+            world.concatenate(torch.from_numpy(queries).to(device)).cpu().numpy(),
+            lambda rows: self.vectors(
+                lambda documents: model(None, documents), papers, rows.astype(np.int64), device
+            ),
             len(self.texts),
-            world,
+            DEPTH,
+            exclude=dev.citing,
+            world=world,
         )
-        queries = self.vectors(
-            lambda documents: model(documents, None),
-            lambda rows: read.contexts(dev.positions[rows], Draws(0, 0, dev.positions[rows])),
-            len(dev),
-            world,
-        )
-        with torch.autocast(world.device.type, enabled=False):
-            ranking = nearest(queries, papers, DEPTH, exclude=dev.citing)
         return recommendation_metrics(ranking, dev)
 
     # -- the rest of the protocol -----------------------------------------------------------------------------

@@ -29,12 +29,13 @@ from cocite.training.engine.contrastive import contrastive_step, wide
 from cocite.training.engine.loader import pinned, prepared, to_device
 from cocite.training.engine.meter import Meter
 from cocite.training.engine.mining import Mining
+from cocite.training.engine.preparation import prepare
 from cocite.training.engine.result import TrainResult
 from cocite.training.engine.saver import Saver
 from cocite.training.engine.schedule import rate_factor
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.stores import Store
-from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, PreparedTask, TrainTask
+from cocite.training.engine.task import ContrastiveTask, GroupedTask, OrderedTask, TrainTask
 from cocite.training.engine.wishes import Wishes
 from cocite.training.engine.world import World
 
@@ -97,8 +98,7 @@ def train(
         >>> result.reason, result.best["R@20"] == curve[result.best_step]["R@20"]
         ('done', True)
     """
-    if isinstance(task, PreparedTask):
-        task.prepare(world, stage if world.first else ignore_progress)
+    prepare(task, world, store, fingerprint, stage if world.first else ignore_progress)
     return _Training(task, settings, world, store, fingerprint, log, advance, wishes or Wishes()).run()
 
 

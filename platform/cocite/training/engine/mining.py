@@ -83,7 +83,7 @@ class Mining:
         self._kept = name = f"mined-{self.step:08d}"
 
         def save(store: Store, step: int, write: Write, metrics: Mapping[str, float]) -> None:
-            store.save_mined(name, lambda folder: save_tensors(folder / FILE, mined))
+            store.save_beside(name, lambda folder: save_tensors(folder / FILE, mined), {})
             store.save(step, write, metrics)
 
         return {"mined": name}, save
@@ -96,6 +96,7 @@ class Mining:
             name: ``mined`` of its manifest; None: training goes on with a new mining, or nothing was mined.
         """
         if name is not None and isinstance(self.task, MiningTask):
+            # It maps the file, which all ranks of a machine so share.
             self.task.load_mined(load_file(folder.parent / name / FILE))
             self.step, self._kept = int(name.removeprefix("mined-")), name
 

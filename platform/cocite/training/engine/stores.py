@@ -7,16 +7,14 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from cocite.artifacts import exchange, publish, verify
 from cocite.errors import CociteError, IntegrityError, WriteError
-from cocite.manifests import read_manifest
+from cocite.manifests import MANIFEST, read_manifest
 from cocite.training.engine.checkpoints import KIND
 from cocite.training.engine.world import World
 
-MINED = "training-mined"
-"""Kind of the artifact of what was mined."""
 Write = Callable[[Path], None]
 """Fills a folder with this rank's part of a checkpoint; called by all ranks together, and raises on all or none."""
 
@@ -67,17 +65,27 @@ class Store(Protocol):
         """
         ...
 
-    def save_mined(self, name: str, write: Write) -> None:
-        """Keep an artifact beside the checkpoints: it goes with the last checkpoint whose manifest has it as ``mined``.
+    def save_beside(self, name: str, write: Write, meta: Mapping[str, Any]) -> None:
+        """Keep an artifact beside the checkpoints, in place of one of the same name.
 
-        :meth:`latest` verifies it with its checkpoint, beside whose folder it is readable.
+        What was mined goes with the last checkpoint whose manifest has it as ``mined``, and :meth:`latest` verifies it
+        with its checkpoint, beside whose folder it is readable. What was prepared stays as long as the training does.
 
         Args:
-            name: of the artifact, ``mined-`` and a step.
+            name: of the artifact: ``mined-`` and a step, or ``prepared``.
             write: fills its folder; called on rank 0 alone.
+            meta: of its manifest.
 
         Raises:
             CociteError: it cannot be written.
+        """
+        ...
+
+    def beside(self, name: str) -> AbstractContextManager[Path | None]:
+        """The folder of an artifact beside the checkpoints, as :meth:`latest` has that of a checkpoint; None: none.
+
+        Raises:
+            CociteError: it is damaged.
         """
         ...
 
@@ -109,24 +117,38 @@ class FolderStore:
 
     def latest(self) -> AbstractContextManager[Path | None]:
         """See :class:`Store`. Rank 0 reads every byte and compares it with the manifest."""
-        return self._latest()
+        return self._found(self._newest)
+
+    def beside(self, name: str) -> AbstractContextManager[Path | None]:
+        """See :class:`Store`. Rank 0 reads every byte and compares it with the manifest."""
+        return self._found(lambda: self._beside(name))
 
     @contextmanager
-    def _latest(self) -> Iterator[Path | None]:
-        newest: Path | None = None
+    def _found(self, find: Callable[[], Path | None]) -> Iterator[Path | None]:
+        folder: Path | None = None
         failure: CociteError | None = None
         if self.world.first:
-            self._sweep()
             try:
-                newest = self._newest()
+                folder = find()
             except CociteError as error:
                 failure = error
-        # One rank decides: another could see a checkpoint that appears or goes in between.
-        newest, failure = self.world.agree((newest, failure))
+        # One rank decides: another could see a folder that appears or goes in between.
+        folder, failure = self.world.agree((folder, failure))
         if failure is not None:
             raise failure
-        yield newest
+        yield folder
         self.world.barrier()
+
+    def _beside(self, name: str) -> Path | None:
+        path = self.folder / name
+        if not (path / MANIFEST).is_file():
+            return None
+        try:
+            verify(path, kind=kind_of(name))
+        except IntegrityError as error:
+            advice = f"remove {name}, to have it made anew"
+            raise IntegrityError(error.message, where=error.where, hint=advice) from error
+        return path
 
     def save(self, step: int, write: Write, metrics: Mapping[str, float]) -> None:  # noqa: ARG002 - in the manifest
         """See :class:`Store`."""
@@ -139,14 +161,14 @@ class FolderStore:
             raise
         self._on_first_rank(lambda: self._publish(temporary, step), "cannot put the checkpoint in its place")
 
-    def save_mined(self, name: str, write: Write) -> None:
+    def save_beside(self, name: str, write: Write, meta: Mapping[str, Any]) -> None:
         """See :class:`Store`."""
 
         def work() -> None:
-            with publish(self.folder / name, kind=MINED, meta={}, replace=True) as folder:
+            with publish(self.folder / name, kind=kind_of(name), meta=dict(meta), replace=True) as folder:
                 write(folder)
 
-        self._on_first_rank(work, "cannot keep what was mined")
+        self._on_first_rank(work, f"cannot keep what was {name.partition('-')[0]}")
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints there are, the oldest first, undamaged or not."""
@@ -212,6 +234,7 @@ class FolderStore:
 
     def _newest(self) -> Path | None:
         """The last checkpoint, verified; the error of a damaged one names an earlier one that is whole."""
+        self._sweep()
         checkpoints = self.checkpoints()
         if not checkpoints:
             return None
@@ -228,6 +251,11 @@ class FolderStore:
         return checkpoints[-1]
 
 
+def kind_of(name: str) -> str:
+    """The kind of an artifact beside the checkpoints: ``training-mined``, ``training-prepared``."""
+    return f"training-{name.partition('-')[0]}"
+
+
 def mined_of(checkpoint: Path) -> str | None:
     """The name of the artifact of what was mined that a checkpoint needs; None: none, or its manifest is unreadable."""
     try:
@@ -241,7 +269,7 @@ def _verify(checkpoint: Path) -> None:
     """Verify a checkpoint, and what was mined for it."""
     verify(checkpoint, kind=KIND)
     if (name := mined_of(checkpoint)) is not None:
-        verify(checkpoint.parent / name, kind=MINED)
+        verify(checkpoint.parent / name, kind=kind_of(name))
 
 
 def _is_whole(path: Path) -> bool:

@@ -162,23 +162,33 @@ class OrderedTask(Protocol):
 class PreparedTask(Protocol):
     """A task that needs something computed before the first step, by all processes together.
 
-    Checkpoints do not hold it: a resumed training computes it again.
+    It lies beside the checkpoints: a resumed training reads it there (:mod:`cocite.training.engine.preparation`).
 
     Example:
         >>> class Warm:
         ...     def prepare(self, world, stage):
         ...         stage("warming up")
+        ...         return {}
+        ...     def load_prepared(self, prepared):
+        ...         pass
         >>> isinstance(Warm(), PreparedTask)
         True
     """
 
-    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
+    def prepare(self, world: World, stage: Callable[[str], None]) -> Mapping[str, Tensor]:
         """Compute it. Every rank is called once, before the latest checkpoint is read.
 
         Args:
             world: the processes that train together.
             stage: receives a description of what begins.
+
+        Returns:
+            What :meth:`load_prepared` takes, the same on every rank.
         """
+        ...
+
+    def load_prepared(self, prepared: Mapping[str, Tensor]) -> None:
+        """Take back what :meth:`prepare` gave, instead of a call of it or after one; the tensors are not changed."""
         ...
 
 

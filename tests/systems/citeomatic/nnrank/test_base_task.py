@@ -94,9 +94,15 @@ def test_folds_are_fitted_before_training(training_corpus: Corpus) -> None:
         stage("a fold")
         return FoldVectors.same(np.ones((len(training_corpus), 2), np.float32))
 
-    task = rank_task(training_corpus, untrained_encoder(training_corpus), fit)
-    task.prepare(World(), seen.append)
-    assert seen == ["a fold"]
+    encoder = untrained_encoder(training_corpus)
+    task = rank_task(training_corpus, encoder, fit)
+    kept = task.prepare(World(), seen.append)
+    assert seen == ["a fold", "candidates"]
+    other = rank_task(training_corpus, encoder)
+    other.load_prepared(kept)
+    assert np.array_equal(other.dev.rows, task.dev.rows)
+    assert np.array_equal(other.lists(0).rows, task.lists(0).rows)
+    assert np.array_equal(other.folds.vectors, task.folds.vectors)
     assert task.folds.cosine(np.array([0]), np.array([1])).tolist() == [2.0]
 
 
@@ -104,8 +110,9 @@ def test_a_checkpoint_of_another_nnselect_is_refused(training_corpus: Corpus) ->
     task = ranker(training_corpus)
     task.load_state(task.state())
     other = rank_task(training_corpus, NNSelectEncoder(task.encoder.model, task.encoder.fields, "another"))
-    with pytest.raises(InputError, match="another than the one that this training began with"):
-        other.load_state(task.state())
+    for load in (other.load_state, other.load_prepared):
+        with pytest.raises(InputError, match="another than the one that this training began with"):
+            load(task.state())
 
 
 def test_the_artifact_names_its_nnselect(training_corpus: Corpus, tmp_path: Path) -> None:

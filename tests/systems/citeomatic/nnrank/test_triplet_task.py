@@ -38,12 +38,13 @@ def test_the_loss_is_the_margin_between_two_probabilities(training_corpus: Corpu
 def test_neighbours_are_found_once_and_the_same_again(training_corpus: Corpus) -> None:
     encoder = untrained_encoder(training_corpus)
     task, again = (rank_task(training_corpus, encoder, objective="paper") for _ in range(2))
-    task.prepare(World(), lambda _: None)
+    kept = task.prepare(World(), lambda _: None)
     table = task.negatives.neighbours
     assert len(table.indices)
     task.refresh(task.model, World(), 50)
     assert task.negatives.neighbours is table
-    again.prepare(World(), lambda _: None)
+    again.negatives.neighbours = task.negatives.cites
+    again.load_prepared(kept)
     drawn = again.triplets(3)
     assert np.array_equal(drawn.negative, task.triplets(3).negative)
     assert (drawn.kind == NEIGHBOUR).any()

@@ -71,7 +71,7 @@ class NNRankTask:
     Attributes:
         temporal: whether a training query knows earlier years alone, or all other training papers.
         folds: the vectors that training queries' similarities are computed from.
-        dev: (D, M) candidates of the dev queries, in NNSelect's order.
+        dev: (D, M) candidates of the dev queries, in NNSelect's order; none before :meth:`prepare`.
         reranker: the network as a reranker of the corpus.
 
     Example:
@@ -83,6 +83,10 @@ class NNRankTask:
         >>> fields = FieldEncoder.build(periods.history, recipe.fields)
         >>> encoder = NNSelectEncoder(NNSelect(len(fields.vocabularies["words"]), 8), fields, "untrained")
         >>> task = nnrank_task(recipe, periods, fields, encoder)
+        >>> kept = task.prepare(World(), stage=print)
+        candidates
+        >>> sorted(kept)
+        ['candidates', 'dev rows', 'dev scores', 'nnselect']
         >>> 0 <= task.evaluate(task.model, World())["F1@20"] <= 1
         True
     """
@@ -121,7 +125,9 @@ class NNRankTask:
         )
         self.before = CitationsBefore(history)
         self.candidates = NeighbourCandidates(history, recipe.candidates, self.vectors)
-        self.dev = self.candidates.dev(periods.dev)
+        self.dev = Ranking(
+            np.zeros((len(periods.dev), 0), np.int32), np.zeros((len(periods.dev), 0), np.float32)
+        )
 
     def _initialize_from_frequency(self, documents: int) -> None:
         """Start magnitudes and shared weights at the types' idf: rare words count more before anything is learned."""
@@ -150,10 +156,29 @@ class NNRankTask:
             ParameterGroup(tables, rate_share=share, sparse=self.recipe.training.is_lazy),
         ]
 
-    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
-        """Train NNSelect for each fold, where the recipe asks for folds."""
+    def prepare(self, world: World, stage: Callable[[str], None]) -> Mapping[str, Tensor]:
+        """Train NNSelect for each fold, where the recipe asks for folds, and find the dev queries' candidates."""
+        prepared = dict(self.state())
         if self.fit_folds is not None:
             self.folds = self.fit_folds(world=world, stage=stage)
+            prepared["fold"] = torch.from_numpy(self.folds.fold)
+            prepared["vectors"] = torch.from_numpy(self.folds.vectors)
+        stage("candidates")
+        self.dev = self.candidates.dev(self.periods.dev, world)
+        prepared["dev rows"] = torch.from_numpy(self.dev.rows)
+        prepared["dev scores"] = torch.from_numpy(self.dev.scores)
+        return prepared
+
+    def load_prepared(self, prepared: Mapping[str, Tensor]) -> None:
+        """Take back the folds' vectors and the candidates.
+
+        Raises:
+            InputError: they are of another NNSelect.
+        """
+        self.load_state(prepared)
+        if "fold" in prepared:
+            self.folds = FoldVectors(prepared["fold"].numpy(), prepared["vectors"].numpy())
+        self.dev = Ranking(prepared["dev rows"].numpy(), prepared["dev scores"].numpy())
 
     def refresh(self, model: nn.Module, world: World, step: int) -> None:
         """Nothing is mined with NNRank's weights: its candidates are those of an NNSelect that stays as it is."""
@@ -163,7 +188,7 @@ class NNRankTask:
         return {"nnselect": torch.tensor(list(self.encoder.id.encode()), dtype=torch.uint8)}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Refuse a checkpoint that was trained on another NNSelect.
+        """Refuse a checkpoint that was trained on another NNSelect, and what was prepared with another.
 
         Raises:
             InputError: it was.

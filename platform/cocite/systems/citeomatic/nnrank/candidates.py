@@ -12,6 +12,8 @@ from cocite.protocols import NO_ROW, Ranking
 from cocite.sampling.neighbours import with_citations
 from cocite.systems.citeomatic.nnrank.cross_fitting import FoldVectors
 from cocite.systems.citeomatic.nnrank.recipe import NNRankCandidateSettings
+from cocite.training.engine.gathering import gathered
+from cocite.training.engine.world import World
 from cocite.training.neighbour_search import NeighbourSearch
 
 
@@ -29,7 +31,7 @@ class NeighbourCandidates:
         >>> history = History.all(starter_corpus())
         >>> vectors = np.random.default_rng(0).normal(size=(len(history.corpus), 8)).astype(np.float32)
         >>> finder = NeighbourCandidates(history, NNRankCandidateSettings(neighbours=5, expand=False), vectors)
-        >>> finder.dev(np.array([3, 4], np.int32)).rows.shape
+        >>> finder.dev(np.array([3, 4], np.int32), World()).rows.shape
         (2, 5)
     """
 
@@ -37,18 +39,20 @@ class NeighbourCandidates:
     settings: NNRankCandidateSettings
     vectors: NDArray[np.float32]
 
-    def dev(self, queries: NDArray[np.int32]) -> Ranking:
-        """(Q, M) candidates of dev queries."""
-        return self._find(self.vectors, queries, None)
+    def dev(self, queries: NDArray[np.int32], world: World) -> Ranking:
+        """(Q, M) candidates of dev queries, of which each rank searches a share. All ranks call it together."""
+        own = self._find(self.vectors, queries, None, world)
+        return Ranking(gathered(own.rows, world), gathered(own.scores, world))
 
     def training(
-        self, queries: NDArray[np.int32], folds: FoldVectors, *, temporal: bool
+        self, queries: NDArray[np.int32], folds: FoldVectors, world: World, *, temporal: bool
     ) -> NDArray[np.int32]:
-        """Candidates of training queries, in the space of each query's fold.
+        """Candidates of training queries, in the space of each query's fold. All ranks call it together.
 
         Args:
             queries: (Q,) rows.
             folds: vectors that have not seen the queries' citations.
+            world: the processes that train together: each searches for a share of the queries.
             temporal: whether candidates are no later than their query.
 
         Returns:
@@ -59,8 +63,8 @@ class NeighbourCandidates:
         parts = []
         for fold, vectors in enumerate(folds.vectors):
             position = np.flatnonzero(folds.fold[queries] == fold)
-            ranking = self._find(vectors, queries[position], latest[position] if temporal else None)
-            parts.append((position, ranking.rows))
+            own = self._find(vectors, queries[position], latest[position] if temporal else None, world)
+            parts.append((position, gathered(own.rows, world)))
         width = max(rows.shape[1] for _, rows in parts)
         result = np.full((len(queries), width), NO_ROW, np.int32)
         for position, rows in parts:
@@ -68,19 +72,30 @@ class NeighbourCandidates:
         return result
 
     def _find(
-        self, vectors: NDArray[np.float32], queries: NDArray[np.int32], latest: NDArray[np.int16] | None
+        self,
+        vectors: NDArray[np.float32],
+        queries: NDArray[np.int32],
+        latest: NDArray[np.int16] | None,
+        world: World,
     ) -> Ranking:
-        years = np.asarray(self.history.corpus.years)
-        own, k = vectors[queries], self.settings.neighbours
+        """The candidates of this rank's share of some queries, as many columns wide as any rank's."""
+        years, k = np.asarray(self.history.corpus.years), self.settings.neighbours
+        share = world.share(len(queries))
+        part, limits = queries[share], None if latest is None else latest[share]
+        own = vectors[part]
         search = NeighbourSearch.over(
             *(vectors, own, k),
             total=len(queries),
             settings=self.settings.search,
-            exclude=queries,
-            latest=latest,
+            world=world,
+            exclude=part,
+            latest=limits,
             years=years,
         )
-        neighbours = search.nearest(own, k, exclude=queries, latest=latest, years=years)
-        if not self.settings.expand:
-            return neighbours
-        return with_citations(neighbours, self.history.cites, vectors[queries], vectors, exclude=queries)
+        found = search.nearest(own, k, exclude=part, latest=limits, years=years)
+        if self.settings.expand:
+            found = with_citations(found, self.history.cites, own, vectors, exclude=part)
+        # The ranks' queries have different numbers of candidates.
+        wider = ((0, 0), (0, max(world.collect(found.depth)) - found.depth))
+        rows = np.pad(found.rows, wider, constant_values=NO_ROW)
+        return Ranking(rows, np.pad(found.scores, wider, constant_values=-np.inf))

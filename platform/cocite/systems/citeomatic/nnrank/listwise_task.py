@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from cocite.nn.softmax_losses import listwise_losses
 from cocite.protocols import NO_ROW
 from cocite.systems.citeomatic.nnrank.base_task import NNRankTask, PairBatch
 from cocite.training.engine.task import Examples
+from cocite.training.engine.world import World
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,26 @@ class ListwiseNNRankTask(NNRankTask):
         >>> fields = FieldEncoder.build(periods.history, recipe.fields)
         >>> encoder = NNSelectEncoder(NNSelect(len(fields.vocabularies["words"]), 8), fields, "untrained")
         >>> task = ListwiseNNRankTask(recipe, periods, fields, encoder)
+        >>> _ = task.prepare(World(), stage=lambda _: None)
         >>> task.collate(np.arange(4), epoch=0).relevant.shape
         torch.Size([4, 15])
     """
 
-    _candidates: NDArray[np.int32] | None = None
+    _candidates: NDArray[np.int32]
     _lists: tuple[int, Lists] | None = None
+
+    def prepare(self, world: World, stage: Callable[[str], None]) -> Mapping[str, Tensor]:
+        """Find the training queries' candidates, too: NNSelect stays as it is, and so do they."""
+        prepared = super().prepare(world, stage)
+        self._candidates = self.candidates.training(
+            self.negatives.queries, self.folds, world, temporal=self.temporal
+        )
+        return {**prepared, "candidates": torch.from_numpy(self._candidates)}
+
+    def load_prepared(self, prepared: Mapping[str, Tensor]) -> None:
+        """Take back the training queries' candidates, too."""
+        super().load_prepared(prepared)
+        self._candidates = prepared["candidates"].numpy()
 
     def lists(self, epoch: int) -> Lists:
         """All examples of an epoch, in the order of its steps."""
@@ -89,8 +105,6 @@ class ListwiseNNRankTask(NNRankTask):
 
     def _draw(self, epoch: int) -> Lists:
         queries, rng = self.negatives.queries, self.rng(epoch)
-        if self._candidates is None:
-            self._candidates = self.candidates.training(queries, self.folds, temporal=self.temporal)
         order = rng.permutation(len(queries))
         rows: list[NDArray[np.int32]] = []
         relevant: list[NDArray[np.bool_]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from cocite.corpus.csr import CSR
 from cocite.systems.citeomatic.losses import margin_triplet_losses
 from cocite.systems.citeomatic.negatives import Triplets
 from cocite.systems.citeomatic.nnrank.base_task import NNRankTask, PairBatch
@@ -59,10 +60,18 @@ class TripletNNRankTask(NNRankTask):
 
     _triplets: tuple[int, Triplets] | None = None
 
-    def prepare(self, world: World, stage: Callable[[str], None]) -> None:
-        """Find each query's neighbours, once: NNSelect stays as it is, so a resumed training finds the same."""
-        super().prepare(world, stage)
+    def prepare(self, world: World, stage: Callable[[str], None]) -> Mapping[str, Tensor]:
+        """Find each query's neighbours, too, once: NNSelect stays as it is, and so do they."""
+        prepared = super().prepare(world, stage)
         self.negatives.refresh(self.vectors, world)
+        table = self.negatives.neighbours
+        tensors = {"indptr": torch.from_numpy(table.indptr), "indices": torch.from_numpy(table.indices)}
+        return {**prepared, **tensors}
+
+    def load_prepared(self, prepared: Mapping[str, Tensor]) -> None:
+        """Take back the neighbours, too."""
+        super().load_prepared(prepared)
+        self.negatives.neighbours = CSR(prepared["indptr"].numpy(), prepared["indices"].numpy())
 
     def triplets(self, epoch: int) -> Triplets:
         """All examples of an epoch, in the order of its steps."""

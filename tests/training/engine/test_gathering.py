@@ -1,0 +1,71 @@
+"""Rows of all ranks, in a file that the ranks of a machine map together."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.many_processes import together
+from numpy.typing import NDArray
+
+from cocite.errors import CociteError, WriteError
+from cocite.training.engine import gathering
+from cocite.training.engine.gathering import gathered
+from cocite.training.engine.world import World
+
+ROWS = np.arange(70, dtype=np.int32).reshape(10, 7)
+
+
+def mapped_file(array: NDArray[Any]) -> str:
+    """What the kernel says of the file that an array lies in; empty: it lies in none."""
+    address = array.__array_interface__["data"][0]
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        first, last = (int(end, 16) for end in line.split(" ")[0].split("-"))
+        if first <= address < last:
+            return " ".join(line.split()[5:])
+    return ""
+
+
+def two(world: World) -> list[tuple[NDArray[Any], str]]:
+    gathering.BLOCK = 60  # two rows at a time
+    mine = slice(0, 7) if world.first else slice(7, 10)
+    found = [gathered(array[mine], world) for array in (ROWS, ROWS % 2 == 0, ROWS[:0])]
+    return [(np.array(array), mapped_file(array)) for array in found]
+
+
+@pytest.mark.integration
+def test_ranks_map_one_file_of_all_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    ranks = together(two)
+    for found in ranks:
+        (rows, file), (even, _), (nothing, _) = found
+        assert np.array_equal(rows, ROWS)
+        assert np.array_equal(even, ROWS % 2 == 0)
+        assert nothing.shape == (0, 7)
+        assert file.startswith(str(tmp_path))
+        assert file.endswith("(deleted)")
+    assert ranks[0][0][1] == ranks[1][0][1]
+    assert not list(tmp_path.glob("cocite-gathered-*"))
+
+
+def test_a_process_alone_maps_its_rows_and_may_change_its_copy() -> None:
+    found = gathered(ROWS, World())
+    assert np.array_equal(found, ROWS)
+    assert "cocite-gathered" in mapped_file(found)
+    found[0, 0] = 9  # as torch may take it for an array that can be written
+    assert ROWS[0, 0] == 0
+
+
+def test_a_full_disk_is_an_error_that_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(gathering.os, "posix_fallocate", full)
+    with pytest.raises(WriteError, match="no space left on the device") as caught:
+        gathered(ROWS, World())
+    assert isinstance(caught.value, CociteError)
+    assert caught.value.where == tempfile.gettempdir()
+    assert not list(Path(tempfile.gettempdir()).glob("cocite-gathered-*"))
