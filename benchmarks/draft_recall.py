@@ -3,11 +3,18 @@
     cocite index build CORPUS --to INDEX --before-split test
     python -m benchmarks.draft_recall CORPUS INDEX [--model MODEL] [--papers 200] [--form latex]
 
+    cocite serve --index INDEX [--model MODEL] --port 8000 --set limits.draft_gaps=500
+    python -m benchmarks.draft_recall CORPUS INDEX [--model MODEL] --url http://127.0.0.1:8000
+
 Drafts are made of the test papers' full texts: title, abstract, and body sentences under their headings. In a draft
-either *all* of a paper's citations are gaps, or *one* is, and the others are citations with keys that a .bib file
-resolves; an answer leaves out what its draft cites, so what the gap hides is hidden everywhere in that draft. The local
-task asks with the corpus' own context of the same gap, and with what the corpus knows of the citing paper. Candidates
-are all papers but that one.
+either *all* of a paper's citations are gaps, or *one* is, and the others are citations with keys. A .bib file, which
+cocite's own export writes, has an entry for each paper that the draft cites; the readers of drafts and of BibTeX read
+both as any author's, and find the entries by DOI or title. An answer leaves out what its draft cites, so what the gap
+hides is hidden everywhere in that draft. The local task asks with the corpus' own context of the same gap, and with
+what the corpus knows of the citing paper. Candidates are all papers but that one.
+
+Without ``--url`` the library answers the drafts in this process. With it, ``POST /v1/draft`` of a running endpoint over
+the same index and model does; the local task is asked in this process all the same.
 """
 
 from __future__ import annotations
@@ -15,20 +22,24 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import httpx
 import numpy as np
 from numpy.typing import NDArray
 from pylatexenc.latexencode import unicode_to_latex
 
 from cocite.bootstrap import resampled_means
+from cocite.corpus.bibtex import entries
+from cocite.corpus.importers.bibtex import bibtex_papers
 from cocite.corpus.splits import split_papers
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import Adviser
 from cocite.drafts.bibliography import Bibliography
-from cocite.drafts.draft import Kind
-from cocite.drafts.reading import read_text
+from cocite.drafts.draft import Draft, Kind
+from cocite.drafts.reading import open_files
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.text.queries import CorpusQueries, context_queries
@@ -45,10 +56,12 @@ _GAP: dict[Kind, str] = {"latex": r"\cite{?}", "markdown": "[CIT]"}
 _HEAD: dict[Kind, str] = {
     "latex": "\\documentclass{{article}}\n\\title{{{title}}}\n\\author{{{authors}}}\n\\begin{{document}}\n"
     "\\begin{{abstract}}{abstract}\\end{{abstract}}\n",
-    "markdown": "---\nauthor: {authors}\n---\n\n# {title}\n\n## Abstract\n\n{abstract}\n",
+    "markdown": "---\nauthor: {authors}\nbibliography: refs.bib\n---\n\n# {title}\n\n## Abstract\n\n{abstract}\n",
 }
 _SECTION: dict[Kind, str] = {"latex": r"\section{{{}}}", "markdown": "## {}"}
-_FOOT: dict[Kind, str] = {"latex": r"\end{document}", "markdown": ""}
+_FOOT: dict[Kind, str] = {"latex": "\\bibliography{refs}\n\\end{document}", "markdown": ""}
+_FILE: dict[Kind, str] = {"latex": "draft.tex", "markdown": "draft.md"}
+_BIB = "refs.bib"
 
 
 @dataclass(frozen=True)
@@ -145,21 +158,78 @@ def write_draft(source: Source, kind: Kind, *, gap: int | None = None) -> str:
     return "\n".join([*lines, _FOOT[kind]])
 
 
+def write_bibliography(source: Source, corpus: Corpus) -> str:
+    """The .bib file of a paper's drafts: an entry for each paper that it cites, by the key that the drafts use."""
+    rows = sorted({row for cited in source.cited.values() for row in cited})
+    return entries(corpus.papers_at(rows), [f"p{row}" for row in rows])
+
+
+def open_written(text: str, bib: str, kind: Kind, corpus: Corpus) -> tuple[Draft, Bibliography]:
+    """A draft and its .bib file as they are read from an author's folder."""
+    opened = open_files({_FILE[kind]: text.encode(), _BIB: bib.encode()})
+    found, missing = opened.bibliographies()
+    if missing or opened.draft.warnings:
+        raise SystemExit(f"the draft was not read whole: {missing} {opened.draft.warnings}")
+    papers = (paper for _, data in found for paper in bibtex_papers(data))
+    return opened.draft, Bibliography.of(papers, corpus)
+
+
+class InProcess:
+    """Answers drafts by the library."""
+
+    def __init__(self, recommender: Recommender) -> None:
+        self.recommender = recommender
+
+    def __call__(self, source: Source, text: str, bib: str, kind: Kind) -> list[list[str]]:
+        """The ids for each gap, best first."""
+        options = Options(top_k=DEPTH, candidates="all", evidence=False, exclude=(source.row,))
+        draft, bibliography = open_written(text, bib, kind, self.recommender.index.corpus)
+        answers = Adviser(self.recommender, draft, bibliography).gaps(options)
+        return [[paper.id for paper in answer.papers] for answer in answers]
+
+
+class Endpoint:
+    """Answers drafts by ``POST /v1/draft``."""
+
+    def __init__(self, client: httpx.Client, corpus: Corpus) -> None:
+        self.client, self.corpus = client, corpus
+
+    def __call__(self, source: Source, text: str, bib: str, kind: Kind) -> list[list[str]]:
+        """The ids for each gap, best first."""
+        asked = {
+            "files": [{"name": _FILE[kind], "text": text}],
+            "bib": bib,
+            "exclude": self.corpus.ids([source.row]),
+            "top_k": DEPTH,
+            "candidates": "all",
+            "evidence": False,
+            "together": 0,
+        }
+        answer = self.client.post("/v1/draft", json=asked)
+        if answer.status_code != 200:
+            raise SystemExit(f"POST /v1/draft: {answer.status_code}: {answer.text[:500]}")
+        lines = [json.loads(line) for line in answer.text.splitlines()]
+        gaps = sorted((line for line in lines if line["kind"] == "gap"), key=lambda line: int(line["gap"]))
+        if refused := [line["problem"] for line in gaps if line["problem"] is not None]:
+            raise SystemExit(f"POST /v1/draft: {len(refused)} gaps were refused: {refused[0]}")
+        return [[paper["id"] for paper in (line["answer"] or {"papers": []})["papers"]] for line in gaps]
+
+
 def ask_drafts(
-    recommender: Recommender, sources: list[Source], kind: Kind, *, each: int | None = None
+    answer: Callable[[Source, str, str, Kind], list[list[str]]],
+    corpus: Corpus,
+    sources: list[Source],
+    kind: Kind,
+    *,
+    each: int | None = None,
 ) -> list[Answer]:
     """The answers to drafts in which all citations are gaps; with ``each``, to so many drafts of one gap a paper."""
-    corpus = recommender.index.corpus
     result = []
     for source in sources:
-        rows = {f"p{row}": row for cited in source.cited.values() for row in cited}
-        bibliography = Bibliography({key: corpus.paper(row) for key, row in rows.items()}, rows)
-        options = Options(top_k=DEPTH, candidates="all", evidence=False, exclude=(source.row,))
+        bib = write_bibliography(source, corpus)
         for gap in [None] if each is None else source.groups[:each]:
-            draft = read_text(write_draft(source, kind, gap=gap), kind)
-            answers = Adviser(recommender, draft, bibliography).gaps(options)
             groups = [group for group in source.groups if gap in (None, group)]
-            found = [[paper.id for paper in answer.papers] for answer in answers]
+            found = answer(source, write_draft(source, kind, gap=gap), bib, kind)
             result += [Answer(source, group, ids) for group, ids in zip(groups, found, strict=True)]
     return result
 
@@ -203,17 +273,22 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=2, help="gaps of a paper that are asked alone")
     parser.add_argument("--form", choices=tuple(_GAP), default="latex")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--url", help="of a running endpoint over the same index, which answers the drafts")
     options = parser.parse_args()
     sources = read_sources(Corpus.open(options.corpus), options.papers, options.seed)
     recommender = Recommender.load(options.model, options.index)
     corpus = recommender.index.corpus
-    print(f"{len(sources)} test papers as {options.form}\n")
+    answer: InProcess | Endpoint = InProcess(recommender)
+    if options.url:
+        answer = Endpoint(httpx.Client(base_url=options.url, timeout=600, trust_env=False), corpus)
+    by = "POST /v1/draft" if options.url else "the library"
+    print(f"{len(sources)} test papers as {options.form}, answered by {by}\n")
     print(
         f"| draft | gaps | R@{DEPTH} through drafts | of the local task | difference, 95 % of samples of papers |"
     )
     print("| --- | --- | --- | --- | --- |")
     for name, each in (("all citations are gaps", None), ("one is, the others are cited", options.each)):
-        answers = ask_drafts(recommender, sources, options.form, each=each)
+        answers = ask_drafts(answer, corpus, sources, options.form, each=each)
         through, local = (recalls(corpus, found) for found in (answers, ask_local(recommender, answers)))
         papers = np.array([answer.source.row for answer in answers])
         low, high = np.quantile(resampled_means((through - local)[:, None], papers), [0.025, 0.975])

@@ -23,12 +23,10 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.draft_recall import DEPTH, Source, read_sources, write_draft
+from benchmarks.draft_recall import DEPTH, Source, open_written, read_sources, write_bibliography, write_draft
 from cocite.bootstrap import resampled_means
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import Adviser
-from cocite.drafts.bibliography import Bibliography
-from cocite.drafts.reading import read_text
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.pipeline.seeds import SEEDS
@@ -58,11 +56,11 @@ def ask(
     corpus = recommender.index.corpus
     result = []
     for source in sources:
-        rows = {f"p{row}": row for cited in source.cited.values() for row in cited}
-        bibliography = Bibliography({key: corpus.paper(row) for key, row in rows.items()}, rows)
+        bib = write_bibliography(source, corpus)
         options = Options(top_k=DEPTH, candidates="all", evidence=False, exclude=(source.row,))
         for gap in source.groups[:each]:
-            draft = read_text(write_draft(source, "latex", gap=gap), "latex")
+            text = write_draft(source, "latex", gap=gap)
+            draft, bibliography = open_written(text, bib, "latex", corpus)
             seeds = tuple(dict.fromkeys(bibliography.cited_rows(draft).values()))
             hidden = tuple(source.cited[gap])
             if {*hidden} & {*seeds}:

@@ -29,6 +29,9 @@ PAPERS = [
     PaperRecord("W5", "Of the Anthology", doi="10.18653/v1/2020.acl-main.1"),
     PaperRecord("2021.naacl-main.7", "Without a DOI"),
     PaperRecord("11706.03762", "A number that holds another"),
+    PaperRecord("13756489", "Of Semantic Scholar"),
+    PaperRecord("S2:13756490", "Of Semantic Scholar, beside other sources"),
+    PaperRecord("0a1b2c3d4e5f60718293a4b5c6d7e8f901234567", "Of Semantic Scholar by its hash"),
 ]
 
 
@@ -63,6 +66,28 @@ def ids_of(corpus: Corpus, folder: Path, text: str, name: str = "have.txt") -> l
         ("2020.acl-main.1", "W5"),
         ("https://aclanthology.org/2020.acl-main.1", "W5"),
         ("10.18653/v1/2021.naacl-main.7", "2021.naacl-main.7"),
+        ("https://doi.org/10.3115/1073083.1073135", "P02-1040"),
+        ("http://dx.doi.org/10.3115/1073083.1073135", "P02-1040"),
+        ("https://aclanthology.org/P02-1040.bib", "P02-1040"),
+        ("https://arxiv.org/abs/1706.03762v7", "W1"),
+        ("https://arxiv.org/abs/1706.03762v7?context=cs", "W1"),
+        ("https://arxiv.org/html/1706.03762v7", "W1"),
+        ("13756489", "13756489"),
+        ("CorpusId:13756489", "13756489"),
+        ("CorpusID: 13756489", "13756489"),
+        ("S2:13756489", "13756489"),
+        ("S2:13756490", "S2:13756490"),
+        ("https://api.semanticscholar.org/CorpusID:13756490", "S2:13756490"),
+        ("https://openalex.org/W1", "W1"),
+        ("https://api.openalex.org/works/w1", "W1"),
+        ("https://api.semanticscholar.org/CorpusID:13756489", "13756489"),
+        ("https://www.semanticscholar.org/p/13756489", "13756489"),
+        ("api.semanticscholar.org/graph/v1/paper/CorpusId:13756489?fields=title", "13756489"),
+        (
+            "https://www.semanticscholar.org/paper/On-S2/0A1b2c3d4e5f60718293a4b5c6d7e8f901234567#citing-papers",
+            "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
+        ),
+        ("semanticscholar.org/paper/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567", PAPERS[-1].id),
         ("  W4  ", "W4"),
         ("\ufeffW4\r", "W4"),
     ],
@@ -72,7 +97,11 @@ def test_an_id_in_each_form(corpus: Corpus, tmp_path: Path, line: str, id_: str)
 
 
 @pytest.mark.parametrize(
-    "line", ["", "# W1", "w1", "1706.0376", "706.03762", "Layer Normalization", "10.1/none", "http://"]
+    "line",
+    [
+        *("", "# W1", "w1", "1706.0376", "706.03762", "Layer Normalization", "10.1/none", "http://"),
+        *("CorpusId:1375648", "https://www.semanticscholar.org/author/13756489", "S2:W1"),
+    ],
 )
 def test_what_is_no_id_of_a_paper(corpus: Corpus, tmp_path: Path, line: str) -> None:
     assert ids_of(corpus, tmp_path, line + "\n") == []

@@ -60,7 +60,18 @@ def test_the_demo_ends_with_a_recommendation_over_http(tmp_path: Path) -> None:
     assert "fusion" in used
     with demo.endpoint(folders, port) as url:
         served = demo.recommend(url, {**text, "top_k": 15})
+        # The page asks with the draft's whole text and the number of the gap.
+        by_page = {
+            (draft.path.name, gap): demo.recommend(url, {"text": draft.path.read_text(), "gap": gap})
+            for draft in starter_drafts()
+            for gap in range(len(draft.expected))
+        }
     assert [paper["id"] for paper in served["papers"]] == [paper.id for paper in alone]
     for other, paper in zip(served["papers"], alone, strict=True):
         assert other["stages"] == pytest.approx(paper.stages, rel=1e-4, abs=1e-5)
     assert served["model_version"] == recommender.model_version
+    assert len(by_page) == 15
+    for (name, gap), answer in by_page.items():
+        expected = next(draft.expected[gap] for draft in starter_drafts() if draft.path.name == name)
+        first = [paper["id"] for paper in answer["papers"][:3]]
+        assert expected in first, f"{name}, gap {gap + 1}: {first}"

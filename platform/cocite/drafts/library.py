@@ -31,7 +31,17 @@ LIBRARIES = (".bib", ".ris", ".xml", ".json", ".jsonl")
 """Suffixes of libraries; any other file is a list of ids."""
 _ACL = re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/([\w.-]+?)(?:\.pdf|\.bib)?/?$", re.IGNORECASE)
 _ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(?P<id>.+)", re.IGNORECASE)
-_ADDRESS = re.compile(r"^(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf)/(.+?)(?:\.pdf)?$", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"^(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/(.+?)(?:\.pdf)?/?(?:[?#].*)?$", re.IGNORECASE
+)
+_S2 = re.compile(
+    r"(?:https?://)?(?:(?:www|api)\.)?semanticscholar\.org/(?:p/|(?:graph/v1/)?paper/(?:[^/?#]*/)?)?"
+    r"(?P<id>(?:CorpusId:)?\d{1,12}|[0-9a-f]{40})/?(?:[?#].*)?$",
+    re.IGNORECASE,
+)
+"""An address at Semantic Scholar: ``/paper/TITLE/HASH``, ``/p/NUMBER``, or ``/CorpusID:NUMBER`` of its API."""
+_OPENALEX = re.compile(r"(?:https?://)?(?:(?:www|api)\.)?openalex\.org/(?:works/)?(W\d+)/?$", re.IGNORECASE)
+_CORPUS_ID = re.compile(r"(?:CorpusId|S2):[ ]?(?P<number>\d{1,12})$", re.IGNORECASE)
 _ARXIV = r"(?i)(?:^|arxiv[:.] ?|\babs/)(?P<number>\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:$|[^\w.-])"
 """As :mod:`cocite.corpus.arxiv` finds a preprint's number, for Arrow's engine, which looks at columns at once."""
 
@@ -162,9 +172,18 @@ def _listed(path: Path) -> Iterator[PaperRecord]:
 
 
 def _of_id(text: str) -> PaperRecord:
-    """The record of an id: with a DOI where it is one."""
-    acl, address = _ACL.match(text), _ADDRESS.match(text)
-    id_ = acl[1] if acl else f"arXiv:{address[1]}" if address else text
+    """The record of an id: with a DOI where it is one, and without an address around it."""
+    id_ = text
+    if match := _ACL.match(text):
+        id_ = match[1]
+    elif match := _ADDRESS.match(text):
+        id_ = f"arXiv:{match[1]}"
+    elif match := _S2.match(text):
+        id_ = match["id"].lower()
+    elif match := _OPENALEX.match(text):
+        id_ = match[1].upper()
+    if match := _CORPUS_ID.match(id_):
+        id_ = match["number"]
     doi = bare_doi(id_)
     return PaperRecord(id_, "", doi=doi if doi.startswith("10.") and "/" in doi else "")
 
@@ -181,6 +200,11 @@ def _rows(
     acl = [match["id"] if (match := _ACL_DOI.match(paper.doi)) else "" for paper in papers]
     tries: tuple[Callable[[list[int]], np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = (
         lambda at: corpus.find([acl[i] for i in at]),
+        # Corpora that mix sources write before a number whose it is.
+        *(
+            lambda at, before=before: corpus.find([f"{before}{papers[i].id}" if is_id[i] else "" for i in at])
+            for before in ("CorpusId:", "S2:")
+        ),
         lambda at: rows_of([papers[i] for i in at], corpus),
         lambda at: rows_of(
             [PaperRecord("", "", doi=f"10.18653/v1/{papers[i].id}" if is_id[i] else "") for i in at], corpus

@@ -8,7 +8,8 @@ from typing import Literal
 from cocite.corpus.records import OTHER_MARK
 from cocite.errors import InputError
 from cocite.text.gap_context import WINDOW, context_of_gap, whole_words
-from cocite_serve.http.pasted_text import GAP_MARK, mark_gaps, read_pasted
+from cocite.text.gaps import has_letters
+from cocite_serve.http.pasted_text import GAP_MARK, HEADING_MARK, mark_gaps, read_pasted
 
 ABSTRACT_CHARS = 2_000
 """Characters of a draft that stand in for its abstract."""
@@ -73,12 +74,13 @@ def parse_manuscript(
     if text:
         pasted = read_pasted(text)
         title = title or pasted.title
-        if GAP_MARK not in pasted.body:
+        body = pasted.body.replace(HEADING_MARK, "")
+        if GAP_MARK not in body:
             if gap:
                 raise InputError(f"there is no gap number {gap}: the text holds no [CIT]", where="gap")
-            return Manuscript(title, abstract or pasted.abstract or pasted.body)
+            return Manuscript(title, abstract or pasted.abstract or body)
         context_around, gaps = _context_around(pasted.body, gap)
-        body = pasted.body.replace(GAP_MARK, " ")
+        body = body.replace(GAP_MARK, " ")
         if not title and len(body) <= 2 * WINDOW:
             body = ""  # a passage of a few sentences: all of it is the context already
         own = abstract or pasted.abstract or whole_words(body, ABSTRACT_CHARS)
@@ -92,7 +94,10 @@ def parse_manuscript(
 
 
 def _context_around(text: str, gap: int) -> tuple[str, int]:
-    """The text around one of the gaps, each of which reads ``GAP_MARK``, and how many there are."""
+    """The text around one of the gaps, each of which reads ``GAP_MARK``, and how many there are.
+
+    As in a draft that is read as a file, a heading ends it, unless nothing but the gap is left then.
+    """
     pieces = text.split(GAP_MARK)
     gaps = len(pieces) - 1
     if not gaps:
@@ -104,4 +109,7 @@ def _context_around(text: str, gap: int) -> tuple[str, int]:
             f"there is no gap number {gap}: the text holds {gaps} [CIT], counted from 0", where="gap"
         )
     before, after = OTHER_MARK.join(pieces[: gap + 1]), OTHER_MARK.join(pieces[gap + 1 :])
-    return context_of_gap(before, after), gaps
+    below, above = before.rpartition(HEADING_MARK)[2], after.partition(HEADING_MARK)[0]
+    if has_letters(below + above):
+        before, after = below, above
+    return context_of_gap(before.replace(HEADING_MARK, ""), after.replace(HEADING_MARK, "")), gaps

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cocite.drafts.plain_text import is_abstract_heading
+
 _MISSING = r"\?{1,9}|cite?|todo|tbd|missing|xxx"
 """What stands in the place of a key that is still to be found."""
 GAP_PATTERN = (
@@ -46,6 +48,12 @@ _COMMAND = re.compile(r"\\[a-zA-Z]{1,40}\*?(?:\[[^\[\]{}]{0,200}\])?[ \t]{0,9}")
 _SYMBOL = re.compile(r"\\([%&$#_{}])")
 GAP_MARK = "\ue000"
 """Stands for a gap in what is read: a character of the private use area, removed from what is pasted."""
+HEADING_MARK = "\ue001"
+"""Stands before and behind each heading in what is read, likewise."""
+_MARKS = str.maketrans(GAP_MARK + HEADING_MARK, "  ")
+_MARKDOWN_HEADING = re.compile(r"(?m)^ {0,3}#{1,6}[ \t]+([^\n]*)$")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,50000}?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"(?m)^title:[ \t]{0,9}(\S[^\n]*)$")
 
 
 @dataclass(frozen=True)
@@ -54,13 +62,14 @@ class PastedText:
 
     Attributes:
         title: "" when there is none.
-        abstract: what LaTeX marks as such; "" when it marks nothing.
-        body: the prose behind the title, each gap as :data:`GAP_MARK`; the abstract is in it too where it has gaps.
+        abstract: what LaTeX marks as such, or stands below a heading *Abstract* of Markdown; "" when there is none.
+        body: the prose behind the title, each gap as :data:`GAP_MARK`, each heading as a sentence between two of
+            :data:`HEADING_MARK`; the abstract is in it too where it has gaps.
 
     Example:
         >>> pasted = read_pasted("\\\\section{Data}\\nWe score with \\\\emph{BLEU}~\\\\cite{?}.")
-        >>> pasted.title, pasted.body.replace(GAP_MARK, "(gap)")
-        ('', 'Data.\\nWe score with BLEU (gap).')
+        >>> pasted.title, pasted.body.replace(GAP_MARK, "(gap)").replace(HEADING_MARK, "|")
+        ('', '|Data.|\\nWe score with BLEU (gap).')
     """
 
     title: str
@@ -75,7 +84,7 @@ def mark_gaps(text: str) -> str:
         >>> mark_gaps("We parse (citation needed).") == f"We parse {GAP_MARK}."
         True
     """
-    return GAP.sub(GAP_MARK, text.replace(GAP_MARK, " "))
+    return GAP.sub(GAP_MARK, text.translate(_MARKS))
 
 
 def read_pasted(text: str) -> PastedText:
@@ -91,22 +100,44 @@ def read_pasted(text: str) -> PastedText:
     text = mark_gaps(text).strip()
     if _LATEX.search(text):
         return _read_latex(text)
+    front = _FRONT_MATTER.match(text)
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    if front and GAP_MARK not in front[0]:
+        text = text[front.end() :].strip()
     first, _, rest = text.partition("\n")
     first, rest = first.strip(), rest.strip()
-    heading = re.match(r"(#{1,6})[ \t]+", first)
-    if heading is not None:
-        first = first[heading.end() :].strip("# \t")
-        if len(heading[1]) > 1:
-            return PastedText("", "", f"{first}.\n{rest}" if rest else first)
-    if is_title(first, rest):
-        return PastedText(first, "", rest)
-    return PastedText("", "", text if heading is None else f"{first}.\n{rest}")
+    heading = re.match(r"#{1,6}[ \t]+", first)
+    bare = first[heading.end() :].strip("# \t") if heading else first
+    own = "" if named is None else named[1].strip("\"' \t")
+    is_first = named is None and first[:2] != "##" and is_title(bare, rest)
+    title = bare if is_first else own if is_title(own, text) else ""
+    body, abstract = _read_markdown(rest if is_first else text)
+    return PastedText(title, abstract, body)
+
+
+def _read_markdown(text: str) -> tuple[str, str]:
+    """The prose of a text with its headings marked, and its abstract, which is left out of it unless it has gaps."""
+    pieces = _MARKDOWN_HEADING.sub(lambda one: _marked(one[1]), text).split(HEADING_MARK)
+    for at in range(1, len(pieces), 2):
+        if is_abstract_heading(pieces[at]):
+            abstract = pieces[at + 1].replace(GAP_MARK, " ").strip()
+            if GAP_MARK not in pieces[at + 1]:
+                del pieces[at : at + 2]
+            return HEADING_MARK.join(pieces).strip(), abstract
+    return HEADING_MARK.join(pieces).strip(), ""
+
+
+def _marked(heading: str) -> str:
+    """A heading as a sentence between two marks."""
+    return HEADING_MARK + heading.strip("# \t\n").rstrip(".") + "." + HEADING_MARK
 
 
 def is_title(first: str, rest: str) -> bool:
     """Whether the first line of a text looks like its title: short, without a gap, and not all of some prose."""
     ends = first.endswith((".", "?", "!"))
-    return bool(first) and len(first) <= TITLE_CHARS and GAP_MARK not in first and (bool(rest) or not ends)
+    has_marks = GAP_MARK in first or HEADING_MARK in first
+    has_words = any(map(str.isalnum, first))
+    return has_words and len(first) <= TITLE_CHARS and not has_marks and (bool(rest) or not ends)
 
 
 def _read_latex(text: str) -> PastedText:
@@ -117,7 +148,7 @@ def _read_latex(text: str) -> PastedText:
         body = text  # a gap of the preamble is a gap too
     if title is not None and GAP_MARK not in title[0]:
         body = body.replace(title[0], " ")
-        own_title = " ".join(strip_commands(title[1]).split())
+        own_title = " ".join(strip_commands(title[1]).replace(HEADING_MARK, "").split())
     else:
         own_title = ""
     if abstract and GAP_MARK not in abstract:
@@ -127,7 +158,8 @@ def _read_latex(text: str) -> PastedText:
     first, _, rest = body.partition("\n")
     if title is None and not begins_with_command and is_title(first.strip(), rest.strip()):
         own_title, body = first.strip(), rest.strip()
-    return PastedText(own_title, strip_commands(abstract.replace(GAP_MARK, "")), body)
+    own_abstract = strip_commands(abstract.replace(GAP_MARK, "")).replace(HEADING_MARK, "")
+    return PastedText(own_title, own_abstract, body)
 
 
 def _between(text: str, begin: str, end: str) -> str:
@@ -138,14 +170,14 @@ def _between(text: str, begin: str, end: str) -> str:
 
 
 def strip_commands(text: str) -> str:
-    """The prose of LaTeX: without commands, citations and comments, each heading as a sentence.
+    """The prose of LaTeX: without commands, citations and comments, each heading as a sentence between two marks.
 
     Example:
         >>> strip_commands("\\\\emph{Trees}~\\\\citep[see][]{lee99} grow by 5\\\\%.")
         'Trees grow by 5%.'
     """
     text = _without(_COMMENT, text)
-    text = _HEADING.sub(lambda heading: f"{heading[1].strip().rstrip('.')}.\n", text)
+    text = _HEADING.sub(lambda heading: f"{_marked(heading[1])}\n", text)
     for pattern in (_CITATION, _UNPRINTED, _COMMAND):
         text = _without(pattern, text)
     text = _SYMBOL.sub(r"\1", text.replace("\\\\", " "))

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.drafts.reading import read_text
+from cocite.corpus.starter.drafts import StarterDraft, starter_drafts
+from cocite.drafts.reading import read_draft, read_text
 from cocite_serve.http.manuscript import parse_manuscript
-from cocite_serve.http.pasted_text import GAP, GAP_MARK, mark_gaps, read_pasted, strip_commands
+from cocite_serve.http.pasted_text import (
+    GAP,
+    GAP_MARK,
+    HEADING_MARK,
+    mark_gaps,
+    read_pasted,
+    strip_commands,
+)
 
 GAPS = [
     "[CIT]", "[cit]", "[ CIT ]", "TARGETCIT", "[?]", "[??]", "[@?]", "[@]", "(citation needed)", "[Citations needed]",
@@ -52,13 +60,16 @@ def test_what_cites_or_says_something_else_is_no_gap(text: str) -> None:
         ),
         ("# Neural parsing\nWe parse.", "Neural parsing", "We parse."),
         ("## Data\nWe parse.", "", "Data.\nWe parse."),
+        ("# Neural parsing\n\n## Data ##\nWe parse.", "Neural parsing", "Data.\nWe parse."),
+        ("---\ntitle: 'Neural parsing'\n---\nWe parse\ntrees.", "Neural parsing", "We parse\ntrees."),
+        ("---\nauthor: Lee\n---\n# Neural parsing\nWe parse.", "Neural parsing", "We parse."),
         ("\\section{Only}", "", "Only."),
         ("We cost \\$5 and no more.", "", "We cost \\$5 and no more."),
     ],
 )
 def test_the_title_and_the_prose(text: str, title: str, body: str) -> None:
     pasted = read_pasted(text)
-    assert (pasted.title, pasted.body) == (title, body)
+    assert (pasted.title, pasted.body.replace(HEADING_MARK, "")) == (title, body)
 
 
 def test_the_abstract_of_latex() -> None:
@@ -70,6 +81,29 @@ def test_the_abstract_of_latex() -> None:
     assert (manuscript.gaps, manuscript.abstract) == (2, "We parse .")
 
 
+def test_the_abstract_of_markdown() -> None:
+    pasted = read_pasted("# Trees\n\n## Abstract\n\nWe parse.\n\n## Data\n\nMore [@?].")
+    assert (pasted.title, pasted.abstract) == ("Trees", "We parse.")
+    assert pasted.body == f"{HEADING_MARK}Data.{HEADING_MARK}\n\nMore {GAP_MARK}."
+    manuscript = parse_manuscript(text="# Trees\n## Abstract\nWe parse [@?].\n## Data\nIt helps [@?].", gap=1)
+    assert (manuscript.gaps, manuscript.abstract) == (2, "We parse  .")
+
+
+@pytest.mark.parametrize("draft", starter_drafts(), ids=lambda draft: draft.path.name)
+def test_the_context_of_each_gap_is_that_of_the_draft_as_a_file(draft: StarterDraft) -> None:
+    read, text = read_draft(draft.path), draft.path.read_text()
+    assert len(read.gaps) == 5
+    for number, gap in enumerate(read.gaps):
+        manuscript = parse_manuscript(text=text, gap=number)
+        assert manuscript.context == gap.context
+        assert manuscript.title == read.title
+        assert not read.abstract or " ".join(manuscript.abstract.split()) == read.abstract
+
+
+def test_a_gap_alone_below_its_heading_keeps_the_words_of_that() -> None:
+    assert parse_manuscript(text="## Metrics\n[@?]\n## Data").context == "Metrics. TARGETCIT Data."
+
+
 @pytest.mark.parametrize("mark", [mark for mark in GAPS if mark.startswith("\\cite")])
 def test_a_command_of_latex_is_a_gap_where_the_reader_of_drafts_finds_one(mark: str) -> None:
     assert len(read_text(f"We parse {mark}, as said.", "latex").gaps) == 1
@@ -78,6 +112,14 @@ def test_a_command_of_latex_is_a_gap_where_the_reader_of_drafts_finds_one(mark: 
 @pytest.mark.parametrize("mark", [mark for mark in NO_GAPS if mark.startswith("\\cite")])
 def test_a_command_of_latex_is_no_gap_where_the_reader_of_drafts_finds_none(mark: str) -> None:
     assert read_text(f"We parse {mark}, as said.", "latex").gaps == ()
+
+
+def test_headings_and_front_matter_cost_little() -> None:
+    for text in ("# " * 50_000, "---\ntitle: " + " " * 40_000 + "x" * 50_000, "---\n" + "a\n" * 50_000):
+        began = time.process_time()
+        read_pasted(f"x [CIT]\n{text}")
+        read_pasted(text)
+        assert time.process_time() - began < 2
 
 
 def test_unclosed_lists_of_keys_cost_little() -> None:
@@ -94,7 +136,8 @@ def test_unclosed_lists_of_keys_cost_little() -> None:
 @given(
     st.lists(
         st.sampled_from([*GAPS, *NO_GAPS, "word", "\n", "{", "}", "[", "]", "\\", "?", "\\emph", "\\title{", "~", "%",
-                         "\\begin{document}", "\\begin{abstract}", "\\end{abstract}", "\\label{", "# ", GAP_MARK]),
+                         "\\begin{document}", "\\begin{abstract}", "\\end{abstract}", "\\label{", "# ", "\n## ", "\n---\n",
+                         GAP_MARK, HEADING_MARK]),
         max_size=30,
     )
 )  # fmt: skip
@@ -103,9 +146,11 @@ def test_every_gap_stays_whatever_is_around_it(parts: list[str]) -> None:
         pasted = read_pasted(text)
         gaps = mark_gaps(text).count(GAP_MARK)
         assert pasted.body.count(GAP_MARK) == gaps
-        assert GAP_MARK not in pasted.title + pasted.abstract
+        assert not {GAP_MARK, HEADING_MARK} & {*pasted.title, *pasted.abstract}
         for gap in range(gaps):
-            assert parse_manuscript(text=text, gap=gap).gaps == gaps
+            manuscript = parse_manuscript(text=text, gap=gap)
+            assert manuscript.gaps == gaps
+            assert HEADING_MARK not in manuscript.context + manuscript.abstract + manuscript.title
 
 
 def test_commands_of_latex_are_no_words() -> None:

@@ -1,0 +1,61 @@
+"""The benchmark of drafts: they are read as an author's are, and the endpoint answers them as the library does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.api_backend import LIMITS, client
+from helpers.api_backend import InProcess as Backend
+from helpers.synthetic import SyntheticCorpora
+
+pytest.importorskip("benchmarks.draft_recall", reason="run from a checkout")
+
+from benchmarks.draft_recall import (
+    Endpoint,
+    InProcess,
+    ask_drafts,
+    open_written,
+    read_sources,
+    recalls,
+    write_bibliography,
+    write_draft,
+)
+from cocite.corpus.store import Corpus
+from cocite.drafts.draft import Kind
+from cocite.pipeline.recommender import Recommender
+from cocite.retrieval.index.snapshot import IndexSnapshot
+
+
+@pytest.fixture
+def corpus(synthetic: SyntheticCorpora) -> Corpus:
+    return synthetic(300, seed=5, split=(2, 1), sentences=True)
+
+
+@pytest.mark.parametrize("kind", ["latex", "markdown"])
+def test_what_a_draft_cites_is_found_by_its_bibliography(kind: Kind, corpus: Corpus) -> None:
+    found = 0
+    for source in read_sources(corpus, 5, seed=0):
+        for gap in source.groups[:2]:
+            text = write_draft(source, kind, gap=gap)
+            draft, bibliography = open_written(text, write_bibliography(source, corpus), kind, corpus)
+            assert len(draft.gaps) == 1
+            cited = {*bibliography.cited_rows(draft).values()}
+            found += len(cited)
+            every = {row for rows in source.cited.values() for row in rows}
+            assert cited <= every - {*source.cited[gap]}
+    assert found > 20
+
+
+@pytest.mark.parametrize("each", [None, 1])
+def test_the_endpoint_answers_as_the_library(each: int | None, corpus: Corpus, tmp_path: Path) -> None:
+    IndexSnapshot.create(corpus, tmp_path / "index")
+    recommender = Recommender.load(None, tmp_path / "index")
+    limits = LIMITS.model_copy(update={"draft_s": 120.0, "draft_gaps": 500, "abstract_chars": 5_000})
+    api = client(Backend(recommender), request_timeout_s=300, limits=limits)
+    sources = read_sources(corpus, 2, seed=0)
+    ours = ask_drafts(InProcess(recommender), corpus, sources, "latex", each=each)
+    served = ask_drafts(Endpoint(api, corpus), corpus, sources, "latex", each=each)
+    assert [one.ids for one in ours] == [one.ids for one in served]
+    assert all(corpus.ids([one.source.row])[0] not in one.ids for one in served)
+    assert 0 < recalls(corpus, served).mean() <= 1
