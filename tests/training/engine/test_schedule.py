@@ -15,9 +15,11 @@ SHAPES = ("constant", "linear", "cosine", "inverse-square-root")
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("warmup", [0, 7, 0.25])
-def test_the_rate_follows_the_formula_of_its_shape(shape: str, warmup: float) -> None:
+@pytest.mark.parametrize("start", [0.0, 0.3])
+def test_the_rate_follows_the_formula_of_its_shape(shape: str, warmup: float, start: float) -> None:
     total, final = 40, 0.2
-    settings = ScheduleSettings.model_validate({"shape": shape, "warmup": warmup, "final": final})
+    given = {"shape": shape, "warmup": warmup, "final": final, "start": start}
+    settings = ScheduleSettings.model_validate(given)
     w = {0: 0, 7: 7, 0.25: 10}[warmup]
     step = np.arange(total)
     x = (step - w) / (total - w)
@@ -27,7 +29,7 @@ def test_the_rate_follows_the_formula_of_its_shape(shape: str, warmup: float) ->
         "cosine": final + (1 - final) * 0.5 * (1 + np.cos(np.pi * x)),
         "inverse-square-root": np.sqrt(max(w, 1) / (step + 1)),
     }[shape]
-    expected = np.where(step < w, (step + 1) / max(w, 1), after)
+    expected = np.where(step < w, start + (1 - start) * (step + 1) / max(w, 1), after)
     np.testing.assert_allclose([rate_factor(settings, s, total) for s in step], expected, rtol=1e-12)
 
 

@@ -57,8 +57,8 @@ class NegativeSettings(Settings):
     max_citations: Total = 100
     """Papers that cite more are no queries."""
     pool: Literal["known", "all"] = "known"
-    """What random and neighbour negatives are taken from: the papers whose links are ``known``, or ``all`` papers of the
-    corpus, as in the paper."""
+    """What random and neighbour negatives are taken from: the papers whose links are ``known``, or ``all``, as in the
+    paper."""
     no_later: bool = True
     """Whether negatives are papers no later than the query: that a later one is not cited says nothing."""
 

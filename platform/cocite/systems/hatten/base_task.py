@@ -92,7 +92,7 @@ class HattenTask:
         self._lock = Lock()
 
     def queries(self, contexts: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
-        """(n,) the queries of :attr:`forbidden` that training contexts are: their papers, or the contexts themselves."""
+        """(n,) what :attr:`forbidden` knows some training contexts by: their papers, or their own numbers."""
         return self.gaps.citing[contexts] if self._spares else contexts
 
     # -- examples ---------------------------------------------------------------------------------------------

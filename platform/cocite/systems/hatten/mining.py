@@ -1,8 +1,8 @@
 """Mining: the papers that the current model ranks first, as negatives and as further positives (HAtten, section 4.3).
 
 For each training query the top K_n papers of the current weights are kept, without the citing paper itself, what it
-cites (or the query alone), and (where the recipe forbids them) papers of later years. All of them are negatives; those whose
-words overlap most with the query's are positives too, compared with papers drawn at random.
+cites (or the query alone), and (where the recipe forbids them) papers of later years. All of them are negatives; those
+whose words overlap most with the query's are positives too, compared with papers drawn at random.
 """
 
 from __future__ import annotations

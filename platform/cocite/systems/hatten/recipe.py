@@ -61,8 +61,8 @@ class HattenObjectiveSettings(Settings):
     context has fewer. ``not_drawn``: random ones are drawn from the others. ``used``: they are negatives, mined and
     random, as in the paper, which has no such filter."""
     spare_manuscript: bool = True
-    """Whether what the citing paper cites elsewhere is no negative of a context either; in the paper only the papers that
-    the context cites are none. The citing paper itself is never one."""
+    """Whether what the citing paper cites elsewhere is no negative of a context either; in the paper only what it cites
+    itself is none. The citing paper itself is never one."""
     depth: PositiveSmallCount = 100
     """K_n, papers mined for each context."""
     search: NeighbourSearchSettings = NeighbourSearchSettings()

@@ -94,7 +94,5 @@ class TripletTask(HattenTask):
             near, far = np.broadcast_arrays(sample.mined[owner, column][:, None], sample.random[owner])
             parts.append((np.broadcast_to(owner[:, None], near.shape).ravel(), near.ravel(), far.ravel()))
         query, positive, negative = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        usable = ~self.forbidden.at(self.queries(sample.contexts[query]), negative) & (
-            positive != negative
-        )
+        usable = ~self.forbidden.at(self.queries(sample.contexts[query]), negative) & (positive != negative)
         return query[usable], positive[usable], negative[usable]

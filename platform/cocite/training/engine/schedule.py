@@ -16,10 +16,10 @@ def warmup_steps(settings: ScheduleSettings, total: int) -> int:
 def rate_factor(settings: ScheduleSettings, step: int, total: int) -> float:
     """The learning rate of a step, as a share of the peak.
 
-    The warm-up of ``w`` steps rises as ``(step + 1) / w``, so that no step is lost to a rate of 0. From step ``w`` on,
-    with ``x = (step - w) / (total - w)``: 1 (constant); ``1 - (1 - final) x`` (linear);
-    ``final + (1 - final) (1 + cos(pi x)) / 2`` (cosine); ``sqrt(max(w, 1) / (step + 1))`` (inverse-square-root, which
-    does not look at ``total``). Beyond ``total`` the first three stay where they ended.
+    The warm-up of ``w`` steps rises as ``start + (1 - start) (step + 1) / w``, so that no step is lost to a rate of 0.
+    From step ``w`` on, with ``x = (step - w) / (total - w)``: 1 (constant); ``1 - (1 - final) x`` (linear); ``final +
+    (1 - final) (1 + cos(pi x)) / 2`` (cosine); ``sqrt(max(w, 1) / (step + 1))`` (inverse-square-root, which does not
+    look at ``total``). Beyond ``total`` the first three stay where they ended.
 
     Args:
         settings: shape, warm-up and end.
@@ -28,7 +28,7 @@ def rate_factor(settings: ScheduleSettings, step: int, total: int) -> float:
     """
     rise = warmup_steps(settings, total)
     if step < rise:
-        return (step + 1) / rise
+        return settings.start + (1 - settings.start) * (step + 1) / rise
     if settings.shape == "constant":
         return 1.0
     if settings.shape == "inverse-square-root":

@@ -41,7 +41,9 @@ class ScheduleSettings(Settings):
     shape: Literal["constant", "linear", "cosine", "inverse-square-root"] = "linear"
     """After the warm-up: stays; falls on a line to ``final``; on half a cosine to ``final``; or as 1 / sqrt(step)."""
     warmup: Interval | ProperShare = 0.1
-    """Steps of linear rise from 0: a number of steps, or (below 1) a share of all steps."""
+    """Steps of linear rise: a number of steps, or (below 1) a share of all steps."""
+    start: ProperShare = 0.0
+    """Where the rise begins, as a share of the peak."""
     final: Share = 0.0
     """Where ``linear`` and ``cosine`` end, as a share of the peak."""
     plateau: PositiveShare = 1.0
