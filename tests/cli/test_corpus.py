@@ -153,6 +153,22 @@ def test_that_nothing_was_lost_is_printed_only_when_it_is_so(
     assert (code, NOTHING_LOST in out, "keyphrases" in out) == (0, False, True)
 
 
+@pytest.mark.parametrize(
+    ("options", "links"),
+    [((), 2), (("--later-years", "0"), 1), (("--later-years", "5"), 3), (("--keep-later",), 3)],
+)
+def test_links_to_later_papers_are_kept_as_far_as_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], links: int
+) -> None:
+    papers = [{"id": str(year), "title": "T", "year": year} for year in (2000, 2001, 2004)]
+    citing = {"id": "a", "title": "A", "year": 2000, "citations": ["2000", "2001", "2004"]}
+    source, store = write(tmp_path / "x.jsonl", *papers, citing), tmp_path / "store"
+    code, _, err = call(capsys, "corpus", "import", source, "--to", store, *options)
+    assert code == 0, err
+    corpus = Corpus.open(store)
+    assert len(corpus.cites[3]) == links
+
+
 def test_unknown_fields_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "x.jsonl", *({"id": str(i), "title": "T", "refs": []} for i in range(3)))
     code, out, _ = call(capsys, "corpus", "import", source, "--to", tmp_path / "store", "--json")

@@ -70,8 +70,16 @@ def import_(
     ] = None,
     keep_later: Annotated[
         bool,
-        typer.Option("--keep-later", help="Keep links to papers more than a year later than the citing one."),
+        typer.Option("--keep-later", help="Keep links to papers of any later year than the citing one's."),
     ] = False,
+    later_years: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=9999,
+            help="Keep links to papers of at most so many years later than the citing one [default: 1].",
+        ),
+    ] = None,
     replace: ReplaceOption = False,
     on: Annotated[
         Literal["process", "ray"],
@@ -106,6 +114,8 @@ def import_(
         raise InputError(
             "goes with --on process", where="--columns", hint="on Ray, columns have the names of fields"
         )
+    if keep_later and later_years is not None:
+        raise InputError("cannot be given with --keep-later", where="--later-years")
     stream = open_source(source, format_, columns)
     split = by_year_name(*parse_years(split_years)) if split_years else None
     if rejects is None:
@@ -113,7 +123,7 @@ def import_(
         rejects = to.parent / f"{to.name or whole.name}.rejects.jsonl"
     check_file_destination(rejects, source)
     options: dict[str, Any] = {
-        "limits": Limits(later_years=None) if keep_later else None,
+        "limits": Limits(later_years=later_years) if keep_later or later_years is not None else None,
         "strict": strict,
         "rejects": rejects,
         "split": split,

@@ -42,6 +42,16 @@ ROWS = [
         "corpus import {papers_jsonl} --to {tmp}/c --on ray --workers 0",
         "--workers",
     ),
+    wrong(
+        "later years, none and all",
+        "corpus import {papers_jsonl} --to {tmp}/c --later-years 0 --keep-later",
+        "--later-years: cannot be given with --keep-later",
+    ),
+    wrong(
+        "later years below none",
+        "corpus import {papers_jsonl} --to {tmp}/c --later-years -1",
+        "--later-years",
+    ),
     wrong("a place that is none", "corpus import {papers_jsonl} --to {tmp}/c --on cloud", "--on"),
     wrong(
         "an unknown format",
