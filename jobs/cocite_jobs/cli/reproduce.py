@@ -51,6 +51,15 @@ def reproduce(
             "that is pretrained on the corpus; paper: SciBERT]. Repeated, nogueira compares them in Table 3.",
         ),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SETTING",
+            help="Change in the recipes: KIND.key.path=value, as hatten.words.source=file, or KIND=RECIPE, as "
+            "nnselect=nnselect-paper-pubmed. Repeatable.",
+        ),
+    ] = None,
     address: RayAddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,7 +85,10 @@ def reproduce(
     trials = None if seeds is None else parse_seeds(seeds)
     named = encoder or []
     first, more = next(iter(named), None), tuple(named[1:])
-    setup = Setup(Corpus.open(corpus), folder, size, seed or 0, first, sample, address, progress_bar, more)
+    setup = Setup(
+        *(Corpus.open(corpus), folder, size, seed or 0, first, sample, address, progress_bar, more),
+        settings=tuple(settings or ()),
+    )
     exit_on_sigterm()
     if trials is None:
         outcome = run(paper, setup, only=names, budget=seconds, note=print_note)

@@ -14,10 +14,12 @@ from cocite.systems.baselines.word2vec import Word2VecSettings
 from cocite.systems.mp_bert4cr.recipe import NONE
 from cocite_jobs.reproduction.corpus_exhibit import corpus_exhibit
 from cocite_jobs.reproduction.plan import Exhibit, Plan, Setup, Size, Training
+from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.reproduction.training_step import overrides_of, recipe_training
 from cocite_jobs.tables.cocitation import cocitation_tables
 from cocite_jobs.tables.cocitation_systems import ModelFolder
 from cocite_jobs.tables.cocitation_variants import FINETUNING, FOLDER, VARIANTS, train_variants
+from cocite_jobs.training.recipes import load_recipe
 
 KIND = "mp-bert4cr"
 PRETRAINING = "mp-bert4cr-pretraining"
@@ -98,19 +100,35 @@ def plan(setup: Setup) -> Plan:
 
 def _variant(name: str) -> Training:
     def train(setup: Setup, minutes: float | None) -> None:
-        recipe, changes, pretraining = RECIPES[setup.size]
+        recipe, overrides = _changed(setup, KIND, minutes)
+        pretraining, before = _changed(setup, PRETRAINING, minutes)
         train_variants(
             setup.corpus,
             setup.model,
             pretraining=pretraining,
+            pretraining_overrides=before,
             recipe=recipe,
-            overrides=overrides_of(setup, recipe, changes, minutes),
+            overrides=overrides,
             only=[name],
             options=setup.launch,
             bars=setup.bars,
         )
 
-    return Training(name, (f"model/{FOLDER}/{name}/{KIND}",), train)
+    def load(setup: Setup) -> object:
+        recipe, overrides = _changed(setup, KIND, None)
+        return load_recipe(recipe, [*overrides, *VARIANTS[name]])
+
+    return Training(name, (f"model/{FOLDER}/{name}/{KIND}",), train, kind=KIND, load=load)
+
+
+def _changed(setup: Setup, kind: str, minutes: float | None) -> tuple[str, list[str]]:
+    """The recipe of fine-tuning or of pretraining, with its overrides."""
+    finetuning, changes, pretraining = RECIPES[setup.size]
+    recipe, changes = (finetuning, changes) if kind == KIND else (pretraining, ())
+    if recipe == NONE:
+        return NONE, []
+    recipe, more = changed_recipe(setup.settings, kind, recipe)
+    return recipe, overrides_of(setup, recipe, [*changes, *more], minutes)
 
 
 class _Measured:

@@ -107,7 +107,9 @@ class Contents:
             "papers": f"{len(corpus):,}",
             "size": self.setup.size,
             **({"seeds": ", ".join(map(str, self.seeds))} if self.seeds else {"seed": self.setup.seed}),
-        } | ({"encoder": ", ".join(self.setup.encoders)} if self.setup.encoders else {})
+            **({"encoder": ", ".join(self.setup.encoders)} if self.setup.encoders else {}),
+            **({"settings": ", ".join(self.setup.settings)} if self.setup.settings else {}),
+        }
 
     def json(self) -> dict[str, Any]:
         """As one document of JSON; numbers of the paper are as printed, with their units."""

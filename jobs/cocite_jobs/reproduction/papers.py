@@ -7,6 +7,7 @@ from typing import Any
 
 from cocite.errors import InputError, nearest
 from cocite_jobs.reproduction.plan import Plan, Setup
+from cocite_jobs.reproduction.recipe_settings import check_settings
 
 PAPERS = ("citeomatic", "nogueira", "hatten", "mp-bert4cr")
 COMPARES_ENCODERS = "nogueira"
@@ -33,7 +34,9 @@ def plan_of(name: str, setup: Setup) -> Plan:
     """The plan of a paper; its module, which imports torch, is imported only here.
 
     Raises:
-        InputError: no paper is called so, an encoder is named twice, or several for a paper that compares none.
+        InputError: no paper is called so, an encoder is named twice, or several for a paper that compares none, or a
+            setting is of no recipe that the paper trains.
+        ConfigError: a setting is not allowed in its recipe.
     """
     require_paper(name)
     for number, encoder in enumerate(setup.encoders):
@@ -47,4 +50,5 @@ def plan_of(name: str, setup: Setup) -> Plan:
         )
     module: Any = importlib.import_module(f"cocite_jobs.reproduction.{name.replace('-', '_')}")
     plan: Plan = module.plan(setup)
+    check_settings(plan, setup)
     return plan

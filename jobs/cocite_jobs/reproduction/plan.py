@@ -33,6 +33,7 @@ class Setup:
         address: of a running Ray cluster, which trains; None: this process does.
         bars: of each step.
         sample_seed: of the query samples; None: that of the trainings.
+        settings: what is changed in the recipes, see :mod:`~cocite_jobs.reproduction.recipe_settings`.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -51,6 +52,7 @@ class Setup:
     bars: ProgressBars = no_bars
     more_encoders: tuple[str, ...] = ()
     sample_seed: int | None = None
+    settings: tuple[str, ...] = ()
 
     @property
     def encoders(self) -> tuple[str, ...]:
@@ -86,6 +88,8 @@ class Training:
         artifacts: their folders below the setup's; the training is done when all are there.
         train: trains them, or resumes; takes the most minutes (None: no limit but the recipe's).
         weight: its part of a budget.
+        kind: of its recipe.
+        load: the recipe with what the setup changes in it; None: it is made of another one that was trained before.
 
     Example:
         >>> Training("nnselect", ("model/nnselect",), lambda setup, minutes: None, weight=2).is_done(Path("none"))
@@ -96,6 +100,8 @@ class Training:
     artifacts: tuple[str, ...]
     train: Callable[[Setup, float | None], object]
     weight: float = 1.0
+    kind: str = ""
+    load: Callable[[Setup], object] | None = None
 
     def is_done(self, folder: Path) -> bool:
         """Whether all its artifacts are in a reproduction's folder: each is published whole, or not at all."""

@@ -116,7 +116,7 @@ class _Run:
         self, plan: Plan, setup: Setup, chosen: tuple[Exhibit, ...], budget: Budget, note: Note
     ) -> None:
         self.plan, self.setup, self.chosen, self.budget, self.note = plan, setup, chosen, budget, note
-        self.identity = {
+        self.identity: dict[str, Any] = {
             "paper": plan.paper,
             "size": setup.size,
             "seed": setup.seed,
@@ -125,6 +125,8 @@ class _Run:
         }
         if setup.query_seed != setup.seed:
             self.identity["query seed"] = setup.query_seed
+        if setup.settings:
+            self.identity["settings"] = [*setup.settings]
         self.seconds = self._begin()
         self.records = Records(Location.of(setup.folder / "tables"))
         self.failed: dict[str, str] = {}
@@ -151,7 +153,7 @@ class _Run:
             raise IntegrityError(
                 "is not the record of a reproduction", where=str(path), hint="name another folder: --to"
             ) from error
-        default = {"query seed": self.setup.seed}
+        default = {"query seed": self.setup.seed, "settings": []}
         for key in {**self.identity, **default}:
             there, wanted = (each.get(key, default.get(key)) for each in (found, self.identity))
             if there != wanted:

@@ -38,6 +38,7 @@ def reranker_training(
     recipe: str,
     changes: Sequence[str],
     *,
+    own: Sequence[str] = (),
     to: str,
     encoder: str | None = None,
     weight: float = 2,
@@ -50,6 +51,7 @@ def reranker_training(
         name: of the training.
         recipe: of the size.
         changes: of the paper, in that recipe.
+        own: of this reranker alone, see :func:`~cocite_jobs.reproduction.training_step.recipe_training`.
         to: model folder below that of the reproduction.
         encoder: name or folder; None: the setup's.
         weight: its part of a budget.
@@ -63,7 +65,7 @@ def reranker_training(
     elif setup.size != "paper":
         begin += [f"encoder={(setup.model / 'masked-lm').absolute()}", "readout=first"]
     tiny = TINY if setup.size == "toy" else ()
-    training = recipe_training(name, recipe, [*begin, *tiny, *changes], to=to, weight=weight)
+    training = recipe_training(name, recipe, [*begin, *tiny, *changes], own=own, to=to, weight=weight)
 
     def train(setup: Setup, minutes: float | None) -> None:
         for part in inputs:

@@ -11,6 +11,7 @@ from typing import Any
 
 from cocite.manifests import Manifest, read_manifest
 from cocite_jobs.reproduction.plan import Setup, Training
+from cocite_jobs.reproduction.recipe_settings import changed_recipe
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe
 from cocite_jobs.training.resuming import train_or_resume
@@ -40,7 +41,13 @@ def overrides_of(setup: Setup, recipe: str, changes: Sequence[str], minutes: flo
 
 
 def recipe_training(
-    name: str, recipe: str, changes: Sequence[str] = (), *, to: str = "model", weight: float = 1.0
+    name: str,
+    recipe: str,
+    changes: Sequence[str] = (),
+    *,
+    own: Sequence[str] = (),
+    to: str = "model",
+    weight: float = 1.0,
 ) -> Training:
     """A training of one shipped recipe.
 
@@ -48,6 +55,7 @@ def recipe_training(
         name: of the training.
         recipe: name of a shipped recipe.
         changes: ``key.path=value``.
+        own: further ones, by which it differs from other trainings of the plan, and which no user's setting changes.
         to: model folder below that of the reproduction.
         weight: its part of a budget.
 
@@ -55,10 +63,14 @@ def recipe_training(
         >>> recipe_training("nnselect", "nnselect-paper").artifacts
         ('model/nnselect',)
     """
-    kind = str(load_recipe(recipe, changes).kind)  # type: ignore[attr-defined]
+    kind = str(load_recipe(recipe, [*changes, *own]).kind)  # type: ignore[attr-defined]
+
+    def load(setup: Setup, minutes: float | None = None) -> Any:
+        chosen, more = changed_recipe(setup.settings, kind, recipe)
+        return load_recipe(chosen, overrides_of(setup, chosen, [*changes, *more, *own], minutes))
 
     def train(setup: Setup, minutes: float | None) -> None:
-        settings: Any = load_recipe(recipe, overrides_of(setup, recipe, changes, minutes))
+        settings = load(setup, minutes)
         launch = setup.launch
         if getattr(getattr(settings, "workers", None), "count", 0) == 0:
             launch = replace(launch, on="process", address=None)  # a recipe that asks for no workers
@@ -67,7 +79,7 @@ def recipe_training(
                 settings, setup.corpus, setup.folder / to, ProgressFunctions(advance=advance), launch
             )
 
-    return Training(name, (f"{to}/{kind}",), train, weight)
+    return Training(name, (f"{to}/{kind}",), train, weight, kind, load)
 
 
 def run_training(training: Training, setup: Setup, minutes: float | None) -> float:

@@ -39,6 +39,7 @@ def train_variants(
     pretraining: str = NONE,
     recipe: str = FINETUNING,
     overrides: Sequence[str] = (),
+    pretraining_overrides: Sequence[str] | None = None,
     only: Sequence[str] | None = None,
     options: LaunchOptions | None = None,
     bars: ProgressBars = no_bars,
@@ -55,6 +56,7 @@ def train_variants(
             recipe says.
         recipe: name or path of the recipe that the variants differ from by one thing.
         overrides: ``key.path=value`` for both recipes, before a variant's own.
+        pretraining_overrides: those of the pretraining; None: the same.
         only: some of :data:`VARIANTS`; all by default.
         options: how and where to train.
         bars: of each training.
@@ -71,7 +73,8 @@ def train_variants(
         ('objective.loss=mpt-src-tgt', 'contexts.fixed=true')
     """
     names = list(VARIANTS if only is None else only)
-    first: Any = load_recipe(pretraining, overrides) if pretraining != NONE else None
+    before = overrides if pretraining_overrides is None else pretraining_overrides
+    first: Any = load_recipe(pretraining, before) if pretraining != NONE else None
     begin = [f"pretrained={first.kind if first else NONE}"]
     parts = [TEXTS, WORDS, *([first.kind] if first else [])]
     folders = {name: model / FOLDER / name for name in VARIANTS}
