@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.goodness_of_fit import fits
 from helpers.synthetic import SyntheticCorpora
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from cocite.corpus.csr import CSR
 from cocite.corpus.history import History
 from cocite.errors import InputError
+from cocite.protocols import NO_ROW
 from cocite.systems.citeomatic.losses import CITED_BY_CITED, NEIGHBOUR, RANDOM
 from cocite.systems.citeomatic.negatives import (
     CiteomaticNegatives,
@@ -76,6 +78,50 @@ def test_negatives_are_never_forbidden_and_are_of_the_kind_they_claim(
     unknown = ~history.citing[drawn.negative]
     for kind in (RANDOM, NEIGHBOUR):  # papers of no known links are later ones here
         assert unknown[drawn.kind == kind].any() == (pool == "all" and not no_later)
+
+
+@pytest.mark.parametrize(("no_later", "pool"), [(True, "known"), (False, "known"), (False, "all")])
+def test_each_kind_is_drawn_from_what_is_allowed_as_often_as_it_should_be(
+    history: History, words: tuple[CSR, int], no_later: bool, pool: str
+) -> None:
+    """Section 3: random papers and neighbours evenly; a citation of a citation by one citation, then one of its own."""
+    made = sampler(history, words, no_later=no_later, pool=pool, percentile=90.0, neighbours=30)
+    years, papers = history.corpus.years, np.arange(len(history.corpus))
+    rng = np.random.default_rng(0)
+    # Those whose citations cite most: of others no citation of a citation may be left.
+    reach = np.array([history.cites.degrees[history.cites[query]].sum() for query in made.queries])
+    queries = made.queries[np.argsort(-reach * (made.neighbours.degrees[made.queries] > 1))[:3]]
+    for query in queries.tolist():
+        cited = history.cites[query].tolist()
+        allowed = ~np.isin(papers, [*cited, query])
+        if no_later:
+            allowed &= years <= years[query]
+        near, second = np.zeros(len(papers)), np.zeros(len(papers))
+        near[made.neighbours[query]] = 1
+        for paper in cited:
+            for other in history.cites[paper].tolist():
+                second[other] += 1 / len(history.cites[paper])
+        masses = {
+            RANDOM: (history.citing if pool == "known" else np.ones(len(papers))) * allowed,
+            NEIGHBOUR: near * allowed,
+            CITED_BY_CITED: second * allowed,
+        }
+        for kind, mass in masses.items():
+            drawn = made.draw(rng, kind, np.full(20_000, query, np.int32))
+            drawn = drawn[drawn != NO_ROW]
+            assert (mass > 0).sum() > 1
+            assert len(drawn) > 15_000
+            assert fits(drawn, mass / mass.sum()), (query, kind)
+
+
+def test_citations_are_drawn_evenly_as_positives(history: History, words: tuple[CSR, int]) -> None:
+    most = int(history.cites.degrees.max())
+    made = sampler(history, words, min_citations=most, max_citations=most, percentile=90.0)
+    drawn = made.triplets(np.random.default_rng(0), 12_000 * len(made.queries))
+    for query in made.queries.tolist():
+        masses = np.zeros(len(history.corpus))
+        masses[history.cites[query]] = 1 / most
+        assert fits(drawn.positive[drawn.query == query], masses)
 
 
 def test_every_query_takes_its_turn(history: History, words: tuple[CSR, int]) -> None:

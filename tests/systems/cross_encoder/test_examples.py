@@ -61,6 +61,43 @@ def test_every_cited_paper_and_every_candidate_is_drawn_in_some_epoch() -> None:
         assert seen[query] == set(rows[query].tolist()) - {NO_ROW} - positives[query]
 
 
+ONE_QUERY = np.array([9, 2, 7, 4, 0, 5, 8, NO_ROW], np.int32)
+"""The candidates of a query that cites 2, 7 and 11."""
+
+
+def groups_of_one_query(**settings: object) -> NDArray[np.int32]:
+    """The groups of 20,000 queries that are alike."""
+    count = 20_000
+    cited = CSR(3 * np.arange(count + 1), np.tile(np.array([2, 7, 11], np.int32), count))
+    groups = CandidateGroups(np.tile(ONE_QUERY, (count, 1)), cited, sampled(**settings), seed=3)  # type: ignore[arg-type]
+    return groups.epoch(0)[0]
+
+
+@pytest.mark.parametrize(("missed", "cited"), [(True, [2, 7, 11]), (False, [2, 7])])
+def test_a_groups_cited_paper_is_drawn_evenly(missed: bool, cited: list[int]) -> None:
+    masses = np.zeros(12)
+    masses[cited] = 1 / len(cited)
+    assert fits(groups_of_one_query(negatives=2, missed=missed)[:, 0], masses)
+
+
+@pytest.mark.parametrize(
+    ("settings", "pairs"),
+    [
+        # Without putting back: each pair is as likely as another.
+        ({}, [(9, 4), (9, 0), (9, 5), (9, 8), (4, 0), (4, 5), (4, 8), (0, 5), (0, 8), (5, 8)]),
+        # The near ones are 9 and 4, for 2 and 7 are cited.
+        ({"near": 4, "near_share": 0.5}, [(9, 0), (9, 5), (9, 8), (4, 0), (4, 5), (4, 8)]),
+    ],
+)
+def test_a_groups_negatives_are_drawn_evenly(
+    settings: dict[str, object], pairs: list[tuple[int, int]]
+) -> None:
+    drawn = groups_of_one_query(negatives=2, **settings)[:, 1:]
+    masses = np.zeros(100)
+    masses[[10 * first + second for first, second in pairs]] = 1 / len(pairs)
+    assert fits(10 * drawn[:, 0] + drawn[:, 1], masses)
+
+
 def test_without_the_missed_only_what_was_found_is_a_positive() -> None:
     rows, cited = candidates()
     groups = CandidateGroups(rows, cited, sampled(missed=False), seed=1)

@@ -95,6 +95,18 @@ def test_mined_papers_are_drawn_from_those_that_there_are() -> None:
     assert np.array_equal(marked, np.isin(drawn, [1]) | (drawn == 9))
 
 
+def test_mined_papers_are_drawn_evenly_and_apart_from_each_other() -> None:
+    rows = np.array([[NO_ROW] * 4, [4, 9, 1, NO_ROW], [1, 2, 3, 4]], np.int32)
+    mined = MinedPapers(rows, np.zeros(rows.shape, bool))
+    for query, present in ((1, [4, 9, 1]), (2, [1, 2, 3, 4])):
+        numbers = uniform(0, query, np.arange(20_000), 3)
+        drawn, _ = mined.draw(np.full(20_000, query), numbers)
+        pairs = np.zeros(100)
+        pairs[[10 * one + other for one in present for other in present]] = 1 / len(present) ** 2
+        assert fits(10 * drawn[:, 0] + drawn[:, 1], pairs)
+        assert fits(10 * drawn[:, 1] + drawn[:, 2], pairs)
+
+
 def test_what_overlaps_most_is_that_of_jaccard(history: History) -> None:
     fields = FieldEncoder.build(history, FieldSettings())
     bags = fields.papers(history.corpus)["abstract"]
