@@ -4,11 +4,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.synthetic import SyntheticCorpora
+from helpers.tiny_bert import tiny_bert
 
 from cocite.errors import ConfigError, NotFoundError
 from cocite.manifests import read_manifest
+from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe, recipe_path, shipped_recipes
 from cocite_jobs.training.registry import KINDS
 from cocite_jobs.training.train import train
@@ -178,11 +181,86 @@ def test_a_paper_recipe_has_the_papers_value(recipe: str, key: str, value: Any) 
     assert found == (pytest.approx(value) if isinstance(value, float) else value)
 
 
-@pytest.mark.parametrize("table", ["paper", "paper-pubmed", "paper-opencorpus"])
-def test_citeomatics_paper_recipes_train(synthetic: SyntheticCorpora, tmp_path: Path, table: str) -> None:
-    corpus = synthetic(300, seed=7, split=(3, 1))
-    few = ["objective.triplets=512", "training.epochs=1", "fields.min_papers_per_author=1"]
-    for name in ("nnselect", "nnrank"):
-        train(load_recipe(f"{name}-{table}", few), corpus, tmp_path / "model")
-        manifest = read_manifest(tmp_path / "model" / name)
-        assert manifest.meta["recipe"]["objective"]["objective"] == "paper"
+FEW = (
+    "workers.count=0",
+    "workers.gpus=0",
+    "training.precision=fp32",
+    "training.steps=3",
+    "training.log_every=1",
+)
+TRIPLETS = (
+    *("objective.triplets=512", "fields.min_papers_per_author=1", "training.batch=64"),
+    *("training.steps=3", "training.log_every=1"),
+)
+PAIRS = (
+    *(
+        "pairs.query_tokens=40",
+        "pairs.candidate_tokens=24",
+        "candidates.queries=20",
+        "candidates.dev_queries=8",
+    ),
+    *("candidates.dev_depth=8", "training.tokens=2000", "encoder={encoder}", "keep=always"),
+)
+SENTENCES = (
+    *(
+        "texts.vocabulary=400",
+        "texts.sentence_tokens=24",
+        "model.sentence_tokens=24",
+        "model.sentence_layers=1",
+    ),
+    *("model.document_layers=1", "model.hidden=24", "model.heads=2", "model.inner=48"),
+    *("training.backend=plain", "training.zero=0", "training.evaluate_every=0"),
+)
+TRAININGS: list[dict[str, tuple[str, ...]]] = [
+    *(
+        {f"{kind}-{table}": TRIPLETS for kind in ("nnselect", "nnrank")}
+        for table in ("paper", "paper-pubmed", "paper-opencorpus")
+    ),
+    {
+        "hatten-paper": (
+            *(*FEW, "model.dimension=16", "model.heads=2", "model.feed_forward=16", "dev_contexts=20"),
+            *(
+                "objective.depth=20",
+                "training.batch=8",
+                "training.refresh_every=2",
+                "training.evaluate_every=0",
+            ),
+        ),
+        "scibert-local": (
+            *FEW,
+            *PAIRS,
+            "pairs.context_tokens=16",
+            "candidates.depth=20",
+            "objective.negatives=5",
+        ),
+    },
+    {"scibert-global": (*FEW, *PAIRS, "training.batch=4")},
+    {
+        "mp-bert4cr-pretraining": (*FEW, *SENTENCES, "decoder_layers=1"),
+        "mp-bert4cr": (*FEW, *SENTENCES, "dev_contexts=20"),
+    },
+]
+"""The recipes of the papers with what makes them small enough for a test, in the order of training into one folder."""
+
+
+def test_every_recipe_of_a_paper_is_trained() -> None:
+    assert sorted(name for chain in TRAININGS for name in chain) == sorted(PAPER_VALUES)
+
+
+@pytest.mark.parametrize("chain", TRAININGS, ids=lambda chain: ", ".join(chain))
+def test_a_papers_recipes_train(
+    synthetic: SyntheticCorpora, tmp_path: Path, chain: dict[str, tuple[str, ...]]
+) -> None:
+    """End to end, in this process: inputs, candidates, steps, dev metrics, export."""
+    corpus = synthetic(300, seed=7, split=(3, 1), sentences=True, context_rate=3.0)
+    encoder = tiny_bert(tmp_path / "encoder", ["parsing", "model", "neural", "graph"])
+    for name, overrides in chain.items():
+        recipe: Any = load_recipe(name, [text.format(encoder=encoder) for text in overrides])
+        logged: list[dict[str, float]] = []
+        progress = ProgressFunctions(log=lambda metrics, _, logged=logged: logged.append(metrics))  # type: ignore[misc]
+        trained = train(recipe, corpus, tmp_path / "model", progress)
+        assert trained.metrics
+        assert read_manifest(trained.folder).kind == recipe.kind
+        losses = [metrics["loss"] for metrics in logged if "loss" in metrics]
+        assert len(losses) == 3
+        assert np.isfinite(losses).all()
