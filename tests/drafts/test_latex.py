@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.drafts.reading import read_draft, read_text
+from cocite.drafts.reading import open_files, read_draft, read_text
 from cocite.errors import InputError
 
 PAPER = r"""\documentclass{article}
@@ -227,3 +227,46 @@ def test_the_gaps_found_are_those_put_in(parts: list[tuple[list[str], str]], emp
     draft = read_text(text, "latex")
     assert [(gap.place.start, text[gap.place.start : gap.place.end]) for gap in draft.gaps] == expected
     assert len(draft.citations) == text.count("lee99")
+
+
+ITEMS = r"""\begin{thebibliography}{9}
+\bibitem[Lee {\it et al.}(1999)]{lee} A.~Lee and \"O.~Kim. \newblock Parsing {T}rees, again [?].
+
+\newblock 1999.
+\bibitem{kim} See \cite{lee}.
+\bibitem{lee} Another of that key.
+\bibitem{none}
+\end{thebibliography}"""
+
+
+def test_the_references_that_latex_prints_have_their_keys_and_are_no_part_of_the_text() -> None:
+    draft = read_text(rf"We parse \cite{{lee}} [?]. {ITEMS} Appendix.", "latex")
+    assert draft.bibitems == {
+        "lee": "A. Lee and Ö. Kim. Parsing Trees, again . 1999.",
+        "kim": "See .",
+        "none": "",
+    }
+    assert (len(draft.gaps), [one.key for one in draft.citations]) == (1, ["lee"])
+    assert [one.text for one in draft.sentences] == ["We parse [OTHERCIT] [CIT].", "Appendix."]
+
+
+@pytest.mark.parametrize(
+    ("bibs", "bbl", "keys"),
+    [
+        ({}, ITEMS, ["lee", "kim", "none"]),
+        ({"refs.bib": b""}, ITEMS, []),
+        ({}, r"\entry{lee}{article}{}", []),
+    ],
+)
+def test_what_bibtex_printed_is_read_where_the_bib_is_missing(
+    bibs: dict[str, bytes], bbl: str, keys: list[str]
+) -> None:
+    text = rb"\documentclass{article}We parse \cite{lee}. \bibliography{refs}"
+    draft = open_files({"paper.tex": text, "paper.bbl": bbl.encode(), **bibs}).draft
+    assert [*draft.bibitems] == keys
+    assert [*draft.sources] == ["paper.tex"]
+
+
+def test_a_macro_that_is_provided_is_expanded() -> None:
+    draft = read_text(r"\providecommand{\fix}{\cite{?}}We parse \fix.", "latex")
+    assert draft.gaps[0].context == "We parse TARGETCIT."

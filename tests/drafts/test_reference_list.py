@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.reading import read_text
@@ -57,3 +58,24 @@ def test_a_heading_without_a_list_and_a_list_with_a_gap() -> None:
     assert (draft.references, len(draft.gaps)) == ("[1] Lee 1999.", 2)
     # Drafts with keys name what they cite.
     assert read_text("We [CIT].\n\n# References\n\nLee 1999.", "markdown").references == ""
+
+
+def test_the_references_of_latex_are_found_under_their_keys() -> None:
+    items = [
+        r"\bibitem{att} Vaswani et al. Attention is all you need. 2017.",
+        # A title within another's venue is shorter, and a DOI counts more than any title.
+        r"\bibitem{breiman} L. Breiman. Random forests. A survey of attention is all you need. Vaswani 2001.",
+        r"\bibitem{other} N. Nobody. A paper of another field. 2001.",
+        r"\bibitem{own} Vaswani et al. Attention is all you need. 2017.",
+    ]
+    listed = "\n".join(items)
+    text = rf"\cite{{other}} [CIT]. \begin{{thebibliography}}{{9}}{listed}\end{{thebibliography}}"
+    own = Bibliography({"own": PaperRecord("own", "A book")}, {})
+    draft, found = with_references(read_text(text, "latex"), own, starter_corpus())
+    assert [one.key for one in draft.citations] == ["other", "att", "breiman"]
+    rows = found.cited_rows(draft)
+    assert starter_corpus().ids([*rows.values()])[0] == "vaswani2017attention"
+    assert "other" not in rows
+    assert found.entries["other"].title == "N. Nobody. A paper of another field. 2001."
+    assert found.entries["own"].title == "A book"
+    assert (draft.cites, draft.bibitems) == (True, {})

@@ -147,6 +147,19 @@ READ = {
         ],
         {"mikolov2013": None, "pennington2014": None},
     ),
+    "LaTeX that prints its references itself": Shape(
+        "items.tex",
+        of_folder("items"),
+        [("items.tex:7", "Recurrence was given up [OTHERCIT], and trees are boosted [CIT].")],
+        {"att": "vaswani2017attention", "old": None, "forests": "breiman2001random"},
+    ),
+    "LaTeX whose .bib is missing beside the .bbl": Shape(
+        "paper.tex",
+        of_folder("bbl"),
+        [("paper.tex:3", "Encoders are pretrained [OTHERCIT] and fine-tuned [CIT].")],
+        {"devlin-etal-2019": "devlin2019bert"},
+        ("refs",),
+    ),
     "LaTeX with braces that stay open": Shape(
         "broken.tex",
         alone("broken.tex"),

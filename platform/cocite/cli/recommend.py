@@ -203,7 +203,7 @@ def recommend(
     path = find_draft(draft)
     opened = open_draft(path, main)
     read = opened.draft
-    if not (read.gaps or read.citations or read.references or suggest):
+    if not (read.gaps or read.cites or suggest):
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
         )

@@ -140,6 +140,7 @@ class Draft:
         warnings: a sentence for each part that was left out.
         references: the list of references that a draft without keys (.docx, .pdf, plain text) ends with; it is no
             part of its sentences.
+        bibitems: key -> the reference that a ``\\bibitem`` of LaTeX prints; no part of the sentences either.
 
     Example:
         >>> from cocite.drafts.reading import read_text
@@ -163,3 +164,9 @@ class Draft:
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     references: str = ""
+    bibitems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def cites(self) -> bool:
+        """Whether it cites anything, by keys or by a printed list."""
+        return bool(self.citations or self.references or self.bibitems)

@@ -128,6 +128,7 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
             0,
         )
         prose.walk_file(source, nodes[start:] if start else nodes)
+    _take_bbl(prose, project, source)
     year = _YEAR.search(prose.date)
     return assemble(
         prose.builder.blocks,
@@ -142,7 +143,30 @@ def _read(source: LatexSource, project: LatexProject, budget: Budget) -> Draft:
         bibliography_ends=prose.bibliography_ends,
         sources={name: found.text for name, found in project.sources.items()},
         warnings=tuple(project.warnings),
+        bibitems=prose.bibitems,
     )
+
+
+def _take_bbl(prose: Prose, project: LatexProject, source: LatexSource) -> None:
+    """Take the references that BibTeX printed, where a .bib file is missing, as in sources from arXiv."""
+    files, name = project.files, f"{posixpath.splitext(source.name)[0]}.bbl"
+    if files is None or not prose.bibliographies or not _is_there(files, name):
+        return
+    wanted = (one if one.endswith(".bib") else f"{one}.bib" for one in prose.bibliographies)
+    if all(_is_there(files, one) for one in wanted):
+        return
+    printed = project.find(name)
+    if printed is not None:
+        if r"\begin{thebibliography}" in printed.text:  # biblatex writes other files of that name
+            prose.aside(prose.nodes_of(printed), Frame(printed))
+        del project.sources[printed.name]  # the author does not write it
+
+
+def _is_there(files: DraftFiles, name: str) -> bool:
+    try:
+        return files.find(name) is not None
+    except ValueError:
+        return False
 
 
 def _all_macros(source: LatexSource, project: LatexProject) -> dict[str, Macro]:

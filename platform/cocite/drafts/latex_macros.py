@@ -33,7 +33,7 @@ LAST_ALONE = frozenset({"href", "textcolor", "colorbox"})
 """Macros of whose arguments the last is prose."""
 ACCENTS = frozenset("c v u H k r b d t".split())
 """Macros of letters that are accents."""
-SKIPPED = frozenset({"thebibliography", "tikzpicture", "verbatim", "lstlisting", "comment"})
+SKIPPED = frozenset({"tikzpicture", "verbatim", "lstlisting", "comment"})
 """Environments that hold no prose."""
 MATH = frozenset(
     name + star
@@ -56,6 +56,6 @@ ARGUMENTS = {
     "institute": "{", "keywords": "{", "captionof": "{{", "addcontentsline": "{{{", "addtocounter": "{{",
     "enlargethispage": "*{", "lipsum": "[", "markboth": "{{", "markright": "{", "newcounter": "{",
     "newtheorem": "*{[{[", "numberwithin": "{{", "pagenumbering": "{", "pdfbookmark": "[{{", "printbibliography": "[",
-    "rule": "[{{", "selectlanguage": "{", "setcounter": "{{", "setstretch": "{",
+    "rule": "[{{", "bibitem": "[{", "selectlanguage": "{", "setcounter": "{{", "setstretch": "{",
 }  # fmt: skip
 """Macros whose arguments the parser has to know, in pylatexenc's notation."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pylatexenc import latexwalker as lw
 
 from cocite.drafts.author_names import latex_authors
-from cocite.drafts.blocks import MARK, BlockBuilder, Mark, is_missing, text_gaps
+from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark, is_missing, text_gaps
 from cocite.drafts.draft import GapForm, Place
 from cocite.drafts.latex_macros import (
     ACCENTS,
@@ -66,6 +66,8 @@ class Prose:
         self.authors: list[str] = []
         self.bibliographies: list[str] = []
         self.bibliography_ends: dict[str, tuple[int, str, str]] = {}
+        self.bibitems: dict[str, str] = {}
+        self._items: list[tuple[str, int]] = []
         self._bodies: dict[str, list[Any]] = {}
         self._files: dict[str, list[Any]] = {}
         self._stack: list[str] = []
@@ -187,6 +189,9 @@ class Prose:
                 self.walk_file(inner, self.nodes_of(inner))
         elif name in ("bibliography", "addbibresource"):
             self._bibliography(node, frame)
+        elif name == "bibitem":
+            self.builder.end()
+            self._items.append((self.plain(arguments_of(node)[-1:], frame).strip(), len(self.builder.blocks)))
         elif name in ("par", "item", "twocolumn"):
             self.builder.end()
             self.walk(arguments_of(node), frame)
@@ -218,6 +223,9 @@ class Prose:
     def _environment(self, node: Any, frame: Frame) -> None:
         name = node.envname
         if name in SKIPPED:
+            return
+        if name == "thebibliography":
+            self._references(node, frame)
             return
         if name in MATH:
             inside = "".join(inner.latex_verbatim() for inner in node.nodelist)
@@ -309,12 +317,16 @@ class Prose:
 
     def _aside(self, node: Any, frame: Frame) -> str:
         """What an argument prints, out of the text's order; gaps in it are none of the text's."""
+        blocks = self.aside(arguments_of(node)[-1:], frame)
+        return _words(block for block in blocks if block.kind != "footnote")
+
+    def aside(self, nodes: Sequence[Any], frame: Frame) -> list[Block]:
+        """What nodes print, which is no part of the text."""
         kept, self.builder = self.builder, BlockBuilder(self.budget.where)
-        self.walk(arguments_of(node)[-1:], frame)
+        self.walk(nodes, frame)
         self.builder.end()
         blocks, self.builder = self.builder.blocks, kept
-        text = " ".join(block.text for block in blocks if block.kind != "footnote")
-        return " ".join(text.replace(MARK, " ").split())
+        return blocks
 
     def _footnote(self, node: Any, frame: Frame) -> None:
         kept, self.builder = self.builder, BlockBuilder(self.budget.where, line=self.builder.line)
@@ -323,6 +335,14 @@ class Prose:
         inner, self.builder = self.builder.blocks, kept
         if node.macroname != "thanks":
             self.builder.footnotes += inner
+
+    def _references(self, node: Any, frame: Frame) -> None:
+        """Take the printed references."""
+        self._items = []
+        blocks = self.aside(node.nodelist, frame)
+        ends = [*(start for _, start in self._items[1:]), len(blocks)]
+        for (key, start), end in zip(self._items, ends, strict=False):
+            self.bibitems.setdefault(key, _words(blocks[start:end]))
 
     def _input(self, node: Any, frame: Frame) -> LatexSource | None:
         # A folder is joined to the name of the file in it.
@@ -358,3 +378,8 @@ class Prose:
             else:
                 end = (argument.pos + argument.len, "\n\\addbibresource{", ".bib}")
             self.bibliography_ends = {frame.source.name: end}
+
+
+def _words(blocks: Iterable[Block]) -> str:
+    """The text of blocks without their marks."""
+    return " ".join(" ".join(block.text for block in blocks).replace(MARK, " ").split())

@@ -19,7 +19,7 @@ _UNREAD = re.compile(
 )
 """Environments that print no prose and may hold anything."""
 _DEFINITION = re.compile(
-    r"\\(?:(?:re|provide)?newcommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))\s*"
+    r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z]+)\s*\}|\\([A-Za-z]+))\s*"
     r"(?:\[(\d)\])?\s*(\[[^\[\]]{0,500}\])?\s*(?=\{)"
     r"|\\[gex]?def\s*\\([A-Za-z]+)\s*((?:#\d)*)\s*(?=\{)"
 )

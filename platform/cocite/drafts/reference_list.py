@@ -1,8 +1,8 @@
-"""What a draft without keys cites: its printed list of references, found among a corpus' titles and DOIs.
+"""What a printed list of references cites, found among a corpus' titles and DOIs.
 
-A .pdf, a .docx or a plain text prints its references and names no keys. Nothing says where in a reference the title is,
-so every piece between full stops, commas and quotation marks, and every run of a few such pieces, is looked up. A title
-counts where an author or the year of its paper stands near it, too.
+A .pdf, a .docx or a plain text prints its references and names no keys; a ``\\bibitem`` of LaTeX has a key. Nothing
+says where in a reference the title is, so every piece between full stops, commas and quotation marks, and every run of
+a few such pieces, is looked up. A title counts where an author or the year of its paper stands near it, too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
@@ -26,6 +27,8 @@ _WORDS = range(2, 41)
 """Words of a title that is looked up."""
 _NEAR = 300
 """Characters before and behind a title in which its author or its year has to stand."""
+_SHOWN = 300
+"""Characters of a printed reference that stand for its title."""
 _SEPARATOR = re.compile(r"[.?!:,;]+(?=\s|$)|[\"“”„‘’«»()]|\s[-–—]\s")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]{1,200}")
 
@@ -37,11 +40,28 @@ class _Piece:
     end: int
 
 
+class PrintedPaper(NamedTuple):
+    """A paper of the corpus that a text names; of several, the greatest is most likely what the text is about.
+
+    Example:
+        >>> max(PrintedPaper(False, 9, -40, 3), PrintedPaper(False, 23, -12, 5)).row
+        5
+    """
+
+    by_doi: bool
+    length: int
+    """Characters of its title, or of its DOI."""
+    before: int
+    """Where that begins, as a negative number."""
+    row: int
+
+
 def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) -> tuple[Draft, Bibliography]:
     """A draft and its bibliography with what its printed list of references cites.
 
-    Each paper that is found counts as cited with its id in the corpus as the key. Papers that the corpus does not hold
-    are not known by this. The list itself is no part of the draft then, so that it is looked up once.
+    Of a list without keys each paper that is found counts as cited, with its id in the corpus as the key; papers that
+    the corpus does not hold are not known by it. A ``\\bibitem`` of LaTeX has a key, and so an entry in any case,
+    unless a .bib file has one. The lists are no part of the draft then, so that they are looked up once.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -51,46 +71,59 @@ def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) ->
         >>> [citation.key for citation in draft.citations], list(found.cited_rows(draft))
         (['vaswani2017attention'], ['vaswani2017attention'])
     """
-    if not draft.references:
+    entries, rows = dict(bibliography.entries), dict(bibliography.rows)
+    keys = []
+    if draft.bibitems:
+        items = {key: text for key, text in draft.bibitems.items() if key not in entries}
+        keys += items
+        found = printed_in(list(items.values()), corpus)
+        rows |= {key: max(own).row for key, own in zip(items, found, strict=True) if own}
+        entries |= {key: PaperRecord(key, text[:_SHOWN]) for key, text in items.items()}
+    if draft.references:
+        new = [row for row in printed_rows(draft.references, corpus) if row not in rows.values()]
+        papers = dict(zip(corpus.ids(new), zip(new, corpus.papers_at(new), strict=True), strict=True))
+        papers = {key: found for key, found in papers.items() if key not in entries}
+        keys += papers
+        rows |= {key: row for key, (row, _) in papers.items()}
+        entries |= {key: paper for key, (_, paper) in papers.items()}
+    if not (draft.bibitems or draft.references):
         return draft, bibliography
-    rows = [row for row in printed_rows(draft.references, corpus) if row not in bibliography.rows.values()]
-    papers = dict(zip(corpus.ids(rows), zip(rows, corpus.papers_at(rows), strict=True), strict=True))
-    papers = {key: found for key, found in papers.items() if key not in bibliography.entries}
+    known = {citation.key for citation in draft.citations}
     place = Place(draft.file, 1, 0, 0)
-    return (
-        replace(
-            draft,
-            citations=(*draft.citations, *(Citation(key, place) for key in papers)),
-            references="",
-        ),
-        Bibliography(
-            {**bibliography.entries, **{key: paper for key, (_, paper) in papers.items()}},
-            {**bibliography.rows, **{key: row for key, (row, _) in papers.items()}},
-        ),
-    )
+    printed = (Citation(key, place) for key in keys if key not in known)
+    read = replace(draft, citations=(*draft.citations, *printed), references="", bibitems={})
+    return read, Bibliography(entries, rows)
 
 
 def printed_rows(references: str, corpus: Corpus) -> list[int]:
     """The rows of the corpus' papers that a printed list names, in its order, each once."""
-    references = references[:MAX_REFERENCES]
-    found: list[tuple[int, int]] = []
-    dois = list(_DOI.finditer(references))
-    records = [PaperRecord("", "", doi=match[0].rstrip(".,;)")) for match in dois]
-    found += [
-        (match.start(), int(row))
-        for match, row in zip(dois, rows_of(records, corpus), strict=True)
-        if row != NO_ROW
-    ]
-    runs = list(_runs(_pieces(references)))
-    rows = rows_of([PaperRecord("", run.text) for run in runs], corpus)
-    hits = [(run, int(row)) for run, row in zip(runs, rows, strict=True) if row != NO_ROW]
-    papers = dict(zip((row for _, row in hits), corpus.papers_at([row for _, row in hits]), strict=True))
-    found += [
-        (run.start, row)
-        for run, row in hits
-        if _stands_near(papers[row], references[max(0, run.start - _NEAR) : run.end + _NEAR])
-    ]
-    return list(dict.fromkeys(row for _, row in sorted(found)))
+    [found] = printed_in([references], corpus)
+    return list(dict.fromkeys(one.row for one in sorted(found, key=lambda one: (-one.before, one.row))))
+
+
+def printed_in(texts: Sequence[str], corpus: Corpus) -> list[list[PrintedPaper]]:
+    """The corpus' papers that each of some texts names; together they are looked up in as little time as one text."""
+    texts = list(texts)
+    room = MAX_REFERENCES
+    for at, text in enumerate(texts):
+        texts[at] = text[:room]
+        room -= len(texts[at])
+    result: list[list[PrintedPaper]] = [[] for _ in texts]
+    dois = [(at, match) for at, text in enumerate(texts) for match in _DOI.finditer(text)]
+    records = [PaperRecord("", "", doi=match[0].rstrip(".,;)")) for _, match in dois]
+    for (at, match), row in zip(dois, rows_of(records, corpus).tolist(), strict=True):
+        if row != NO_ROW:
+            result[at].append(PrintedPaper(True, len(match[0]), -match.start(), row))
+    runs = [(at, run) for at, text in enumerate(texts) for run in _runs(_pieces(text))]
+    rows = rows_of([PaperRecord("", run.text) for _, run in runs], corpus).tolist()
+    hits = [(at, run, row) for (at, run), row in zip(runs, rows, strict=True) if row != NO_ROW]
+    papers = dict(
+        zip((row for _, _, row in hits), corpus.papers_at([row for _, _, row in hits]), strict=True)
+    )
+    for at, run, row in hits:
+        if _stands_near(papers[row], texts[at][max(0, run.start - _NEAR) : run.end + _NEAR]):
+            result[at].append(PrintedPaper(False, len(run.text), -run.start, row))
+    return result
 
 
 def _pieces(text: str) -> list[_Piece]:

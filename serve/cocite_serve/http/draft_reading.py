@@ -151,7 +151,7 @@ def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundD
             f"the draft has {len(draft.gaps):,} gaps, at most {limits.draft_gaps:,} are allowed",
             where="files",
         )
-    if not (draft.gaps or draft.citations or draft.references):
+    if not (draft.gaps or draft.cites):
         raise InputError("the draft has neither gaps nor citations; mark a gap with [CIT]", where="files")
     draft, bibliography = _with_cited(read, papers)
     year = request.year or draft.year

@@ -136,8 +136,8 @@ def test_unclosed_lists_of_keys_cost_little() -> None:
 @given(
     st.lists(
         st.sampled_from([*GAPS, *NO_GAPS, "word", "\n", "{", "}", "[", "]", "\\", "?", "\\emph", "\\title{", "~", "%",
-                         "\\begin{document}", "\\begin{abstract}", "\\end{abstract}", "\\label{", "# ", "\n## ", "\n---\n",
-                         GAP_MARK, HEADING_MARK]),
+                         "\\begin{document}", "\\begin{abstract}", "\\end{abstract}", "\\label{", "# ", "\n## ",
+                         "\n---\n", GAP_MARK, HEADING_MARK]),
         max_size=30,
     )
 )  # fmt: skip
