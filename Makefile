@@ -37,7 +37,7 @@ export HF_HUB_OFFLINE ?= 1
 # Each of the hundreds of processes that the tests start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env demo test test-quick vscode vscode-test check format bench serve-bench clean distclean
+.PHONY: help env demo test test-quick vscode vscode-test check format bench serve-bench gpu-bench clean distclean
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -134,6 +134,10 @@ serve-bench: $(BENCH) | $(BENCH_CORPUS) ## the endpoint under load, overload and
 	$(BIN)/python -m benchmarks.serving $(SERVED) --seconds 60
 	$(BIN)/python -m benchmarks.serve_deaths $(SERVED) $(if $(MODEL),--model $(MODEL))
 	$(BIN)/python -m benchmarks.serve_rollouts $(SERVED)
+
+# Without an environment it runs in the Python that is there: little may be installed beside a GPU.
+gpu-bench: ## training and scoring beside their limit on this machine's GPU, tiny without one (PARTS=training, JSON=file)
+	PYTHONPATH=platform $(or $(wildcard $(BIN)/python),$(PYTHON)) -m benchmarks.gpu $(if $(PARTS),--parts $(PARTS)) $(if $(JSON),--json '$(JSON)')
 
 clean: ## remove caches and what demo made
 	rm -rf demo .cache/bench .cache/code-server .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist mlruns mlartifacts mlflow.db

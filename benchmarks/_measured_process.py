@@ -132,7 +132,8 @@ def machine() -> dict[str, Any]:
 
 def processor() -> str:
     """The name of the processor, as the system gives it."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
+    path = Path("/proc/cpuinfo")
+    for line in path.read_text().splitlines() if path.is_file() else ():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor()

@@ -10,6 +10,7 @@ not run, and jagged tensors go sequence by sequence. Needs torch, transformers a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from benchmarks.gpu import bench
 from benchmarks.gpu.cross_encoder import random_pairs
 from cocite.nn.attention import padded_attention
 from cocite.nn.packed_bert import PairAttention
-from cocite.nn.varlen_attention import jagged_attention, varlen_attention
+from cocite.nn.varlen_attention import applies, jagged_attention, varlen_attention
 from cocite.text.pair_batch import PairBatch
 
 RATE = 0.1
@@ -61,8 +62,8 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser = bench.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=128)
     parser.add_argument("--draws", type=int, default=200)
-    options = parser.parse_args(arguments)
-    device = torch.device(options.device)
+    options = bench.parse(parser, arguments)
+    device = options.device
     torch.manual_seed(0)
     pairs, longest, heads, draws = (
         (8, 64, 2, 50) if options.small else (options.pairs, 512, 12, options.draws)
@@ -76,35 +77,39 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     forms: dict[str, Attend] = {
         "padded": partial(padded, batch),
         "jagged": partial(_unpadded, jagged_attention, own),
+        "varlen_attn": partial(_unpadded, varlen_attention, own),
     }
-    if device.type == "cuda":
-        forms["varlen_attn"] = partial(_unpadded, varlen_attention, own)
     slope = torch.randn_like(exact, dtype=torch.bfloat16)
     # Two products of each query with each key of its pair, and twice that backward.
     flops = 3 * 4 * 64 * heads * float((lengths.astype(float) ** 2).sum())
+
+    def measured(attend: Attend, dropout: float) -> dict[str, Any]:
+        def step() -> object:
+            return torch.autograd.grad(attend(*states, dropout=dropout), states, slope)
+
+        taken = bench.seconds(step, device, options.repeats)
+        with torch.no_grad():
+            times = draws if dropout else 1
+            mean = sum(attend(*states, dropout=dropout).float() for _ in range(times)) / times
+        return {
+            "ms": 1000 * taken,
+            "TFLOP/s": flops / taken / 1e12,
+            "kernels": kernels(step, device),
+            "error of the mean / spread": float((mean - exact).square().mean().sqrt() / exact.std()),
+        }
+
     rows = []
     for dropout in (0.0, RATE):
         for form, attend in forms.items():
-            if dropout and form == "varlen_attn":
+            if form != "varlen_attn":
+                measures = bench.attempted(partial(measured, attend, dropout))
+            elif dropout:
                 continue  # it knows none
-
-            def step(attend: Attend = attend, dropout: float = dropout) -> object:
-                return torch.autograd.grad(attend(*states, dropout=dropout), states, slope)
-
-            taken = bench.seconds(step, device, options.repeats)
-            with torch.no_grad():
-                times = draws if dropout else 1
-                mean = sum(attend(*states, dropout=dropout).float() for _ in range(times)) / times
-            rows.append(
-                {
-                    "dropout": dropout,
-                    "form": form,
-                    "ms": 1000 * taken,
-                    "TFLOP/s": flops / taken / 1e12,
-                    "kernels": kernels(step, device),
-                    "error of the mean / spread": float((mean - exact).square().mean().sqrt() / exact.std()),
-                }
-            )
+            elif applies(states[0], dropout=dropout):
+                measures = bench.attempted(partial(measured, attend, dropout))
+            else:
+                measures = {"note": "not run: it needs a GPU and torch 2.10"}
+            rows.append({"dropout": dropout, "form": form, **measures})
     facts = {"pairs": pairs, "mean tokens a pair": float(lengths.mean()), "heads": heads, "draws": draws}
     bench.keep("attention over packed pairs", device, rows, options.json, **facts)
     return rows
@@ -117,4 +122,4 @@ def _unpadded(
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bench.exit_code(main()))

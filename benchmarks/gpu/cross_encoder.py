@@ -70,8 +70,8 @@ def agreement(found: Tensor, exact: Tensor, head: Tensor) -> dict[str, float]:
 def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser = bench.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=200)
-    options = parser.parse_args(arguments)
-    device = torch.device(options.device)
+    options = bench.parse(parser, arguments)
+    device = options.device
     torch.manual_seed(0)
     small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
     config = BertConfig(**(small if options.small else {}))

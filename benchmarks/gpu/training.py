@@ -1,16 +1,22 @@
-"""Training a BERT-base cross-encoder through cocite's loop: loss against fp32, tokens/s, MFU.
+"""Training a BERT-base cross-encoder through cocite's loop: loss against fp32, tokens/s, MFU, peak memory.
 
     python -m benchmarks.gpu.training [--json benchmarks/results/gpu-training.json]
 
 Weights and tokens are random, and which candidate is cited follows from its first token, so that there is something to
-learn. The same steps are taken in fp32 and in bf16 from the same weights, without dropout, whose draws would hide what
-rounding does. The last rows have BERT's attention dropout, as the SciBERT recipes: its loss differs by the draws, and
-its speed says what that costs. Needs torch, transformers and cocite alone.
+learn. The same steps are taken from the same weights in fp32 and in bf16, compiled, and by DeepSpeed's ZeRO 2 and 3,
+without dropout, whose draws would hide what rounding does. On one device ZeRO has nobody to share with: its rows say
+what it costs. The rows with BERT's attention dropout, as the SciBERT recipes, have another loss by the draws, and a
+speed that says what dropout costs. Needs torch, transformers and cocite alone; what needs more says so in its row.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +33,22 @@ from cocite.text.pair_batch import PairBatch
 from cocite.training.engine.loop import train
 from cocite.training.engine.settings import TrainingSettings
 from cocite.training.engine.world import World
+
+BF16 = {"precision": "bf16"}
+CHECKPOINTING = BF16 | {"gradient_checkpointing": True}
+ZERO = BF16 | {"backend": "deepspeed"}
+TRAININGS: dict[str, tuple[dict[str, Any], float]] = {
+    "fp32": ({}, 0.0),
+    "bf16": (BF16, 0.0),
+    "bf16, gradient checkpointing": (CHECKPOINTING, 0.0),
+    "bf16, attention dropout": (BF16, 0.1),
+    "bf16, gradient checkpointing, attention dropout": (CHECKPOINTING, 0.1),
+    "bf16, compiled": (BF16 | {"compile": True}, 0.0),
+    # Last, as DeepSpeed's process group of one stays.
+    "bf16, ZeRO 2": (ZERO | {"zero": 2}, 0.0),
+    "bf16, ZeRO 3": (ZERO | {"zero": 3}, 0.0),
+}
+"""Settings and attention dropout of each row; the first is what the losses of the others are compared with."""
 
 
 class Scorer(nn.Module):
@@ -112,20 +134,30 @@ def run(config: Any, lengths: NDArray[np.int64], settings: dict[str, Any], world
     }
 
 
+def no_compiler(device: torch.device) -> str | None:
+    """What ``torch.compile`` would miss on this machine; None: nothing."""
+    if device.type == "cuda" and find_spec("triton") is None:
+        return "triton is not installed"
+    names = [os.environ.get("CXX", "g++")]
+    if device.type == "cuda":  # Triton compiles what starts its kernels
+        names = [os.environ["CC"]] if "CC" in os.environ else ["gcc", "clang"]
+    return None if any(map(shutil.which, names)) else f"there is no compiler {' or '.join(names)}"
+
+
 def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser = bench.parser(__doc__)
     parser.add_argument("--batch", type=int, default=64, help="pairs of a step")
     parser.add_argument("--tokens", type=int, default=65_536, help="tokens of one forward pass")
     parser.add_argument("--steps", type=int, default=60)
-    options = parser.parse_args(arguments)
-    device = torch.device(options.device)
+    options = bench.parse(parser, arguments)
+    device = options.device
+    if device.type == "cpu":
+        os.environ.setdefault(
+            "DS_ACCELERATOR", "cpu"
+        )  # else DeepSpeed takes the GPU of a machine that has one
     small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
-    config = BertConfig(
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **(small if options.small else {})
-    )
     batch, steps, longest = (8, 6, 64) if options.small else (options.batch, options.steps, 512)
     lengths = bench.real_lengths(batch * steps, longest, np.random.default_rng(0))
-    world = World(device=device)
     base = {
         "batch": batch,
         "tokens": options.tokens,
@@ -133,32 +165,31 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
         "log_every": max(1, steps // 6),
         "optimizer": {"learning_rate": 2e-5},
     }
-    variants: dict[str, dict[str, Any]] = {
-        "fp32": {},
-        "bf16": {"precision": "bf16"},
-        "bf16, gradient checkpointing": {"precision": "bf16", "gradient_checkpointing": True},
-    }
-    if device.type == "cuda":
-        variants["bf16, compiled"] = {"precision": "bf16", "compile": True}
-    results = {name: run(config, lengths, base | more, world) for name, more in variants.items()}
-    config.attention_probs_dropout_prob = 0.1
-    for name in ("bf16", "bf16, gradient checkpointing"):
-        results[f"{name}, attention dropout"] = run(config, lengths, base | variants[name], world)
-    exact = np.array(results["fp32"]["losses"])
-    rows = [
-        {
-            "training": name,
-            "tokens/s": result["tokens/s"],
-            "MFU": result["MFU"],
-            "last loss": result["losses"][-1],
-            "largest loss difference": float(np.abs(np.array(result["losses"]) - exact).max()),
-        }
-        for name, result in results.items()
-    ]
+
+    def measured(settings: dict[str, Any], dropout: float) -> dict[str, Any]:
+        config = BertConfig(
+            hidden_dropout_prob=0.0, attention_probs_dropout_prob=dropout, **(small if options.small else {})
+        )
+        if settings.get("compile") and (missing := no_compiler(device)) is not None:
+            return {"note": f"not run: {missing}"}
+        return bench.with_peak(partial(run, config, lengths, base | settings, World(device=device)), device)
+
+    rows: list[dict[str, Any]] = []
+    exact: list[float] | None = None
+    for name, (settings, dropout) in TRAININGS.items():
+        row = {"training": name, **bench.attempted(partial(measured, settings, dropout))}
+        losses = row.pop("losses", None)
+        exact = losses if not rows else exact
+        if losses is not None:
+            row["last loss"] = losses[-1]
+            if exact is not None:
+                row["largest loss difference"] = float(np.abs(np.subtract(losses, exact)).max())
+        rows.append(row)
     facts = {"pairs a step": batch, "steps": steps, "mean tokens a pair": float(lengths.mean())}
+    facts["peak MB"] = "torch's tensors" if device.type == "cuda" else "the process, without mapped files"
     bench.keep("training a cross-encoder", device, rows, options.json, **facts)
     return rows
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bench.exit_code(main()))

@@ -26,6 +26,7 @@ SLOWEST: tuple[str, ...] = (
     "jobs/steps/embedding/test_embed.py",
     "jobs/steps/importing/test_import_corpus.py",
     "cli/test_interrupted.py",
+    "test_gpu_benchmarks.py",
     "tuning/run/test_champion.py",
     "tuning/run/test_phases.py",
     "jobs/training/test_engine_session.py",

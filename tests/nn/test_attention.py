@@ -36,3 +36,14 @@ def test_dropout_drops_weights() -> None:
     dropped = padded_attention(ones, ones, ones, dropout=0.5)
     assert set((dropped[0, 0, :, 0] * 2).tolist()) <= {0.0, 1.0, 2.0, 3.0, 4.0}
     assert not torch.equal(dropped, ones)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_the_compiler_takes_products_in_one_graph(dropout: float) -> None:
+    states = torch.randn(2, 2, 5, 8).bfloat16().requires_grad_()
+    compiled = torch.compile(padded_attention, backend="eager", fullgraph=True, dynamic=True)
+    found = []
+    for attend in (compiled, padded_attention):
+        torch.manual_seed(0)
+        found.append(attend(states, states, states, dropout=dropout))
+    assert torch.equal(*found)

@@ -46,5 +46,7 @@ def _by_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
         bias = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, float("-inf"))
         bias = bias.expand(b, h, 1, s).reshape(n, 1, s).expand(n, length, s)
         logits = torch.baddbmm(bias, query.reshape(n, length, e), keys, alpha=e**-0.5)
-    weights = F.dropout(logits.softmax(-1), dropout, training=dropout > 0)
+    weights = logits.softmax(-1)
+    if dropout:  # not `training=dropout > 0`, at which torch's compiler breaks the graph
+        weights = F.dropout(weights, dropout)
     return torch.bmm(weights, value.reshape(n, s, e)).view(b, h, length, e)
