@@ -102,6 +102,25 @@ def test_write_leaves_the_draft_as_it_is(draft: Path, index: Path) -> None:
         call(draft, "--index", index, "--write")
 
 
+def test_a_patch_is_all_that_is_written(draft: Path, index: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in draft.parent.iterdir() if path.is_file()}
+    patch = tmp_path / "changes" / "cite.patch"
+    shown = call(draft, "--index", index, "--patch", patch)
+    assert "Gap 1" in shown
+    assert b"+Rare words are split into subword units \\cite{sennrich2016neural}." in patch.read_bytes()
+    assert {path: path.read_bytes() for path in draft.parent.iterdir() if path.is_file()} == before
+    with pytest.raises(InputError, match=r"cite\.patch: is there already"):
+        call(draft, "--index", index, "--patch", patch)
+    with pytest.raises(InputError, match="--patch: goes without --write"):
+        call(draft, "--index", index, "--patch", tmp_path / "b.patch", "--write")
+    other = tmp_path / "c.patch"
+    values = json.loads(
+        call(draft, "--index", index, "--patch", other, "--cite-keys", "better-bibtex", "--json")
+    )
+    assert (values["written"], values["unfilled"]) == ([str(other)], [])
+    assert "{sennrichNeuralMachineTranslation2016" in values["diff"]
+
+
 def test_keys_of_better_bibtex(draft: Path, index: Path) -> None:
     call(draft, "--index", index, "--write", "--cite-keys", "better-bibtex")
     key = "sennrichNeuralMachineTranslation2016"
@@ -145,8 +164,10 @@ def test_a_project_in_an_archive(draft: Path, index: Path, tmp_path: Path) -> No
     assert alone["draft"].pop("file") == "paper.tex"
     assert [gap.pop("file") for gap in found["gaps"] + alone["gaps"]] == ["main.tex", "paper.tex"]
     assert found == alone
-    with pytest.raises(InputError, match=r"project\.zip: a \.zip is not written \(unpack it"):
-        call(path, "--index", index, "--write")
+    call(path, "--index", index, "--write")
+    with zipfile.ZipFile(tmp_path / "project-cited.zip") as archive:
+        assert archive.namelist() == ["paper/main.tex", "paper/refs.bib", "paper/main-cited.bib"]
+        assert b"\\cite{sennrich2016neural}" in archive.read("paper/main.tex")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("old/main.tex", DRAFT)
     with pytest.raises(InputError, match=r"2 files hold .*--main.*found: old/main\.tex, paper/main\.tex"):

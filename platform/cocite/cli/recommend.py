@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cocite.atomic_files import refuse_folder, replace_file
 from cocite.cli.console import out, print_json, print_note, print_warnings, spinner
 from cocite.cli.locations import INPUT, with_local_paths
 from cocite.cli.options import JsonOption, NoVerifyOption
@@ -117,14 +118,22 @@ def recommend(
             "difference.",
         ),
     ] = False,
+    patch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what --write would change to this file alone, as a patch for 'git apply' and 'patch -p1' in "
+            "the draft's folder.",
+        ),
+    ] = None,
     in_place: Annotated[
         bool, typer.Option("--in-place", help="With --write: change the draft itself, in place of a copy.")
     ] = False,
     cite_keys: Annotated[
         Literal["cocite", "better-bibtex"] | None,
         typer.Option(
-            help="With --write: form of new keys, as vaswani2017attention, or as Better BibTeX makes them by default: "
-            "vaswaniAttentionAllYou2017 [default: cocite]."
+            help="With --write or --patch: form of new keys, as vaswani2017attention, or as Better BibTeX makes them "
+            "by default: vaswaniAttentionAllYou2017 [default: cocite]."
         ),
     ] = None,
     style: Annotated[
@@ -147,21 +156,24 @@ def recommend(
     unless --write --in-place is given. Without a draft, papers are recommended for those of --like alone.
     """
     from cocite.drafts.advice import Adviser
-    from cocite.drafts.completion import check_destination, complete
+    from cocite.drafts.completion import complete
     from cocite.drafts.library import Library
     from cocite.drafts.reading import find_draft, open_draft
     from cocite.drafts.reference_list import with_references
     from cocite.drafts.reference_styles import ReferenceStyle, by_id
-    from cocite.drafts.report import Report
+    from cocite.drafts.report import Report, printable
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
+    from cocite.drafts.writing import check_destination
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
 
     if in_place and not write:
         raise InputError("goes with --write", where="--in-place")
-    if cite_keys and not write:
-        raise InputError("goes with --write", where="--cite-keys")
+    if patch is not None and write:
+        raise InputError("goes without --write", where="--patch")
+    if cite_keys and not (write or patch):
+        raise InputError("goes with --write or --patch", where="--cite-keys")
     if style is not None and write and not as_json:
         raise InputError("is for the report, which --write shows with --json alone", where="--style")
     if new and not have:
@@ -175,6 +187,7 @@ def recommend(
             main=bool(main),
             suggest=suggest,
             write=write,
+            patch=patch is not None,
             style=style is not None,
             like_cited=like_cited,
             format=format_ != "terminal",
@@ -207,8 +220,12 @@ def recommend(
         raise InputError(
             "the draft has neither gaps nor citations", where=str(draft), hint="mark a gap with [CIT]"
         )
-    if write:
-        check_destination(path, read, in_place=in_place)
+    if write or patch:
+        check_destination(path, opened, copies=write and not in_place)
+    if patch is not None:
+        refuse_folder(patch)
+        if patch.is_file():
+            raise InputError("is there already", where=str(patch), hint="remove or rename it")
     print_warnings(*read.warnings)
     with spinner("opening the index"):
         recommender = Recommender.load(model, index)
@@ -238,15 +255,24 @@ def recommend(
     report = Report(read, gaps, adviser.cited(), companions, owned, suggested)
     if reference_style is not None:
         report = replace(report, references=by_id(reference_style, report.papers()))
-    if write:
+    done: Completion | None = None
+    files: list[str] = []
+    more: dict[str, object] = {}
+    if write or patch:
         done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")
-        _write(done, path, in_place=in_place, report=report if as_json else None)
-    elif as_json:
-        print_json(report.values())
+        files = _written(done, path, opened.folder, patch, in_place=in_place)
+        more = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
+    if as_json:
+        print_json({**report.values(), **more})
+    elif write:
+        assert done is not None
+        out.print(printable(done.diff()), soft_wrap=True)
     elif format_ == "terminal":
         _print(report)
     else:
         out.print(report.markdown() if format_ == "markdown" else report.html(), soft_wrap=True)
+    if done is not None:
+        _note_written(done, files)
 
 
 def _bibliography(opened: OpenedDraft, files: list[Path] | None, corpus: Corpus) -> Bibliography:
@@ -280,17 +306,19 @@ def _companions(adviser: Adviser, k: int, *, without: Set[str]) -> list[Companio
         width *= 2
 
 
-def _write(done: Completion, path: Path, *, in_place: bool, report: Report | None) -> None:
-    """Write a completed draft, and show how it differs from the draft."""
-    from cocite.drafts.completion import write_completion
-    from cocite.drafts.report import printable
+def _written(done: Completion, path: Path, folder: str, patch: Path | None, *, in_place: bool) -> list[str]:
+    """Write a completed draft, or a patch alone; the files written."""
+    from cocite.drafts.writing import patch_of, write_completion
 
-    files = write_completion(done, path, in_place=in_place)
-    if report is not None:
-        values = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
-        print_json({**report.values(), **values})
-    else:
-        out.print(printable(done.diff()), soft_wrap=True)
+    if patch is None:
+        return write_completion(done, path, in_place=in_place, folder=folder)
+    data = patch_of(done, path, folder)
+    with replace_file(patch) as file:
+        file.write(data)
+    return [str(patch)]
+
+
+def _note_written(done: Completion, files: list[str]) -> None:
     for file in files:
         print_note(f"written: {file}")
     if done.unfilled:

@@ -1,4 +1,4 @@
-"""Reads a project from a .zip, such as Overleaf's *Download source*, without unpacking it to disk.
+"""Reads a project from a .zip, such as Overleaf's *Download source*, and packs it again, without unpacking it to disk.
 
 What an archive says of itself decides what is unpacked of it: only files that a draft may read, and no more bytes than
 the limits allow. Names that lead out of the archive, links and archives within it are left out.
@@ -7,12 +7,15 @@ the limits allow. Names that lead out of the archive, links and archives within 
 from __future__ import annotations
 
 import io
+import shutil
 import stat
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
-from cocite.drafts.limits import MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_UNPACKED_TEXT
+from cocite.drafts.limits import MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_REPACKED, MAX_UNPACKED_TEXT
 from cocite.drafts.source_files import inner_path
 from cocite.errors import InputError
 
@@ -43,17 +46,68 @@ def unpacked(data: bytes, name: str) -> dict[str, bytes]:
         >>> unpacked(buffer.getvalue(), "paper.zip")
         {'paper/main.tex': b'We parse.'}
     """
+    with _opened(data, name) as archive:
+        entries = _chosen(archive, name)
+        return {path: _content(archive, entry, name) for path, entry in entries.items()}
+
+
+def repacked(data: bytes, name: str, files: Mapping[str, bytes]) -> bytes:
+    """An archive with other content for some of its files, and with new ones; all else stays.
+
+    Args:
+        data: the archive.
+        name: of the archive, for messages.
+        files: path -> content.
+
+    Raises:
+        InputError: it is no archive that can be read, or unpacks to more than the limits allow.
+
+    Example:
+        >>> buffer = io.BytesIO()
+        >>> with zipfile.ZipFile(buffer, "w") as archive:
+        ...     archive.writestr("main.tex", "We parse.")
+        ...     archive.writestr("figure.png", b"...")
+        >>> data = repacked(buffer.getvalue(), "paper.zip", {"main.tex": b"We parse trees.", "new.bib": b""})
+        >>> [entry.filename for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()]
+        ['main.tex', 'figure.png', 'new.bib']
+    """
+    result = io.BytesIO()
+    with _opened(data, name) as source, zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as target:
+        every = source.infolist()
+        if sum(entry.file_size for entry in every) > MAX_REPACKED:
+            raise InputError(
+                f"unpacks to more than {MAX_REPACKED >> 20} MiB",
+                where=name,
+                hint="leave out its pictures, or unpack it, and name its folder",
+            )
+        own = {entry.header_offset: path for path, entry in _chosen(source, name).items()}
+        for entry in every:
+            path = own.get(entry.header_offset, "")
+            if path not in files and inner_path(entry.filename) in files:
+                continue  # it would hide the file that was read, whose path it has
+            copy = zipfile.ZipInfo(entry.filename, entry.date_time)
+            copy.compress_type, copy.external_attr = entry.compress_type, entry.external_attr
+            copy.create_system, copy.comment = entry.create_system, entry.comment
+            if path in files or entry.is_dir():
+                target.writestr(copy, files.get(path, b""))
+                continue
+            _check_packing(entry, name)
+            with _reading(entry, name), source.open(entry) as packed, target.open(copy, "w") as unpacked_to:
+                shutil.copyfileobj(packed, unpacked_to)
+        for path in sorted(files.keys() - own.values()):
+            target.writestr(path, files[path])
+    return result.getvalue()
+
+
+def _opened(data: bytes, name: str) -> zipfile.ZipFile:
     if len(data) > MAX_ARCHIVE_BYTES:
         raise InputError(
             f"has more than {MAX_ARCHIVE_BYTES >> 20} MiB", where=name, hint="leave out its pictures"
         )
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
+        return zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, OverflowError) as error:
         raise InputError("is no ZIP archive that can be read", where=name, hint="pack it anew") from error
-    with archive:
-        entries = _chosen(archive, name)
-        return {path: _content(archive, entry, name) for path, entry in entries.items()}
 
 
 def _chosen(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
@@ -69,8 +123,7 @@ def _chosen(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
         path = inner_path(entry.filename)
         if path is None or "\\" in path or not _is_read(path) or _is_link(entry) or entry.is_dir():
             continue
-        if entry.flag_bits & 1 or entry.compress_type not in _METHODS:
-            raise InputError("is encrypted, or packed in an unusual way", where=name, hint="pack it anew")
+        _check_packing(entry, name)
         if path not in chosen:
             chosen[path] = entry
             size += entry.file_size
@@ -93,10 +146,21 @@ def _is_link(entry: zipfile.ZipInfo) -> bool:
     return stat.S_ISLNK(entry.external_attr >> 16)
 
 
+def _check_packing(entry: zipfile.ZipInfo, name: str) -> None:
+    if entry.flag_bits & 1 or entry.compress_type not in _METHODS:
+        raise InputError("is encrypted, or packed in an unusual way", where=name, hint="pack it anew")
+
+
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> bytes:
+    with _reading(entry, name), archive.open(entry) as file:
+        return file.read(entry.file_size + 1)
+
+
+@contextmanager
+def _reading(entry: zipfile.ZipInfo, name: str) -> Iterator[None]:
+    """Say in a sentence that an entry is damaged."""
     try:
-        with archive.open(entry) as file:
-            return file.read(entry.file_size + 1)
+        yield
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
         # Newlines in an entry's name would break the sentence.
         raise InputError(

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cocite.atomic_files import replace_file, replace_files
 from cocite.corpus.bibtex import KeyForm, citation_keys, entries
 from cocite.corpus.store import Corpus
 from cocite.drafts.advice import GapAdvice
 from cocite.drafts.bibliography import Bibliography
 from cocite.drafts.draft import Draft, Gap
-from cocite.drafts.latex_source import as_written
 from cocite.errors import InputError
 
 SUFFIX = "-cited"
@@ -86,7 +84,7 @@ def complete(
     Raises:
         InputError: the draft's kind cannot be written.
     """
-    _check_kind(draft, draft.file)
+    check_kind(draft, draft.file)
     best = {gap.number: gap.papers[0].row for gap in advice if gap.papers}
     keys = {row: key for row in best.values() if (key := bibliography.key_of(row)) is not None}
     new = [row for row in dict.fromkeys(best.values()) if row not in keys]
@@ -110,11 +108,11 @@ def complete(
         )
         for gap, found in places.values()
     ]
-    bib_name = f"{Path(draft.file).stem}{SUFFIX}.bib"
+    new_bib = bib_name(draft)
     linked = False
     if new:
         for name, (at, before, after) in draft.bibliography_ends.items():
-            edits.append(_Edit(name, at, at, f"{before}{Path(bib_name).stem}{after}"))
+            edits.append(_Edit(name, at, at, f"{before}{Path(new_bib).stem}{after}"))
             linked = True
     edits.sort(key=lambda edit: (edit.start, edit.end))
     texts = {
@@ -123,85 +121,34 @@ def complete(
     }
     unfilled = tuple(gap.number for gap in advice if gap.number not in best)
     return Completion(
-        draft.sources, texts, entries(papers, new_keys) if new else "", bib_name, linked, unfilled
+        draft.sources, texts, entries(papers, new_keys) if new else "", new_bib, linked, unfilled
     )
 
 
-def check_destination(path: Path, draft: Draft, *, in_place: bool) -> None:
-    """Refuse a draft that cannot be written, or whose copies are there already, before papers are looked for.
+def bib_name(draft: Draft) -> str:
+    """The name of the file for new entries, beside the main file.
+
+    Example:
+        >>> bib_name(Draft("latex", "paper.tex"))
+        'paper-cited.bib'
+    """
+    return f"{Path(draft.file).stem}{SUFFIX}.bib"
+
+
+def check_kind(draft: Draft, name: str) -> None:
+    """Refuse what is no text that a key can be put into; ``name`` is that of the file that was given.
 
     Raises:
-        InputError: one of these is so.
+        InputError: it is a .docx or a .pdf.
     """
-    _check_kind(draft, path.name)
-    bib = path.with_name(f"{path.stem}{SUFFIX}.bib")
-    destinations = [bib] if in_place else [bib, _copy_of(path, len(draft.sources))]
-    for destination in destinations:
-        if destination.exists():
-            raise InputError(
-                "is there already, from an earlier --write",
-                where=str(destination),
-                hint="remove or rename it",
-            )
-
-
-def write_completion(done: Completion, path: Path, *, in_place: bool) -> list[str]:
-    """Write a completed draft: each file whole or not at all.
-
-    One file gets a copy beside it, a project a copy of its text files in a folder of its own.
-
-    Args:
-        done: what to write.
-        path: of the draft's main file.
-        in_place: change the draft's own files.
-
-    Returns:
-        The paths written.
-
-    Raises:
-        WriteError: a file cannot be written.
-    """
-    folder = path.resolve().parent
-    written = {name: as_written((folder / name).read_bytes(), text) for name, text in done.texts.items()}
-    copy = _copy_of(path, len(written))
-    if not in_place and len(written) > 1:
-        with replace_files(copy) as temporary:
-            assert temporary is not None
-            for name, data in {**written, **_bib(done)}.items():
-                (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-                (temporary / name).write_bytes(data)
-        return [str(copy)]
-    changed = {name: data for name, data in written.items() if done.texts[name] != done.sources[name]}
-    files = {(path.parent / name if in_place else copy): data for name, data in changed.items()}
-    # The entries first: a draft never names keys that no file has.
-    files = {**{path.with_name(name): data for name, data in _bib(done).items()}, **files}
-    for file, data in files.items():
-        with replace_file(file) as stream:
-            stream.write(data)
-    return [str(file) for file in files]
-
-
-def _check_kind(draft: Draft, name: str) -> None:
-    """Refuse what is no text that a key can be put into; ``name`` is that of the file that was given."""
-    if name.lower().endswith(".zip"):
-        raise InputError("a .zip is not written", where=name, hint="unpack it, and name its folder")
     if draft.kind in ("docx", "pdf"):
         raise InputError(
             f"a .{draft.kind} draft cannot be written",
-            where=draft.file,
+            where=name,
             hint="read the report, or use its source"
             if draft.kind == "pdf"
             else "read the report, or save it as Markdown",
         )
-
-
-def _copy_of(path: Path, files: int) -> Path:
-    name = f"{path.stem}{SUFFIX}"
-    return path.with_name(name if files > 1 else name + path.suffix)
-
-
-def _bib(done: Completion) -> dict[str, bytes]:
-    return {done.bib_name: done.bibliography.encode()} if done.bibliography else {}
 
 
 def _citation(draft: Draft, gap: Gap, keys: Sequence[str]) -> str:

@@ -44,6 +44,8 @@ MAX_ENTRIES = 2_000
 """Files of a .zip."""
 MAX_UNPACKED_TEXT = 16 << 20
 """Bytes of a .zip's text files, unpacked."""
+MAX_REPACKED = 256 << 20
+"""Bytes of all files of a .zip that is written again, unpacked."""
 
 
 @dataclass(slots=True)

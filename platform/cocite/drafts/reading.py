@@ -41,6 +41,7 @@ class OpenedDraft:
 
     Attributes:
         files: None: it has none.
+        folder: of its main file within the files that it was read from; "": the main file lies at their top.
 
     Example:
         >>> files = {"paper.tex": b"We parse. \\\\bibliography{refs,more}", "refs.bib": b"@misc{a, title = {Trees}}"}
@@ -51,6 +52,7 @@ class OpenedDraft:
 
     draft: Draft
     files: DraftFiles | None = None
+    folder: str = ""
 
     def bibliographies(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """The .bib files that the draft names, and the names of those that are not there.
@@ -153,7 +155,8 @@ def open_files(files: Mapping[str, bytes], main: str = "", *, seconds: float = M
     if kind in BINARY:
         return OpenedDraft(_read_binary(paths[main], kind, name, budget))
     within = MemoryFiles(paths).within(folder)
-    return OpenedDraft(_read(read_utf8(within, name, budget), kind, name, budget, within), within)
+    text = read_utf8(within, name, budget)
+    return OpenedDraft(_read(text, kind, name, budget, within), within, folder)
 
 
 def find_draft(path: Path) -> Path:

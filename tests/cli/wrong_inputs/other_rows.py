@@ -423,6 +423,9 @@ RECOMMEND = [
         "the citations of nothing", "recommend --index {index} --like x --like-cited", "--like-cited", "draft"
     ),
     wrong("a copy of nothing", "recommend --index {index} --like x --write", "--write", "draft"),
+    wrong("a patch of nothing", "recommend --index {index} --like x --patch p", "--patch", "draft"),
+    wrong("a folder for a patch", "recommend {gap_txt} --index {index} --patch {a_folder}", "a_folder"),
+    wrong("a patch of a PDF", "recommend {garbage_pdf} --index {index} --patch p", "garbage.pdf"),
     wrong(
         "a bibliography of nothing", "recommend --index {index} --like x --bib {missing}", "--bib", "draft"
     ),
