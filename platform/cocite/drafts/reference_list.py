@@ -72,7 +72,7 @@ def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) ->
         (['vaswani2017attention'], ['vaswani2017attention'])
     """
     entries, rows = dict(bibliography.entries), dict(bibliography.rows)
-    keys = []
+    keys: list[str] = []
     if draft.bibitems:
         items = {key: text for key, text in draft.bibitems.items() if key not in entries}
         keys += items

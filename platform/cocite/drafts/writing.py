@@ -40,8 +40,8 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
             )
         destinations = [copy] if copies else []
     else:
-        bib = path.with_name(bib_name(draft))
-        destinations = [bib, copy] if copies else [bib]
+        beside = path.with_name(bib_name(draft))
+        destinations = [beside, copy] if copies else [beside]
     for destination in destinations:
         if destination.exists():
             raise InputError(
