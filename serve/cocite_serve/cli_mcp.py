@@ -37,13 +37,15 @@ def mcp(
 
         require_port("127.0.0.1", http, "--http")
 
+    from cocite.drafts.suggestions import has_classifier, load_classifier
     from cocite.pipeline.recommender import Recommender
     from cocite_serve.agents.server import HOST, PATH, ToolServer, run_http, run_stdio
     from cocite_serve.agents.tools import Tools
 
     recommender = Recommender.load(model, index)
     print_warnings(*recommender.exclusion_notes)
-    server = ToolServer(Tools(recommender))
+    classifier = load_classifier(model) if has_classifier(model) else None
+    server = ToolServer(Tools(recommender, classifier))
     if http is None:
         run_stdio(server)
         return

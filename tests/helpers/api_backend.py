@@ -48,6 +48,7 @@ class InProcess:
         self.registered = None
         self.refused: tuple[RefusedRelease, ...] = ()
         self.beside: Backend | None = None
+        self.model: Path | None = None
         self.papers = Papers(index.corpus, index.alive)
         self.model_version, self.index_version = recommender.model_version, index.version
         self.deadlines: list[Deadline] = []

@@ -8,6 +8,7 @@ by another, both as JSON.
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import math
 import os
@@ -22,9 +23,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cocite.corpus.records import PaperRecord
-from cocite.drafts.draft import Draft
+from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.limits import Budget
-from cocite.errors import InputError
+from cocite.errors import CociteError, InputError
 
 START_S = 20.0
 """Seconds that the process may take to start, beside those for the draft; on an idle machine it takes half a second."""
@@ -33,6 +34,7 @@ MEMORY = 1 << 30
 MAX_ENTRIES = 20_000
 """Entries of a draft's bibliographies that are looked at."""
 _DRAFT: TypeAdapter[Draft] = TypeAdapter(Draft)
+_GAP: TypeAdapter[Gap] = TypeAdapter(Gap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class ReadDraft:
         draft: without its sources, unless they were asked for.
         entries: of its bibliographies, with key (as id), title, year and DOI.
         missing: bibliographies that it names and that were not given.
+        suggested: sentences that seem to need a citation, as gaps with their probabilities, where they were asked for.
 
     Example:
         >>> ReadDraft(Draft("text", "", title="Parsing"), (), ()).draft.title
@@ -52,6 +55,7 @@ class ReadDraft:
     draft: Draft
     entries: tuple[PaperRecord, ...]
     missing: tuple[str, ...]
+    suggested: tuple[tuple[Gap, float], ...] = ()
 
 
 def read_apart(
@@ -62,6 +66,7 @@ def read_apart(
     seconds: float,
     memory: int = MEMORY,
     sources: bool = False,
+    suggest: tuple[Path, int] | None = None,
 ) -> ReadDraft:
     """Read a draft from files in memory, in another process.
 
@@ -71,6 +76,7 @@ def read_apart(
         seconds: that the reading may take.
         memory: bytes that it may take.
         sources: whether to give the texts of its files too.
+        suggest: a model folder with a classifier of sentences that need a citation, and how many to give at most.
 
     Raises:
         InputError: as of :func:`~cocite.drafts.reading.open_files`, or the reading takes too long or too much memory.
@@ -86,6 +92,7 @@ def read_apart(
         "seconds": seconds,
         "memory": memory,
         "sources": sources,
+        "suggest": None if suggest is None else [str(suggest[0]), suggest[1]],
     }
     # The other process has to find this package where this process has found it, as in a worker of Ray.
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -117,7 +124,8 @@ def read_apart(
     entries = tuple(
         PaperRecord(key, title, year=year, doi=doi) for key, title, year, doi in answer["entries"]
     )
-    return ReadDraft(_DRAFT.validate_python(answer["draft"]), entries, tuple(answer["missing"]))
+    suggested = tuple((_GAP.validate_python(gap), chance) for gap, chance in answer["suggested"])
+    return ReadDraft(_DRAFT.validate_python(answer["draft"]), entries, tuple(answer["missing"]), suggested)
 
 
 def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,6 +155,7 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
                         f"the draft's bibliographies have more than {MAX_ENTRIES:,} entries",
                         hint="send those that it cites",
                     )
+        suggested = _suggested(opened.draft, *job["suggest"]) if job.get("suggest") else []
     except InputError as error:
         return {"error": {"message": error.message, "where": error.where, "hint": error.hint}}
     except MemoryError:
@@ -157,7 +166,20 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
         "draft": _DRAFT.dump_python(draft, mode="json"),
         "entries": [[paper.id, paper.title, paper.year, paper.doi] for paper in entries.values()],
         "missing": missing,
+        "suggested": [[_GAP.dump_python(gap, mode="json"), chance] for gap, chance in suggested],
     }
+
+
+def _suggested(draft: Draft, model: str, most: int) -> list[tuple[Gap, float]]:
+    # A draft alone is read without what computes the features, which takes a second to import.
+    from cocite.drafts.suggestions import load_classifier, suggestions
+
+    try:
+        classifier = load_classifier(Path(model))
+    except CociteError as error:  # it names folders of the machine
+        raise InputError("the model's citing-sentences cannot be read") from error
+    found = suggestions(draft, classifier, most)
+    return [(one.gap, one.probability) for one in found]
 
 
 def _limit(seconds: float, memory: int) -> None:
@@ -171,5 +193,7 @@ def _limit(seconds: float, memory: int) -> None:
 
 if __name__ == "__main__":
     own_job = json.load(sys.stdin.buffer)
+    if own_job["suggest"]:
+        importlib.import_module("sklearn.feature_extraction")  # its code is no memory that the draft takes
     _limit(own_job["seconds"], own_job["memory"])
     sys.stdout.write(json.dumps(read_job(own_job)))

@@ -65,6 +65,11 @@ class SuggestedPapers:
         return f"Suggestion {self.advice.number}, {self.advice.gap.place}, probability {self.probability:.2f}"
 
 
+def has_classifier(model: Path | None) -> bool:
+    """Whether a model folder knows which sentences need a citation."""
+    return model is not None and (model / KIND).is_dir()
+
+
 def load_classifier(model: Path | None) -> CitingSentenceClassifier:
     """The classifier of a model folder.
 
@@ -72,7 +77,7 @@ def load_classifier(model: Path | None) -> CitingSentenceClassifier:
         NotFoundError: there is none.
         CociteError: it is damaged.
     """
-    if model is None or not (model / KIND).is_dir():
+    if model is None or not has_classifier(model):
         where = "--suggest" if model is None else str(model)
         raise NotFoundError(
             "there is no model that knows which sentences need a citation",

@@ -104,6 +104,25 @@ class FilledGap(BaseModel):
     papers: list[RankedPaper]
 
 
+class SuggestedSentence(BaseModel):
+    """A sentence that cites nothing and seems to need a citation, and the papers for it.
+
+    Example:
+        >>> SuggestedSentence(sentence="Trees help.", line=3, probability=0.6, context="Trees help.", papers=[]).line
+        3
+    """
+
+    sentence: str
+    line: int = Field(description="Of the text, near which the sentence stands.")
+    probability: float = Field(
+        description="That a sentence like this one cites, in the papers that the classifier was trained on."
+    )
+    context: str = Field(description="The text that was searched with.")
+    note: str = NOTE
+    unlike_corpus: bool = UNLIKE_CORPUS
+    papers: list[RankedPaper]
+
+
 class FilledGaps(Answer):
     """The answer of ``fill_gaps``.
 
@@ -113,6 +132,10 @@ class FilledGaps(Answer):
     """
 
     gaps: list[FilledGap]
+    suggestions: list[SuggestedSentence] = Field(
+        default=[],
+        description="With `suggest`: sentences that seem to need a citation, in the order of the text.",
+    )
 
 
 class Explanation(Answer):

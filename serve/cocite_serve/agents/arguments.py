@@ -97,7 +97,15 @@ class FillGapsArguments(SteeredArguments):
     """
 
     text: Text = Field(
-        min_length=1, description=f"The draft, with one to {MAX_GAPS} missing citations marked [CIT]."
+        min_length=1,
+        description=f"The draft, with one to {MAX_GAPS} missing citations marked [CIT]; with `suggest` it needs none.",
+    )
+    suggest: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_GAPS,
+        description="Sentences that cite nothing and seem to need a citation, at most, each with papers. Only a model "
+        "with a classifier of such sentences has them.",
     )
     top_k: int = Field(default=3, ge=1, le=MAX_PAPERS_OF_GAP, description="Papers for each gap.")
     exclude: Excluded = Field(default=[], description="Ids of papers not to recommend.")

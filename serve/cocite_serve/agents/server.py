@@ -97,7 +97,8 @@ KINDS = {
     ),
     "fill_gaps": _Kind(
         "Fill the gaps of a draft",
-        "The best papers for each missing citation of a draft, in which these are marked [CIT].",
+        "The best papers for each missing citation of a draft, in which these are marked [CIT], and on request for "
+        "sentences that cite nothing and seem to need a citation.",
         FillGapsArguments,
         FilledGaps,
     ),
@@ -187,13 +188,18 @@ class ToolServer:
     async def _answer(self, name: str, asked: Any, progress: Progress | None) -> BaseModel:
         if name != "fill_gaps":
             return await self._compute(partial(getattr(self._tools, name), asked))
-        count, filled = self._tools.count_gaps(asked), []
-        # A gap at a time: between two of them others are answered, and a cancelled call ends.
-        for gap in range(count):
-            filled.append(await self._compute(partial(self._tools.fill_gap, asked, gap)))
+        tools = self._tools
+        gaps = tools.count_gaps(asked)
+        sentences = await self._compute(partial(tools.sentences, asked))
+        work: list[Callable[[], Any]] = [partial(tools.fill_gap, asked, gap) for gap in range(gaps)]
+        work += [partial(tools.fill_sentence, asked, sentence) for sentence in sentences]
+        filled = []
+        # One at a time: between two of them others are answered, and a cancelled call ends.
+        for one in work:
+            filled.append(await self._compute(one))
             if progress is not None:
-                await progress(len(filled), count)
-        return self._tools.gather(asked, filled)
+                await progress(len(filled), len(work))
+        return tools.gather(asked, filled[:gaps], filled[gaps:])
 
     async def _compute(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work, limiter=self._limiter)

@@ -42,6 +42,9 @@ def _(answer: FilledGaps) -> str:
     for filled in answer.gaps:
         gap = f"Gap {filled.gap}: {_line(filled.context)}"
         parts += [gap, _note(filled.note), *_papers(filled.papers)]
+    for number, one in enumerate(answer.suggestions, 1):
+        place = f"Suggestion {number}, line {one.line}, probability {one.probability:.2f}"
+        parts += [f"{place}: {_line(one.sentence)}", _note(one.note), *_papers(one.papers)]
     return _paragraphs(*parts, _unknown(answer.unknown))
 
 

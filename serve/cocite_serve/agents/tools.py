@@ -8,10 +8,13 @@ from typing import Any
 
 from cocite.corpus import bibtex
 from cocite.corpus.records import PaperRecord
+from cocite.drafts.reading import read_text
+from cocite.drafts.suggestions import Suggestion, suggestions
 from cocite.errors import InputError
 from cocite.pipeline.options import Options, Recommendation
 from cocite.pipeline.recommender import Recommender
 from cocite.protocols import Query
+from cocite.systems.citing_sentences.classifier import CitingSentenceClassifier
 from cocite_serve.agents.answers import (
     Bibliography,
     CitationKey,
@@ -21,6 +24,7 @@ from cocite_serve.agents.answers import (
     Paper,
     RankedPaper,
     Recommended,
+    SuggestedSentence,
 )
 from cocite_serve.agents.arguments import (
     MAX_GAPS,
@@ -32,7 +36,7 @@ from cocite_serve.agents.arguments import (
 )
 from cocite_serve.http.manuscript import NO_TEXT, Manuscript, parse_manuscript
 from cocite_serve.http.papers import Papers
-from cocite_serve.http.pasted_text import GAP
+from cocite_serve.http.pasted_text import GAP, form_of
 from cocite_serve.http.request_seeds import NO_SEEDS, Seeds, find_seeds, has_text
 from cocite_serve.http.schemas import EvidenceOut
 
@@ -47,6 +51,7 @@ class Tools:
 
     Args:
         recommender: over the index that is asked.
+        classifier: of sentences that need a citation; None: the model has none.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -59,7 +64,8 @@ class Tools:
         ['Neural Machine Translation by Jointly Learning to Align and Translate']
     """
 
-    def __init__(self, recommender: Recommender) -> None:
+    def __init__(self, recommender: Recommender, classifier: CitingSentenceClassifier | None = None) -> None:
+        self._classifier = classifier
         index = recommender.index
         self._recommender, self._papers = recommender, Papers(index.corpus, index.alive)
         self._versions = {"model_version": recommender.model_version, "index_version": index.version}
@@ -99,10 +105,10 @@ class Tools:
         """How many gaps a draft has.
 
         Raises:
-            InputError: none, or more than are filled at a time.
+            InputError: none, unless sentences are suggested, or more than are filled at a time.
         """
         gaps = len(GAP.findall(asked.text))
-        if not gaps:
+        if not (gaps or asked.suggest):
             raise InputError("it holds no [CIT]", where="text", hint="mark each missing citation with [CIT]")
         if gaps > MAX_GAPS:
             raise InputError(
@@ -131,9 +137,51 @@ class Tools:
             papers=self._ranked(found),
         )
 
-    def gather(self, asked: FillGapsArguments, gaps: Sequence[FilledGap]) -> FilledGaps:
+    def sentences(self, asked: FillGapsArguments) -> list[Suggestion]:
+        """The sentences of a draft that seem to need a citation, as many as are asked for at most.
+
+        Raises:
+            InputError: the model does not know them, or the draft cannot be read.
+        """
+        if not asked.suggest:
+            return []
+        if self._classifier is None:
+            raise InputError(
+                "the model does not know which sentences need a citation: it has no citing-sentences",
+                where="suggest",
+            )
+        return suggestions(read_text(asked.text, form_of(asked.text)), self._classifier, asked.suggest)
+
+    def fill_sentence(self, asked: FillGapsArguments, suggested: Suggestion) -> SuggestedSentence:
+        """The papers for a sentence that seems to need a citation.
+
+        Raises:
+            InputError: as of :meth:`fill_gap`.
+        """
+        manuscript = replace(_manuscript(asked, 0), context=suggested.gap.context)
+        options, _ = self._options(asked.top_k, asked.exclude)
+        found = self._recommender.recommend(
+            _query(manuscript, asked, find_seeds(asked, self._papers)), options
+        )
+        return SuggestedSentence(
+            sentence=suggested.gap.sentence,
+            line=suggested.gap.place.line,
+            probability=suggested.probability,
+            context=manuscript.context,
+            note=found.note,
+            unlike_corpus=found.unlike_corpus,
+            papers=self._ranked(found),
+        )
+
+    def gather(
+        self,
+        asked: FillGapsArguments,
+        gaps: Sequence[FilledGap],
+        suggested: Sequence[SuggestedSentence] = (),
+    ) -> FilledGaps:
         """The answer about a draft whose gaps are filled."""
-        return FilledGaps(gaps=list(gaps), unknown=self._options(1, asked.exclude)[1], **self._versions)
+        unknown = self._options(1, asked.exclude)[1]
+        return FilledGaps(gaps=list(gaps), suggestions=list(suggested), unknown=unknown, **self._versions)
 
     def explain(self, asked: ExplainArguments) -> Explanation:
         """What speaks for citing a paper in a manuscript, or at one gap of it, and where it stands in the list.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ class Backend(Served, Protocol):
         ...     created = None
         >>> class NoStages:
         ...     papers, model_version, index_version, registered = NoPapers(), "5f0c", "000001", None
-        ...     refused, beside = (), None
+        ...     refused, beside, model = (), None, None
         ...     def holding(self, model, index): return self
         ...     def chosen(self, release, client): return self
         ...     async def recommend(self, query, options, deadline):
@@ -40,6 +41,8 @@ class Backend(Served, Protocol):
     """
 
     refused: tuple[RefusedRelease, ...]
+    model: Path | None
+    """The folder of the release's model; None: it has none."""
 
     @property
     def beside(self) -> Backend | None:

@@ -1,4 +1,4 @@
-"""The lines by which a draft is answered: one about it, one for each gap as soon as it is done, and a last one."""
+"""The lines by which a draft is answered: one about it, one for each gap or sentence that is done, and a last one."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from cocite_serve.http.draft_schemas import (
     DraftHead,
     DraftRequest,
     GapLine,
+    PapersLine,
+    SuggestionLine,
 )
 from cocite_serve.http.manuscript import Manuscript
 from cocite_serve.http.option_fields import RecommendOptions
@@ -80,13 +82,15 @@ class DraftLines(AnswerLines):
                 authors=self._request_of_gaps.authors,
                 year=found.year,
                 gaps=len(draft.gaps),
+                suggestions=len(found.suggested),
                 cited=cited_out(found.cited),
                 warnings=[*draft.warnings, *missing_warnings(found.missing)],
                 request_id=current().id,
                 **versions_of(stamps),
             )
         )
-        async with aclosing(self.lines(draft.gaps)) as lines:
+        values: list[Gap | tuple[Gap, float]] = [*draft.gaps, *found.suggested]
+        async with aclosing(self.lines(values)) as lines:
             async for line in lines:
                 yield line
         yield _line(
@@ -97,33 +101,36 @@ class DraftLines(AnswerLines):
         )
 
     async def line(self, index: int, value: Any) -> bytes:
-        """The line of one gap."""
-        gap: Gap = value
-        told: dict[str, Any] = {
-            "gap": index + 1,
-            "file": gap.place.file,
-            "line": gap.place.line,
-            "sentence": gap.sentence,
-        }
+        """The line of one gap, or of a sentence that seems to need a citation."""
+        gaps = len(self._found.draft.gaps)
+        gap: Gap
+        told: dict[str, Any]
+        of: type[PapersLine]
+        if isinstance(value, Gap):
+            gap, of, told = value, GapLine, {"gap": index + 1}
+        else:
+            gap, probability = value
+            of, told = SuggestionLine, {"suggestion": index - gaps + 1, "probability": probability}
+        told |= {"file": gap.place.file, "line": gap.place.line, "sentence": gap.sentence}
         if not gap.has_words:
             self._counts["empty"] += 1
-            return _line(GapLine(**told, note=NO_WORDS, status=200))
+            return _line(of(**told, note=NO_WORDS, status=200))
         try:
-            answer = await self._answer(index, gap)
+            answer = await self._answer(index if of is GapLine else None, gap)
         except Exception as error:
             status, after, problem = await self.refusal(error)
             self._counts["refused"] += 1
             refused = Problem.model_validate_json(problem)
-            return _line(GapLine(**told, status=status, problem=refused, retry_after=after))
+            return _line(of(**told, status=status, problem=refused, retry_after=after))
         self._counts["answered" if answer.papers else "empty"] += 1
         papers = [
             PaperRecord(paper.id, paper.title, year=paper.year or 0, authors=tuple(paper.authors))
             for paper in answer.papers
         ]
         note = answer.note if papers else NO_PAPERS
-        return _line(GapLine(**told, note=note, status=200, answer=answer, cite=self._keys.of(papers)))
+        return _line(of(**told, note=note, status=200, answer=answer, cite=self._keys.of(papers)))
 
-    async def _answer(self, index: int, gap: Gap) -> RecommendResponse:
+    async def _answer(self, index: int | None, gap: Gap) -> RecommendResponse:
         manuscript = Manuscript(
             self._title, self._abstract, gap.context, gap=index, gaps=len(self._found.draft.gaps)
         )

@@ -19,7 +19,12 @@ from cocite_serve.http.service import Service
 SCHEMAS = "#/components/schemas/"
 REQUEST = {"$ref": f"{SCHEMAS}DraftRequest"}
 TEXT_REQUEST = {"$ref": f"{SCHEMAS}DraftTextRequest"}
-KINDS = {"draft": f"{SCHEMAS}DraftHead", "gap": f"{SCHEMAS}GapLine", "end": f"{SCHEMAS}DraftEnd"}
+KINDS = {
+    "draft": f"{SCHEMAS}DraftHead",
+    "gap": f"{SCHEMAS}GapLine",
+    "suggestion": f"{SCHEMAS}SuggestionLine",
+    "end": f"{SCHEMAS}DraftEnd",
+}
 LINE = {
     "oneOf": [{"$ref": kind} for kind in KINDS.values()],
     "discriminator": {"propertyName": "kind", "mapping": KINDS},
@@ -38,7 +43,8 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         DRAFT_PATH,
         summary="Recommend papers for each gap of a draft",
         description="Reads a draft, or a LaTeX project, and answers a JSON value a line: first `draft`, what was read "
-        f"and what it cites; then a `gap` for each of up to {limits.draft_gaps} gaps, as soon as it is done; at last "
+        f"and what it cites; then a `gap` for each of up to {limits.draft_gaps} gaps, as soon as it is done, and with "
+        "`suggest` a `suggestion` for each sentence that seems to need a citation; at last "
         "`end`, what is usually cited together with what the draft cites. What it cites is not recommended. Nothing of "
         f"the draft is kept. The body may have {limits.draft_bytes:,} bytes.",
         responses={200: {"content": {NDJSON: {"schema": LINE}}}, **refusals(422, 504)},
@@ -53,7 +59,7 @@ def draft_router(app: FastAPI, service: Service) -> APIRouter:
         del body
         context = current()
         backend = service.current().chosen(asked.release, asked.client or context.key or context.id)
-        found = await reader.read(asked, backend.papers)
+        found = await reader.read(asked, backend.papers, backend.model)
         return LineResponse(DraftLines(app, request, service, asked, found).all(backend))
 
     @router.post(

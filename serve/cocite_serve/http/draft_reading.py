@@ -8,15 +8,17 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from cocite.drafts.advice import CitedPaper, Companion, cited_papers, companions
 from cocite.drafts.bibliography import Bibliography
-from cocite.drafts.draft import Draft
+from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.draft_text import draft_text
 from cocite.drafts.reader_process import ReadDraft, read_apart
 from cocite.drafts.reading import require_known
 from cocite.drafts.reference_list import with_references
+from cocite.drafts.suggestions import has_classifier
 from cocite.errors import InputError
 from cocite_serve.http.draft_schemas import (
     CitedOut,
@@ -48,6 +50,7 @@ class FoundDraft:
         own_keys: id of a paper -> its key in the draft's bibliography.
         taken: all keys of the draft and its bibliography.
         missing: bibliographies that were not sent.
+        suggested: sentences that seem to need a citation, as gaps with their probabilities.
 
     Example:
         >>> FoundDraft(Draft("text", "a.txt"), None, [], [], {}, frozenset(), ()).cited_ids
@@ -61,6 +64,7 @@ class FoundDraft:
     own_keys: dict[str, str]
     taken: frozenset[str]
     missing: tuple[str, ...]
+    suggested: tuple[tuple[Gap, float], ...] = ()
 
     @property
     def cited_ids(self) -> tuple[str, ...]:
@@ -88,11 +92,17 @@ class DraftReader:
         self._threads = ThreadPoolExecutor(service.settings.limits.drafts_at_once, "drafts")
         self.under_way = 0
 
-    async def read(self, request: DraftRequest, papers: Papers) -> FoundDraft:
+    async def read(self, request: DraftRequest, papers: Papers, model: Path | None = None) -> FoundDraft:
         """Read a draft, and find what it cites among some papers.
 
+        Args:
+            request: the draft.
+            papers: of the index.
+            model: folder of the model, whose classifier finds sentences that need a citation.
+
         Raises:
-            InputError: it is none, or is above a limit, or the papers lack one that it likes or dislikes.
+            InputError: it is none, or is above a limit, or the papers lack one that it likes or dislikes, or the model
+                has no classifier.
             OverloadedError: too many drafts wait.
             TooSlowError: it took longer than a request may.
         """
@@ -101,8 +111,9 @@ class DraftReader:
         check_values(request.authors, "authors", limits)
         if len(request.venue) > limits.title_chars:
             raise InputError(f"at most {limits.title_chars:,} characters are allowed", where="venue")
+        _check_suggest(request.suggest, limits, model)
         find_seeds(request, papers)  # a wrong list is refused once, and not at each gap
-        found = await self._in_turn(found_draft, request, papers, limits)
+        found = await self._in_turn(found_draft, request, papers, limits, model)
         check_options(request, limits, found.year)  # of the draft's own year, where the request has none
         return found
 
@@ -138,20 +149,23 @@ class DraftReader:
             self.under_way -= 1
 
 
-def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundDraft:
+def found_draft(
+    request: DraftRequest, papers: Papers, limits: Limits, model: Path | None = None
+) -> FoundDraft:
     """Read a draft in another process, and find what it cites.
 
     Raises:
         InputError: it is none, or is above a limit; ``where`` is the field of the request.
     """
-    read = _read(request.files, request.main, request.bib, limits)
+    suggest = None if model is None or not request.suggest else (model, request.suggest)
+    read = _read(request.files, request.main, request.bib, limits, suggest=suggest)
     draft = read.draft
     if len(draft.gaps) > limits.draft_gaps:
         raise InputError(
             f"the draft has {len(draft.gaps):,} gaps, at most {limits.draft_gaps:,} are allowed",
             where="files",
         )
-    if not (draft.gaps or draft.cites):
+    if not (draft.gaps or draft.cites or request.suggest):
         raise InputError("the draft has neither gaps nor citations; mark a gap with [CIT]", where="files")
     draft, bibliography = _with_cited(read, papers)
     year = request.year or draft.year
@@ -167,7 +181,18 @@ def found_draft(request: DraftRequest, papers: Papers, limits: Limits) -> FoundD
         {id_: key for key, id_ in reversed(own.items())},
         frozenset({*bibliography.entries, *(one.key for one in cited)}),
         read.missing,
+        read.suggested,
     )
+
+
+def _check_suggest(most: int, limits: Limits, model: Path | None) -> None:
+    if most > limits.draft_gaps:
+        raise InputError(f"at most {limits.draft_gaps:,} is allowed, got {most:,}", where="suggest")
+    if most and not has_classifier(model):
+        raise InputError(
+            "the served model does not know which sentences need a citation: it has no citing-sentences",
+            where="suggest",
+        )
 
 
 def _with_cited(read: ReadDraft, papers: Papers) -> tuple[Draft, Bibliography]:
@@ -239,12 +264,25 @@ def missing_warnings(missing: Sequence[str]) -> list[str]:
     return [f"the bibliography {name!r} is not among the files: send it too" for name in missing]
 
 
-def _read(sent: list[DraftFile], main: str, bib: str, limits: Limits, *, sources: bool = False) -> ReadDraft:
+def _read(
+    sent: list[DraftFile],
+    main: str,
+    bib: str,
+    limits: Limits,
+    *,
+    sources: bool = False,
+    suggest: tuple[Path, int] | None = None,
+) -> ReadDraft:
     files = _files(sent)
     try:
         require_known(files)  # at no cost, unlike the process
         return read_apart(
-            files, main, bib.encode("utf-8", "replace"), seconds=limits.draft_s, sources=sources
+            files,
+            main,
+            bib.encode("utf-8", "replace"),
+            seconds=limits.draft_s,
+            sources=sources,
+            suggest=suggest,
         )
     except InputError as error:
         raise InputError(str(error), where="files") from None

@@ -83,6 +83,13 @@ class DraftRequest(RecommendOptions):
     together: Whole = Field(
         default=5, ge=0, le=100, description="Papers usually cited together with what the draft cites."
     )
+    suggest: Whole = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="Sentences that cite nothing and seem to need a citation, at most, each with papers as a gap has "
+        "them. Only a model with a classifier of such sentences allows more than 0.",
+    )
     year: Year | None = Field(
         default=None, description="Year of the draft: as in `/v1/recommend`. Default: that of its `\\date`."
     )
@@ -186,6 +193,7 @@ class DraftHead(BaseModel):
     authors: list[str] = []
     year: int | None = None
     gaps: int = Field(description="How many lines of gaps follow.")
+    suggestions: int = Field(default=0, description="How many lines of suggestions follow.")
     cited: list[CitedOut] = Field(default=[], description="Every key, in the order of the text.")
     warnings: list[str] = Field(default=[], description="A sentence for each part that was left out.")
     model_version: str
@@ -193,7 +201,31 @@ class DraftHead(BaseModel):
     request_id: str = ""
 
 
-class GapLine(BaseModel):
+class PapersLine(BaseModel):
+    """A place of the draft, and the papers for it.\f
+
+    Example:
+        >>> PapersLine(kind="gap", file="a.tex", line=7, sentence="Trees [CIT].", status=200).cite
+        []
+    """
+
+    kind: str
+    file: str
+    line: int = Field(description="Line of the file; of `.docx` the paragraph, of `.pdf` the page.")
+    sentence: str = Field(description="With gaps as `[CIT]` and citations as `[OTHERCIT]`.")
+    note: str = Field(default="", description="As the answer's, or why no paper is recommended.")
+    status: int = Field(description="The status that it would be answered alone.")
+    answer: RecommendResponse | None = Field(default=None, description="With status 200, as `/v1/recommend`.")
+    cite: list[str] = Field(
+        default=[],
+        description="A key for each paper of the answer: the draft's own where its bibliography has the paper, else a "
+        "new one, the same for all gaps.",
+    )
+    problem: Problem | None = Field(default=None, description="With any other status.")
+    retry_after: int | None = Field(default=None, description="Seconds after which to try again.")
+
+
+class GapLine(PapersLine):
     """The answer to one gap.\f
 
     Example:
@@ -203,19 +235,21 @@ class GapLine(BaseModel):
 
     kind: Literal["gap"] = "gap"
     gap: int = Field(description="Number of the gap in the draft, from 1.")
-    file: str
-    line: int = Field(description="Line of the file; of `.docx` the paragraph, of `.pdf` the page.")
-    sentence: str = Field(description="With gaps as `[CIT]` and citations as `[OTHERCIT]`.")
-    note: str = Field(default="", description="As the answer's, or why no paper is recommended.")
-    status: int = Field(description="The status that the gap would be answered alone.")
-    answer: RecommendResponse | None = Field(default=None, description="With status 200, as `/v1/recommend`.")
-    cite: list[str] = Field(
-        default=[],
-        description="A key for each paper of the answer: the draft's own where its bibliography has the paper, else a "
-        "new one, the same for all gaps.",
+
+
+class SuggestionLine(PapersLine):
+    """A sentence that cites nothing and seems to need a citation, and the papers for it.\f
+
+    Example:
+        >>> SuggestionLine(suggestion=1, probability=0.6, file="a.tex", line=7, sentence="Trees.", status=200).cite
+        []
+    """
+
+    kind: Literal["suggestion"] = "suggestion"
+    suggestion: int = Field(description="Number of the suggestion, from 1, in the order of the text.")
+    probability: float = Field(
+        description="That a sentence like this one cites, in the papers that the classifier was trained on."
     )
-    problem: Problem | None = Field(default=None, description="With any other status.")
-    retry_after: int | None = Field(default=None, description="Seconds after which to try again.")
 
 
 class DraftEnd(BaseModel):
@@ -228,10 +262,10 @@ class DraftEnd(BaseModel):
 
     kind: Literal["end"] = "end"
     usually_cited_together: list[TogetherOut] = []
-    answered: int = Field(description="Gaps with papers.")
-    empty: int = Field(description="Gaps for which no paper was found.")
-    refused: int = Field(description="Gaps with a `problem`.")
+    answered: int = Field(description="Gaps and suggestions with papers.")
+    empty: int = Field(description="Those for which no paper was found.")
+    refused: int = Field(description="Those with a `problem`.")
 
 
-DraftLine = Annotated[DraftHead | GapLine | DraftEnd, Field(discriminator="kind")]
+DraftLine = Annotated[DraftHead | GapLine | SuggestionLine | DraftEnd, Field(discriminator="kind")]
 """A line of the answer."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cocite.drafts.draft import Kind
 from cocite.drafts.plain_text import is_abstract_heading
 
 _MISSING = r"\?{1,9}|cite?|todo|tbd|missing|xxx"
@@ -130,6 +131,18 @@ def _read_markdown(text: str) -> tuple[str, str]:
 def _marked(heading: str) -> str:
     """A heading as a sentence between two marks."""
     return HEADING_MARK + heading.strip("# \t\n").rstrip(".") + "." + HEADING_MARK
+
+
+def form_of(text: str) -> Kind:
+    """The form that a pasted draft looks like.
+
+    Example:
+        >>> form_of("\\\\emph{Trees} grow."), form_of("## Trees\\nThey grow."), form_of("Trees grow.")
+        ('latex', 'markdown', 'text')
+    """
+    if _LATEX.search(text):
+        return "latex"
+    return "markdown" if _MARKDOWN_HEADING.search(text) or "[@" in text else "text"
 
 
 def is_title(first: str, rest: str) -> bool:

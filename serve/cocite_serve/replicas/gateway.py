@@ -85,7 +85,7 @@ class StagePair:
         kinds: tuple[str, ...] = (),
         replicas: int = 1,
     ) -> None:
-        self.papers, self.registered = papers, release.registered
+        self.papers, self.registered, self.model = papers, release.registered, release.model
         self.refused: tuple[RefusedRelease, ...] = ()
         self.beside: Backend | None = None
         self.model_version, self.index_version = versions.model, versions.index

@@ -8,6 +8,7 @@ from typing import TypeVar
 import httpx
 import jsonschema
 import pytest
+from helpers.sure_classifier import sure_classifier
 from mcp import Client, MCPError
 from mcp_types import CallToolResult
 
@@ -68,6 +69,21 @@ def test_progress_is_told_gap_by_gap(tools: Tools) -> None:
     )
     assert [gap["gap"] for gap in result.structured_content["gaps"]] == [0, 1]
     assert told == [(1, 2), (2, 2)]
+
+
+def test_suggested_sentences_follow_the_gaps(tools: Tools) -> None:
+    told: list[float] = []
+
+    async def progress(done: float, total: float | None) -> None:
+        assert total == 2
+        told.append(done)
+
+    server = ToolServer(Tools(tools._recommender, sure_classifier()))
+    text = "Words are split into subword units [CIT]. The quality of translations is measured by BLEU."
+    answer = asyncio.run(server.call("fill_gaps", {"text": text, "suggest": 5}, progress)).structured_content
+    assert answer is not None
+    assert (len(answer["gaps"]), len(answer["suggestions"]), told) == (1, 1, [1, 2])
+    assert "BLEU" in answer["suggestions"][0]["sentence"]
 
 
 @pytest.mark.parametrize(

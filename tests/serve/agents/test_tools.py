@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from helpers.sure_classifier import sure_classifier
 
 from cocite.errors import InputError, NotFoundError
 from cocite_serve.agents.arguments import (
@@ -159,3 +160,20 @@ def test_lists_for_a_text_unlike_the_corpus_say_so(tools: Tools) -> None:
     assert (filled.unlike_corpus, filled.note) == (True, note)
     known = tools.recommend(RecommendArguments(text=DRAFT, gap=1))
     assert (known.unlike_corpus, known.note) == (False, "")
+
+
+def test_sentences_that_need_a_citation_have_papers(tools: Tools) -> None:
+    recommender = tools._recommender
+    sure = Tools(recommender, sure_classifier())
+    text = "# Trees\n\nWe split rare words into subword units in all of our systems. This is [@lee99]."
+    asked = FillGapsArguments(text=text, suggest=3, top_k=2)
+    assert sure.count_gaps(asked) == 0
+    [found] = sure.sentences(asked)
+    answer = sure.gather(asked, [], [sure.fill_sentence(asked, found)])
+    [one] = answer.suggestions
+    assert (one.line, one.sentence) == (3, "We split rare words into subword units in all of our systems.")
+    assert "Subword" in one.papers[0].title
+    assert "Suggestion 1, line 3, probability 0.73: We split rare words" in as_text(answer)
+    assert sure.sentences(FillGapsArguments(text=DRAFT)) == []
+    with pytest.raises(InputError, match=r"suggest: the model does not know which sentences need a citation"):
+        tools.sentences(asked)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.api_backend import LIMITS, InProcess, client
 from helpers.pdf_files import pdf_file
+from helpers.sure_classifier import sure_model
 
-from cocite_serve.http.draft_schemas import DraftEnd, DraftHead, GapLine
+from cocite_serve.http.draft_schemas import DraftEnd, DraftHead, GapLine, SuggestionLine
 
 MAIN = r"""\documentclass{article}
 \title{Neural machine translation}
@@ -310,3 +312,46 @@ def test_wrong_seeds_refuse_the_draft_as_a_whole(
     answer = served(backend).post("/v1/draft", json={"files": sent(FILES), **seeds})
     assert answer.status_code == 422
     assert answer.json()["error"].startswith(words)
+
+
+NEEDY = "We split rare words into subword units in all of our systems.\n"
+
+
+def test_sentences_that_need_a_citation_are_answered_as_gaps(backend: InProcess, tmp_path: Path) -> None:
+    backend.model = sure_model(tmp_path / "model")
+    api = served(backend)
+    files = {**FILES, "parts/scores.tex": PART + NEEDY}
+    first, *rest, last = lines(api, files, suggest=1, top_k=3)
+    assert (first["gaps"], first["suggestions"]) == (2, 1)
+    [line] = [one for one in rest if one["kind"] == "suggestion"]
+    told = SuggestionLine.model_validate(line)
+    assert (told.suggestion, told.file, told.line, told.sentence) == (1, "parts/scores.tex", 2, NEEDY.strip())
+    assert told.probability == pytest.approx(0.731, abs=1e-3)
+    assert told.answer is not None
+    assert "Subword" in told.answer.papers[0].title
+    assert told.cite[0] == "sennrich2016neural"
+    assert told.answer.gap is None
+    assert (last["answered"], last["empty"], last["refused"]) == (3, 0, 0)
+    # A draft without gaps and citations has suggestions, too.
+    head, *rest, _ = lines(api, {"a.txt": NEEDY}, suggest=3)
+    assert (head["gaps"], head["suggestions"], len(rest)) == (0, 1, 1)
+    # Nobody asked for any.
+    assert lines(api, files)[0]["suggestions"] == 0
+
+
+def test_what_is_refused_of_suggestions(backend: InProcess, tmp_path: Path) -> None:
+    def refused(suggest: int) -> str:
+        answer = served(backend).post("/v1/draft", json={"files": sent({"a.txt": NEEDY}), "suggest": suggest})
+        assert answer.status_code == 422
+        return str(answer.json()["error"]).rstrip(".")
+
+    none = (
+        "suggest: the served model does not know which sentences need a citation: it has no citing-sentences"
+    )
+    assert refused(1) == none
+    backend.model = tmp_path
+    assert refused(1) == none
+    assert refused(4) == "suggest: at most 3 is allowed, got 4"
+    sure_model(tmp_path)
+    (tmp_path / "citing-sentences" / "weights.safetensors").write_bytes(b"damaged")
+    assert refused(1) == "files: the model's citing-sentences cannot be read"

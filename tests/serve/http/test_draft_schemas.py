@@ -38,7 +38,8 @@ def test_the_description_has_the_limits_in_force_and_the_lines(backend: InProces
     lines = description["paths"]["/v1/draft"]["post"]["responses"]["200"]["content"]
     assert list(lines) == ["application/x-ndjson"]
     kinds = {one["$ref"].rpartition("/")[2] for one in lines["application/x-ndjson"]["schema"]["oneOf"]}
-    assert kinds == {"DraftHead", "GapLine", "DraftEnd"} <= description["components"]["schemas"].keys()
+    every = {"DraftHead", "GapLine", "SuggestionLine", "DraftEnd"}
+    assert kinds == every <= description["components"]["schemas"].keys()
     body = description["paths"]["/v1/draft"]["post"]["requestBody"]
     assert body["content"]["application/json"]["schema"]["$ref"].endswith("/DraftRequest")
     assert "DraftFile" in description["components"]["schemas"]
