@@ -54,7 +54,7 @@ def reproduce(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
+            "--change",
             metavar="SETTING",
             help="Change in the recipes: KIND.key.path=value, as hatten.words.source=file, or KIND=RECIPE, as "
             "nnselect=nnselect-paper-pubmed. Repeatable.",

@@ -1,4 +1,4 @@
-"""What a user changes in the recipes of a reproduction: ``cocite reproduce --set``."""
+"""What a user changes in the recipes of a reproduction: ``cocite reproduce --change``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cocite.errors import InputError, nearest
 from cocite_jobs.reproduction.plan import Plan, Setup
 from cocite_jobs.training.recipes import load_recipe
 
-OPTION = "--set"
+OPTION = "--change"
 FORMS = "KIND.key.path=value changes a recipe, as hatten.words.source=file; KIND=RECIPE takes another one"
 
 

@@ -68,10 +68,10 @@ def test_what_is_missing_is_an_error_of_one_sentence(
         ),
         (["nogueira", "--encoder", "a", "--encoder", "a"], "--encoder: 'a' is named twice"),
         (
-            ["hatten", "--set", "haten.words.source=file"],
-            "--set: hatten at size small trains no 'haten' (did you mean 'hatten'?)",
+            ["hatten", "--change", "haten.words.source=file"],
+            "--change: hatten at size small trains no 'haten' (did you mean 'hatten'?)",
         ),
-        (["hatten", "--set", "hatten.words.sorce=file"], "unknown key 'words.sorce'"),
+        (["hatten", "--change", "hatten.words.sorce=file"], "unknown key 'words.sorce'"),
         (["citeomatic", "--seed", "-1"], "Invalid value for '--seed'"),
         (["citeomatic", "--seeds", "0,1", "--seed", "0"], "--seeds: cannot be given with --seed"),
         (["citeomatic", "--seeds", "0;1"], "--seeds: '0;1' is no list of seeds"),

@@ -32,9 +32,9 @@ def test_settings_of_other_kinds_change_nothing_and_the_last_wins() -> None:
 @pytest.mark.parametrize(
     ("paper", "setting", "sentence"),
     [
-        ("hatten", "words.source=file", r"^--set: hatten at size toy trains no 'words' \(known: .*hatten"),
+        ("hatten", "words.source=file", r"^--change: hatten at size toy trains no 'words' \(known: .*hatten"),
         ("hatten", "haten.model.heads=3", r"trains no 'haten' \(did you mean 'hatten'"),
-        ("hatten", "hatten.words.source", r"^--set: 'hatten\.words\.source' is no setting \(KIND"),
+        ("hatten", "hatten.words.source", r"^--change: 'hatten\.words\.source' is no setting \(KIND"),
         ("hatten", "=4", r"'=4' is no setting"),
         ("hatten", "hatten.words.sorce=file", r"unknown key 'words\.sorce' .*source"),
         ("hatten", "hatten.training.epochs=-3", r"training\.epochs: input should be greater"),
@@ -42,9 +42,13 @@ def test_settings_of_other_kinds_change_nothing_and_the_last_wins() -> None:
         (
             "citeomatic",
             "nnselect=nnrank-paper",
-            r"^--set: 'nnrank-paper' is a recipe of nnrank, not of nnselect",
+            r"^--change: 'nnrank-paper' is a recipe of nnrank, not of nnselect",
         ),
-        ("citeomatic", "nnrank.training.seed=3", r"^--set: nnrank\.training\.seed cannot be set \(.*--seed"),
+        (
+            "citeomatic",
+            "nnrank.training.seed=3",
+            r"^--change: nnrank\.training\.seed cannot be set \(.*--seed",
+        ),
         ("mp-bert4cr", "mp-bert4cr.positives.cont=2", r"unknown key 'positives\.cont'"),
         ("nogueira", "cross-encoder.objective.top=0", r"objective\.top"),
     ],
