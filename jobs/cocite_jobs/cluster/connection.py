@@ -62,7 +62,7 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
     with one_machine() if address == LOCAL else nullcontext():
         import ray
 
-    with scratch_folder() as folder:
+    with scratch_folder() as folder, _messages_on_stderr():
         if ray.is_initialized():  # by the caller, who will end it
             yield folder
             return
@@ -77,6 +77,29 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
             yield folder
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _messages_on_stderr() -> Iterator[None]:
+    """Have Ray print on standard error while the block runs: on standard output is the answer of a command.
+
+    Whatever ``log_to_driver`` says, Ray's driver prints there that a node was lost or a worker killed.
+    """
+    from ray._private import worker
+
+    plain = getattr(worker, "print_to_stdstream", None)
+    if plain is None:  # another version of Ray
+        yield
+        return
+
+    def print_on_stderr(data: dict[str, Any], ignore_prefix: bool) -> None:
+        plain({**data, "is_err": True}, ignore_prefix)
+
+    worker.print_to_stdstream = print_on_stderr
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = plain
 
 
 @contextmanager

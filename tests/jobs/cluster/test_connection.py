@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,22 @@ def test_a_private_ray_ends_with_its_connection_and_a_nested_connection_uses_it(
         assert ray.is_initialized()
     assert not ray.is_initialized()
     assert not outer.exists()
+
+
+@pytest.mark.integration
+def test_what_ray_says_of_its_nodes_is_no_part_of_the_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ray._private.utils import push_error_to_driver
+    from ray._private.worker import global_worker
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    printed, errors, until = "", "", time.monotonic() + 60
+    with ray_connection():
+        push_error_to_driver(global_worker, "node_died", "a node was lost")
+        while "a node was lost" not in printed + errors and time.monotonic() < until:
+            time.sleep(0.1)
+            seen = capsys.readouterr()
+            printed, errors = printed + seen.out, errors + seen.err
+    assert "a node was lost" in errors
+    assert printed == ""
