@@ -76,6 +76,13 @@ def test_half_precision_changes_little(folder: Path, corpus: Corpus) -> None:
     assert (half * loaded(folder).encode_papers(corpus, rows)).sum(1).min() > 0.999
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU computes queries in half precision, too")
+def test_queries_on_a_cpu_are_computed_in_full_precision(folder: Path) -> None:
+    queries = [Query("q", title="Parsing", abstract="trees of words", context="as [CIT] showed")]
+    half = load_hatten_encoder(folder, dtype=torch.bfloat16)
+    assert np.array_equal(half.encode_queries(queries), loaded(folder).encode_queries(queries))
+
+
 def test_weights_of_another_vocabulary_are_refused(folder: Path) -> None:
     path = folder / "hatten" / "words.txt"
     path.write_text(path.read_text() + "extra\t1\n")

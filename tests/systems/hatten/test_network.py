@@ -61,6 +61,14 @@ def test_a_paragraph_is_packed_once_and_hardly_padded() -> None:
     assert sum(rows for rows, _ in packed.shapes) == 60
 
 
+def test_a_title_is_not_padded_to_its_abstract() -> None:
+    lengths = np.array([10, 200, 90, 88])
+    paragraphs = Paragraphs(np.concatenate([[0], np.cumsum(lengths)]), np.zeros(lengths.sum(), np.int32))
+    parts = np.array([[0, 1, 2], [0, 1, 3]])
+    packed = pack(paragraphs, parts, np.array([True, True]), HattenModelSettings())
+    assert packed.shapes == ((1, 200), (2, 90), (1, 10))
+
+
 def test_order_role_and_the_gaps_place_count_where_they_should() -> None:
     model = small_hatten()
     paragraphs = Paragraphs(

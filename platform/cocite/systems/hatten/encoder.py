@@ -59,7 +59,8 @@ class HattenEncoder:
     Attributes:
         id: fingerprint of weights and vocabulary.
         dimension: d.
-        dtype: the precision it computes in; vectors are fp32 all the same.
+        dtype: the precision it computes papers in; vectors are fp32 all the same. On a CPU queries are computed in
+            fp32: one alone has too few words for another precision to pay.
 
     Example:
         >>> from cocite.corpus.history import History
@@ -119,7 +120,7 @@ class HattenEncoder:
         for kind in range(len(fields)):
             parts[:, kind] = np.arange(count) + kind * count
         paragraphs = Paragraphs.joined(fields)
-        with self._precision():
+        with self._precision(query=query):
             return embed(
                 self.model,
                 lambda numbers: pack(
@@ -130,8 +131,8 @@ class HattenEncoder:
                 self.device,
             )
 
-    def _precision(self) -> AbstractContextManager[Any]:
-        if self.dtype == torch.float32:
+    def _precision(self, *, query: bool) -> AbstractContextManager[Any]:
+        if self.dtype == torch.float32 or (query and self.device.type == "cpu"):
             return nullcontext()
         return torch.autocast(self.device.type, self.dtype)
 

@@ -24,6 +24,8 @@ from cocite.text.paragraphs import CONTEXT, GAP, KINDS, Paragraphs
 
 BUCKET = 4096
 """Cells of a rectangle of words on a CPU: a layer's output for so many stays in the processor's caches."""
+HANDLING = 64
+"""Cells of padding that take about as long as the operators of a further rectangle."""
 
 
 class HattenModelSettings(Settings):
@@ -161,7 +163,9 @@ def _rectangles(paragraphs: Paragraphs, bucket: int) -> tuple[tuple[tuple[int, i
     shapes, cells, start = [], [np.zeros(0, np.int64)], 0
     while start < len(paragraphs):
         columns = int(paragraphs.lengths[start])
-        end = min(start + max(1, bucket // columns), len(paragraphs))
+        # A title beside an abstract would be nearly all padding: of few paragraphs, that is half the work.
+        alike = int(np.searchsorted(-paragraphs.lengths, HANDLING - columns, side="right"))
+        end = min(start + max(1, bucket // columns), alike)
         at = paragraphs.indptr[start:end, None] + np.arange(columns)
         cells.append(np.where(np.arange(columns) < paragraphs.lengths[start:end, None], at, 0).ravel())
         shapes.append((end - start, columns))
