@@ -6,7 +6,8 @@ Queries are gaps and whole papers of the corpus' test split, with the papers tha
 with --before-split test, so that it knows none of them. `same` is the share of the
 dense way's 100 best papers that a way gives, too. Times are milliseconds of one thread, of a query asked alone for 100
 candidates with all their signals: by the clock, and of the CPU, which a busy machine disturbs less. Queries stand for
-papers of the index, whose manuscripts' vectors are there; with --new they are asked as a new manuscript's.
+papers of the index, whose manuscripts' vectors are there; with --new they are asked as a new manuscript's, and with
+--year-to YEAR they name the last year of the papers that they want.
 
 With --full the lists are those of the whole pipeline of the model folder over the candidates of each way; times stay
 those of the first stage, with the forward passes of the model's encoders. An index in shards has no dense way.
@@ -76,9 +77,9 @@ def times(ask: Callable[[Query], Any], queries: Sequence[Query]) -> dict[str, fl
     }
 
 
-def retrieve(stage: FirstStage, query: Query) -> Any:
+def retrieve(stage: FirstStage, query: Query, year_to: int | None = None) -> Any:
     """100 candidates with all their signals."""
-    return stage.retrieve([query], Options(depth=100))
+    return stage.retrieve([query], Options(depth=100, year_to=year_to))
 
 
 def encoder_table(model: str, stage: FirstStage, queries: dict[str, Sequence[Query]]) -> str:
@@ -134,6 +135,7 @@ def main() -> None:
     parser.add_argument(
         "--new", action="store_true", help="time queries of papers that the index does not know"
     )
+    parser.add_argument("--year-to", type=int, help="time queries that name a last year")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--full", action="store_true", help="judge the whole pipeline's lists")
     parser.add_argument("--json", type=Path)
@@ -159,7 +161,7 @@ def main() -> None:
             rows = search(task.queries, 1000).rows
             dense = rows if dense is None else dense
             same = np.mean([np.isin(a[:100], b[:100]).mean() for a, b in zip(dense, rows, strict=True)])
-            measured = times(partial(retrieve, stage), asked[kind])
+            measured = times(partial(retrieve, stage, year_to=options.year_to), asked[kind])
             results[kind][way] = {**quality(rows, task), "same": float(same), **measured}
         if options.peers and kind == "global":
             results[kind] |= peers(index, asked[kind])

@@ -14,6 +14,7 @@ from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.shards.messages import SearchRequest
 from cocite.retrieval.shards.paper_filter import PaperFilter
+from cocite.retrieval.shards.shard import YEAR_MASKS
 from cocite.retrieval.signals.anchors import Anchors
 from cocite.retrieval.signals.self_citations import SelfCitations
 from cocite.text.gaps import strip_marks
@@ -40,6 +41,26 @@ def test_rows_are_those_of_the_whole_index(corpus: Corpus, sharded: ShardedIndex
     for shard in sharded.local_shards:
         for best in shard.search(late):
             assert (corpus.years[best.rows] >= 2008).all()
+
+
+def test_what_years_allow_is_computed_once_and_lists_of_papers_leave_it_as_it_is(
+    corpus: Corpus, sharded: ShardedIndex
+) -> None:
+    shard = sharded.local_shards[1]
+    rows = np.arange(len(corpus), dtype=np.int32)
+    by_year = shard._allowed(PaperFilter(known_until=2004))
+    for papers in (
+        PaperFilter.rows(rows[::7], known_until=2004),
+        PaperFilter.rows(rows[::5], only=rows[::3], known_until=2004),
+        PaperFilter(known_until=2004),
+    ):
+        allowed = shard._allowed(papers)
+        assert allowed is not None
+        np.testing.assert_array_equal(allowed, papers.allowed(shard.years, shard.first))
+        assert (allowed is by_year) == (papers.only is None and not len(papers.without))
+    for year in range(1990, 2020):
+        shard._allowed(PaperFilter(year_from=year))
+    assert len(shard._by_year) == YEAR_MASKS
 
 
 def test_own_contexts_are_left_out_on_whichever_shard_the_cited_papers_are(

@@ -52,8 +52,7 @@ class PaperFilter:
     @property
     def is_open(self) -> bool:
         """Whether every paper may be retrieved."""
-        by_year = (self.year_from, self.year_to, self.known_until) != (None, None, None)
-        return not by_year and not len(self.without) and self.only is None
+        return self.years == (None, None, None) and not len(self.without) and self.only is None
 
     def allowed(self, years: NDArray[Any], first: int = 0) -> NDArray[np.bool_]:
         """(n,) whether each of the papers ``first : first + n`` may be retrieved.
@@ -62,19 +61,33 @@ class PaperFilter:
             years: (n,) theirs, 0 where unknown.
             first: row of the first.
         """
-        result = self._by_year(years)
-        begin, end = np.searchsorted(self.without, [first, first + len(years)])
-        result[np.asarray(self.without[begin:end], np.int64) - first] = False
-        if self.only is not None:
-            result &= np.isin(np.arange(first, first + len(years)), self.only)
+        return self.allowed_among(self.by_year(years), first)
+
+    def allowed_among(self, by_year: NDArray[np.bool_], first: int = 0) -> NDArray[np.bool_]:
+        """As :meth:`allowed`, given which papers their years allow, (n,); without lists of rows that very array."""
+        if self.only is None:
+            if not len(self.without):
+                return by_year
+            result = by_year.copy()
+        else:
+            result = np.zeros(len(by_year), bool)
+            only = _within(self.only, first, len(by_year))
+            result[only] = by_year[only]
+        result[_within(self.without, first, len(by_year))] = False
         return result
 
     def allowed_at(self, rows: NDArray[Any], years: NDArray[Any]) -> NDArray[np.bool_]:
         """(k,) whether each of some papers may be retrieved; ``years`` are those of all N papers."""
-        result = self._by_year(years[rows]) & ~np.isin(rows, self.without)
+        result = self.by_year(years[rows]) & ~np.isin(rows, self.without)
         return result if self.only is None else result & np.isin(rows, self.only)
 
-    def _by_year(self, years: NDArray[Any]) -> NDArray[np.bool_]:
+    @property
+    def years(self) -> tuple[int | None, int | None, int | None]:
+        """What it says of years: filters of equal ones allow the same papers :meth:`by_year`."""
+        return self.year_from, self.year_to, self.known_until
+
+    def by_year(self, years: NDArray[Any]) -> NDArray[np.bool_]:
+        """(n,) whether papers of some years (n,) may be retrieved, as far as years decide."""
         result = np.ones(len(years), bool)
         if self.year_from is not None:
             result &= years >= self.year_from
@@ -83,6 +96,12 @@ class PaperFilter:
         if self.known_until is not None:
             result &= years <= self.known_until
         return result
+
+
+def _within(rows: NDArray[np.int32] | tuple[()], first: int, count: int) -> NDArray[np.int64]:
+    """Those of some ascending rows that lie in ``first : first + count``, counted from the first."""
+    begin, end = np.searchsorted(rows, [first, first + count])
+    return np.asarray(rows[begin:end], np.int64) - first
 
 
 EVERYTHING = PaperFilter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,9 @@ from cocite.retrieval.shards.messages import (
     TextQuery,
 )
 from cocite.retrieval.shards.paper_filter import PaperFilter
+
+YEAR_MASKS = 8
+"""Limits by year whose papers a shard remembers, a byte a paper each."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,9 @@ class IndexShard:
     vectors: Mapping[str, VectorIndex]
     years: NDArray[Any]
     alive: NDArray[np.bool_] | None
+    _by_year: dict[tuple[int | None, ...], NDArray[np.bool_]] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.years)
@@ -185,11 +192,22 @@ class IndexShard:
         return result
 
     def _allowed(self, paper_filter: PaperFilter) -> NDArray[np.bool_] | None:
-        """(n,) the papers that a query may retrieve; None: all."""
+        """(n,) the papers that a query may retrieve; None: all.
+
+        Few limits by year are common to all queries, so what they allow is computed once; a query's own lists of papers
+        cost a copy of it.
+        """
         if paper_filter.is_open:
             return self.alive
-        mask = paper_filter.allowed(self.years, self.first)
-        return mask if self.alive is None else mask & self.alive
+        by_year = self._by_year.get(paper_filter.years)
+        if by_year is None:
+            by_year = paper_filter.by_year(self.years)
+            by_year = by_year if self.alive is None else by_year & self.alive
+            # Another thread may do the same: each step leaves a whole dictionary.
+            for forgotten in list(self._by_year)[: max(0, len(self._by_year) - YEAR_MASKS + 1)]:
+                self._by_year.pop(forgotten, None)
+            self._by_year[paper_filter.years] = by_year
+        return paper_filter.allowed_among(by_year, self.first)
 
     def _search_field(
         self, request: ScoreRequest, i: int, field: TextField, mask: NDArray[np.bool_] | None
