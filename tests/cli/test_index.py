@@ -78,7 +78,7 @@ def test_an_index_in_shards_is_changed_listed_and_verified(
     code, out, _ = call(capsys, "index", "list", index)
     assert "shards" in out
     code, out, _ = call(capsys, "index", "list", index, "--sizes", "--json")
-    sizes = {part["part"]: part for part in json.loads(out)}
+    sizes = {part["part"]: part for part in json.loads(out)["parts"]}
     assert sizes["papers: vocabulary"]["loaded"]
     assert not sizes["contexts: inverted lists"]["loaded"]
     code, out, _ = call(capsys, "index", "verify", index, "--json")
@@ -322,6 +322,6 @@ def test_an_index_without_bodies_is_of_its_corpus_in_every_command(
         counts = json.loads(call(capsys, "corpus", "stats", store, "--json")[1])["counts"]
         assert (code, "sentences" in counts) == (0, store == whole)
     assert versions[0] == versions[1]
-    parts = json.loads(call(capsys, "index", "list", index, "--sizes", "--json")[1])
+    parts = json.loads(call(capsys, "index", "list", index, "--sizes", "--json")[1])["parts"]
     assert not [part for part in parts if part["part"] == "corpus: sentences"]
     assert call(capsys, "index", "verify", index)[0] == 0

@@ -111,7 +111,11 @@ def list_(
     index: IndexArgument,
     sizes: Annotated[
         bool,
-        typer.Option("--sizes", help="List the parts of the current version instead, with bytes per paper."),
+        typer.Option(
+            "--sizes",
+            help="List the parts of the current version instead, with bytes per paper, and the memory that a process "
+            "takes to open it.",
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -153,11 +157,12 @@ def list_(
 
 def _print_sizes(index: Path, as_json: bool) -> None:
     """Print what each part of the current version takes."""
-    from cocite.retrieval.index.sizes import part_sizes
+    from cocite.retrieval.index.sizes import opened_bytes, part_sizes
 
-    parts = part_sizes(index)
+    parts, opened = part_sizes(index), opened_bytes(index)
     if as_json:
-        print_json([{**part._asdict(), "per_paper": round(part.per_paper, 1)} for part in parts])
+        of_parts = [{**part._asdict(), "per_paper": round(part.per_paper, 1)} for part in parts]
+        print_json({"parts": of_parts, "opened_bytes": opened})
         return
     rows = [
         (
@@ -168,12 +173,13 @@ def _print_sizes(index: Path, as_json: bool) -> None:
         )
         for part in parts
     ]
-    for name, chosen in (
-        ("together", parts),
-        ("in memory once open", [part for part in parts if part.loaded]),
-    ):
-        total = sum(part.bytes for part in chosen)
-        rows.append((name, f"{total / 1e6:,.1f}", f"{total / max(parts[0].papers, 1):,.0f}", ""))
+    totals = {"together": sum(part.bytes for part in parts)}
+    if opened is not None:
+        totals["memory of a process that opens it"] = opened
+    rows += [
+        (name, f"{total / 1e6:,.1f}", f"{total / max(parts[0].papers, 1):,.0f}", "")
+        for name, total in totals.items()
+    ]
     print_table(str(index), ["part", "MB", "bytes a paper", "how"], rows)
 
 

@@ -1,16 +1,19 @@
-"""What each part of an index takes: bytes on disk, and which of them are in memory as soon as it is open."""
+"""What an index takes: bytes on disk by part, which of them opening reads, and the memory that opening costs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from cocite.manifests import read_manifest
+from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.version_writer import KIND
 from cocite.retrieval.index.versions import VersionedFolder
 
 _BM25 = {"counts": "documents", "lists": "inverted lists", "idf": "inverted lists"}
+_STATUS = Path("/proc/self/status")
 
 
 class PartSize(NamedTuple):
@@ -46,15 +49,39 @@ def part_sizes(root: str | Path, version: str | None = None) -> list[PartSize]:
     versions = VersionedFolder(Path(root))
     manifest = read_manifest(versions.folder(version or versions.current()), kind=KIND)
     sizes: dict[tuple[str, bool], int] = defaultdict(int)
+    kinds = manifest.meta["vectors"]
     for name, entry in manifest.files.items():
-        sizes[_part(name)] += int(entry["bytes"])
+        sizes[_part(name, kinds)] += int(entry["bytes"])
     papers = int(manifest.meta["papers"])
     parts = [PartSize(part, size, papers, loaded) for (part, loaded), size in sizes.items()]
     return sorted(parts, key=lambda part: (-part.bytes, part.part))
 
 
-def _part(name: str) -> tuple[str, bool]:
-    """The part that a file belongs to, and whether opening the index reads it into memory."""
+def opened_bytes(root: str | Path) -> int | None:
+    """Memory of its own, in bytes, that a process takes when it opens the current version: mapped files do not count.
+
+    Vocabularies, counts and years are there as they are searched, which is larger than their files. As measured in this
+    process, so smaller amounts than some megabytes drown in what else it does. None where the system does not tell.
+
+    Raises:
+        CociteError: as :func:`~cocite.retrieval.index.opening.open_index`.
+    """
+    if not _STATUS.is_file():
+        return None
+    before = _anonymous()
+    index = open_index(root)
+    after = _anonymous()
+    del index
+    return max(0, after - before)
+
+
+def _anonymous() -> int:
+    """Bytes of this process that no file backs."""
+    return 1024 * int(_STATUS.read_text().split("RssAnon:")[1].split()[0])
+
+
+def _part(name: str, kinds: Mapping[str, str]) -> tuple[str, bool]:
+    """The part that a file belongs to, and whether opening the index reads it into memory, given vectors' kinds."""
     match name.split("/"):
         case ["shards", _, *rest] | ["words", *rest]:  # the words hold the vocabularies of the groups' fields
             name = "/".join(rest)
@@ -71,6 +98,7 @@ def _part(name: str) -> tuple[str, bool]:
             return "known contexts", False
         case ["vectors", encoder]:
             # FAISS maps its file of an exact index; it reads lists and graphs.
-            return f"vectors: {encoder}, {'searched' if stem == 'index' else 'exact'}", stem == "index"
+            searched = stem == "index" and kinds[encoder] != "flat"
+            return f"vectors: {encoder}, {'searched' if searched else 'exact'}", searched
         case _:
             return "history", True
