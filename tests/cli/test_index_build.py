@@ -19,6 +19,17 @@ def store(synthetic: SyntheticCorpora) -> Path:
     return synthetic(60, seed=1).path
 
 
+def test_the_number_of_shards_follows_their_largest_size(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ("index", "build", store, "--to", tmp_path / "index", "--papers-a-shard", "25", "--json")
+    code, out, _ = call(capsys, *line)
+    assert code == 0
+    assert [shard["papers"] for shard in json.loads(out)["shards"]] == [20, 20, 20]
+    code, _, said = call(capsys, *line, "--shards", "2")
+    assert (code, "--papers-a-shard: is given beside --shards" in " ".join(said.split())) == (2, True)
+
+
 def test_shards_are_built_here(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ("index", "build", store, "--to", tmp_path / "index", "--shards", "3")
     code, out, err = call(capsys, *line, "--bm25", "text.k1=2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -80,6 +81,12 @@ def build(
             "2.5 million papers].",
         ),
     ] = None,
+    papers_a_shard: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Divide the index into parts of at most so many papers each, instead of --shards."
+        ),
+    ] = None,
     on: Annotated[
         Literal["process", "ray"],
         typer.Option(
@@ -103,6 +110,9 @@ def build(
     for option, is_given in given.items():
         if is_given and on != "ray":
             raise InputError("goes with --on ray", where=option)
+    if shards is not None and papers_a_shard is not None:
+        raise InputError("is given beside --shards", where="--papers-a-shard", hint="give one of the two")
+    count = partial(_shard_count, shards, papers_a_shard)
     settings: dict[str, Any] = {
         "known_until": known_until,
         "before_split": before_split,
@@ -112,17 +122,24 @@ def build(
     }
     if on == "ray":
         who = {"address": address, "count": workers, "cpus": cpus}
-        _build_on_ray(str(corpus), str(to), model, vectors_from, shards, settings, who, as_json)
+        _build_on_ray(str(corpus), str(to), model, vectors_from, count, settings, who, as_json)
     else:
         _build_here(
             corpus=corpus,
             to=to,
             model=model,
             vectors_from=vectors_from,
-            shards=shards,
+            count=count,
             settings=settings,
             as_json=as_json,
         )
+
+
+def _shard_count(shards: int | None, largest: int | None, papers: int) -> int:
+    """How many shards papers are divided among, by --shards or --papers-a-shard."""
+    from cocite.retrieval.index.shard_ranges import PAPERS, choose_count
+
+    return choose_count(papers, largest or PAPERS) if shards is None else shards
 
 
 @with_local_paths
@@ -131,26 +148,25 @@ def _build_here(
     to: Path,
     model: Path | None,
     vectors_from: str | None,
-    shards: int | None,
+    count: Callable[[int], int],
     settings: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Build an index in this process."""
     from cocite.corpus.store import Corpus
-    from cocite.retrieval.index.shard_ranges import choose_count
     from cocite.retrieval.index.sharded_index import ShardedIndex
     from cocite.retrieval.index.snapshot import IndexSnapshot
 
     store = Corpus.open(corpus)
+    shards = count(len(store))
     encoders = _chosen_encoders(model, vectors_from, store)
     before = _current_bm25(to)
-    count = choose_count(len(store)) if shards is None else shards
     with _indexing(store, encoders, settings) as advance:
         options = {**settings, "encoders": encoders, "advance": advance}
-        if count == 1:
+        if shards == 1:
             index: SavedIndex = IndexSnapshot.create(store, to, **options)
         else:
-            index = ShardedIndex.create(store, to, shards=count, **options)
+            index = ShardedIndex.create(store, to, shards=shards, **options)
     print_version(index.version, index.manifest.meta, shown(to), as_json)
     _note_bm25(before, settings["bm25"])
 
@@ -160,7 +176,7 @@ def _build_on_ray(
     to: str,
     model: Path | None,
     vectors_from: str | None,
-    shards: int | None,
+    count: Callable[[int], int],
     settings: dict[str, Any],
     who: dict[str, Any],
     as_json: bool,
@@ -168,17 +184,17 @@ def _build_on_ray(
     """Build an index by workers of Ray, who read and write what lies elsewhere themselves."""
     from cocite.corpus.store import Corpus
     from cocite.pipeline.components import import_object
-    from cocite.retrieval.index.shard_ranges import choose_count
 
     fetch = import_object(FETCH_LOCAL)
     store = Corpus.open(fetch(corpus))
+    shards = count(len(store))
     encoders = _chosen_encoders(None if model is None else fetch(str(model)), vectors_from, store)
     before = {} if "://" in to else _current_bm25(Path(to))
     with _indexing(store, encoders, settings) as advance:
         built = import_object(BUILD_ON_RAY)(
             corpus,
             to,
-            shards=choose_count(len(store)) if shards is None else shards,
+            shards=shards,
             encoders=encoders,
             model=None if model is None else str(model),
             vectors_from=vectors_from,

@@ -38,14 +38,16 @@ class ShardRange(NamedTuple):
         return self.last_context - self.first_context
 
 
-def choose_count(papers: int) -> int:
-    """The number of shards where none is asked for.
+def choose_count(papers: int, largest: int = PAPERS) -> int:
+    """The number of shards where none is asked for, of at most so many papers each.
 
     Example:
         >>> [choose_count(papers) for papers in (20_000, 2_500_001, 10_000_000)]
         [1, 2, 4]
+        >>> choose_count(1_000_000, largest=300_000)
+        4
     """
-    return max(1, -(-papers // PAPERS))
+    return max(1, -(-papers // largest))
 
 
 def divide(collection: Collection, count: int) -> list[ShardRange]:
