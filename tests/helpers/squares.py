@@ -46,6 +46,14 @@ class Squares:
         return {"square": number**2}
 
 
+@dataclass(frozen=True)
+class VisibleGpus:
+    """The result of each part is which GPUs its worker sees, as CUDA reads it."""
+
+    def open(self) -> Callable[[Part], dict[str, Any]]:
+        return lambda _: {"seen": os.environ.get("CUDA_VISIBLE_DEVICES")}
+
+
 def parts(count: int) -> list[Part]:
     """Parts 0, 1, and so on."""
     return [Part(f"{number:02d}", 1, number) for number in range(count)]

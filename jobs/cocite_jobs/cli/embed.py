@@ -40,7 +40,7 @@ def embed(
     address: RayAddressOption = None,
     workers: WorkersOption = None,
     cpus: CpusOption = 1.0,
-    gpus: GpusOption = 0.0,
+    gpus: GpusOption = None,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:

@@ -58,8 +58,14 @@ WorkersOnOption = Annotated[
     ),
 ]
 GpusOption = Annotated[
-    float,
-    typer.Option("--gpus", min=0, max=64, help="GPUs of each worker; a share, as .25, divides one."),
+    float | None,
+    typer.Option(
+        "--gpus",
+        min=0,
+        max=64,
+        help="GPUs of each worker; a share, as .25, divides one; 0: it computes on the CPU [default: 1 where the "
+        "cluster has GPUs].",
+    ),
 ]
 
 
@@ -68,7 +74,7 @@ def workers_of(
     address: str | None,
     count: int | None,
     cpus: float = 1.0,
-    gpus: float = 0.0,
+    gpus: float | None = None,
 ) -> Workers:
     """Who makes the parts of a step, as options name them.
 
@@ -83,7 +89,7 @@ def workers_of(
 
     if on == "process":
         given = {"--address": address is not None, "--workers": count is not None, "--cpus": cpus != 1.0}
-        for option, is_given in (given | {"--gpus": gpus != 0.0}).items():
+        for option, is_given in (given | {"--gpus": gpus is not None}).items():
             if is_given:
                 raise InputError("goes with --on ray", where=option)
     return Workers(on=on, address=address, count=count, cpus=cpus, gpus=gpus)

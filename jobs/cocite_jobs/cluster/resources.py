@@ -64,6 +64,32 @@ def have_gpus(nodes: list[Mapping[str, float]]) -> bool:
     return any(node.get("GPU", 0.0) > 0 for node in nodes)
 
 
+def living_nodes() -> list[Mapping[str, float]]:
+    """The resources of each living node of the Ray that this process is connected to, by Ray's names."""
+    import ray
+
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def worker_environment(gpus: float, nodes: list[Mapping[str, float]]) -> dict[str, Any]:
+    """Ray's runtime environment of workers, which hides the GPUs of a cluster from workers without any.
+
+    Ray does not hide GPUs that a worker did not ask for, and torch takes what it sees. A process with variables of its
+    own takes longer to start, so there is none where nothing is to be hidden.
+
+    Args:
+        gpus: that are reserved for each worker.
+        nodes: the resources of each living node, by Ray's names.
+
+    Example:
+        >>> worker_environment(0, [{"CPU": 4.0, "GPU": 1.0}])
+        {'env_vars': {'CUDA_VISIBLE_DEVICES': ''}}
+        >>> worker_environment(0.5, [{"CPU": 4.0, "GPU": 1.0}]), worker_environment(0, [{"CPU": 4.0}])
+        ({}, {})
+    """
+    return {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}} if have_gpus(nodes) and not gpus else {}
+
+
 def check_resources(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> None:
     """Refuse a training whose smallest number of workers cannot be placed: Ray would wait for ever.
 

@@ -7,14 +7,15 @@ are missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from cocite.errors import CociteError
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.resources import have_gpus, living_nodes, worker_environment
 from cocite_jobs.steps.parts import FinishedParts, Part, Result, Work
 
 RETRIES = 3
@@ -33,25 +34,31 @@ class Workers:
         address: of a running cluster; None: what ``RAY_ADDRESS`` names, else a private Ray on this machine.
         count: at most so many parts are made at a time; None: as many as the cluster has room for.
         cpus: cores reserved for each, which are its threads, too.
-        gpus: GPUs reserved for each.
+        gpus: GPUs reserved for each, who sees no other; None: one where the cluster has any.
         verbose: show Ray's own log.
 
     Example:
         >>> Workers(on="ray", count=2, gpus=1).options
         {'num_cpus': 1.0, 'num_gpus': 1}
+        >>> [Workers(gpus=None).on_nodes([node]).gpus for node in ({"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0})]
+        [0, 1]
     """
 
     on: str = "process"
     address: str | None = None
     count: int | None = None
     cpus: float = 1.0
-    gpus: float = 0.0
+    gpus: float | None = 0.0
     verbose: bool = False
 
     @property
     def options(self) -> dict[str, float]:
         """Of a task, by Ray's names."""
-        return {"num_cpus": self.cpus, "num_gpus": self.gpus}
+        return {"num_cpus": self.cpus, "num_gpus": self.gpus or 0.0}
+
+    def on_nodes(self, nodes: list[Mapping[str, float]]) -> Workers:
+        """The same with a number of GPUs, given the resources of each living node by Ray's names."""
+        return self if self.gpus is not None else replace(self, gpus=int(have_gpus(nodes)))
 
 
 def run_parts(
@@ -130,8 +137,12 @@ def _on_ray(
 ) -> Iterator[tuple[Part, Result]]:
     import ray
 
+    nodes = living_nodes()
+    workers = workers.on_nodes(nodes)
     # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
-    options = {"max_retries": RETRIES, "max_calls": 0, "scheduling_strategy": "SPREAD"}
+    options: dict[str, Any] = {"max_retries": RETRIES, "max_calls": 0, "scheduling_strategy": "SPREAD"}
+    if environment := worker_environment(workers.gpus or 0, nodes):
+        options["runtime_env"] = environment
     task = ray.remote(**options, **workers.options)(make_part)
     shared = ray.put(work)
     waiting = list(reversed(parts))
@@ -157,7 +168,7 @@ def _room(workers: Workers) -> int:
     if workers.count is not None:
         return workers.count
     total = ray.cluster_resources()
-    needs = {"CPU": workers.cpus, "GPU": workers.gpus}
+    needs = {"CPU": workers.cpus, "GPU": workers.gpus or 0.0}
     slots = min((int(total.get(name, 0.0) / need) for name, need in needs.items() if need), default=1)
     # Where the cluster has no room at all, a waiting task is what makes an autoscaler add a machine.
     return max(1, AHEAD * slots)

@@ -23,8 +23,9 @@ from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import (
     check_resources,
-    have_gpus,
+    living_nodes,
     resolve_gpus,
+    worker_environment,
     worker_range,
     worker_resources,
 )
@@ -93,7 +94,7 @@ def train_on_ray(
     with ray_connection(address, verbose=verbose) as scratch, default_environment(_variables(workers)):
         import ray
 
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        nodes = living_nodes()
         workers = resolve_gpus(workers, nodes)
         if not wait:
             check_resources(workers, nodes)
@@ -190,7 +191,7 @@ def _trainer(
                 max_failures=workers.retries, controller_failure_limit=_start_retries(workers)
             ),
             callbacks=[Refusals()],
-            worker_runtime_env=_worker_environment(workers, nodes),
+            worker_runtime_env=worker_environment(workers.gpus or 0, nodes),
         ),
     )
 
@@ -200,15 +201,6 @@ def _start_retries(workers: WorkerSettings) -> int:
     if workers.retries < 0:
         return -1
     return max(workers.retries, math.ceil(workers.timeout / workers.start_timeout) - 1)
-
-
-def _worker_environment(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -> dict[str, Any]:
-    """Ray's runtime environment of the workers, which hides the GPUs of a cluster from workers without any.
-
-    Ray does not hide GPUs that a worker did not ask for, and torch takes what it sees. A process with variables of its
-    own takes longer to start, so there is none where nothing is to be hidden.
-    """
-    return {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}} if have_gpus(nodes) and not workers.gpus else {}
 
 
 def _reaper() -> Any:

@@ -11,6 +11,7 @@ from cocite_jobs.cluster.resources import (
     check_resources,
     resolve_gpus,
     worker_capacity,
+    worker_environment,
     worker_range,
     worker_resources,
 )
@@ -116,3 +117,11 @@ def test_the_workers_that_a_cluster_has_room_for_are_accepted_and_one_more_is_no
     else:
         with pytest.raises(InputError, match="are asked for, and the cluster"):
             check_resources(workers_of(count, cpus), resources)  # type: ignore[arg-type]
+
+
+def test_gpus_are_hidden_from_workers_without_any() -> None:
+    with_gpus, without = [{"CPU": 4.0}, {"CPU": 4.0, "GPU": 2.0}], [{"CPU": 4.0}]
+    hidden = {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}}
+    assert worker_environment(0, with_gpus) == hidden
+    assert worker_environment(1, with_gpus) == {}
+    assert worker_environment(0, without) == {}

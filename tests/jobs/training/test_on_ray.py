@@ -39,7 +39,6 @@ from cocite_jobs.training.on_ray import (
     _result,
     _start_retries,
     _variables,
-    _worker_environment,
 )
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.train import open_session
@@ -214,14 +213,6 @@ def test_a_start_is_tried_until_the_timeout_or_for_ever(
 ) -> None:
     again = _start_retries(WorkerSettings(retries=retries, timeout=timeout, start_timeout=60))
     assert again == (-1 if attempts is None else attempts - 1)
-
-
-def test_gpus_are_hidden_from_workers_without_any() -> None:
-    with_gpus, without = [{"CPU": 4.0}, {"CPU": 4.0, "GPU": 2.0}], [{"CPU": 4.0}]
-    hidden = {"env_vars": {"CUDA_VISIBLE_DEVICES": ""}}
-    assert _worker_environment(WorkerSettings(gpus=0), with_gpus) == hidden
-    assert _worker_environment(WorkerSettings(gpus=1), with_gpus) == {}
-    assert _worker_environment(WorkerSettings(gpus=0), without) == {}
 
 
 @pytest.mark.integration
