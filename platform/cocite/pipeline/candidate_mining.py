@@ -195,12 +195,19 @@ def _nearest(
         queries = part.queries(index.corpus)
         if latest:
             queries = [query.older_candidates() for query in queries]
-        found = retriever.search(queries, part.rows.shape[1]).rows
-        rows = np.full(part.rows.shape, NO_ROW, np.int32)
-        rows[:, : found.shape[1]] = found
-        return rows
+        return _padded(retriever.search(queries, part.rows.shape[1]).rows, part.rows.shape[1])
 
     return near
+
+
+def _padded(rows: NDArray[np.int32], width: int) -> NDArray[np.int32]:
+    """(q, width) the rows of rankings that may be shallower, padded with ``NO_ROW``.
+
+    Example:
+        >>> _padded(np.array([[4, 2]], np.int32), 3).tolist() == [[4, 2, NO_ROW]]
+        True
+    """
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=NO_ROW)
 
 
 def _finder(
@@ -218,15 +225,11 @@ def _finder(
         return blend
     form = QueryForm.CONTEXT_TITLE if settings.task == "local" else QueryForm.TITLE_ABSTRACT
     retriever = bm25_retriever(index, form)
-    allowed = np.asarray(index.corpus.years) <= latest if latest else np.ones(len(index), bool)
 
     def lexical(part: CandidateSet) -> NDArray[np.int32]:
-        width = part.rows.shape[1]
-        # BM25 scores a paper by itself, so a deep ranking without the later papers is that of the earlier ones.
-        rows = retriever.search(part.queries(index.corpus), len(index) if latest else width).rows
-        late = (rows != NO_ROW) & ~allowed[np.maximum(rows, 0)]
-        rows = np.where(late, NO_ROW, rows)
-        order = np.argsort(rows == NO_ROW, axis=1, kind="stable")[:, :width]
-        return np.take_along_axis(rows, order, 1)
+        queries = part.queries(index.corpus)
+        if latest:
+            queries = [query.older_candidates() for query in queries]
+        return _padded(retriever.search(queries, part.rows.shape[1]).rows, part.rows.shape[1])
 
     return lexical
