@@ -6,10 +6,13 @@ Each is opened when it is its turn to rank, so that the weights of one system ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -18,11 +21,11 @@ from cocite.evaluation import systems
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import components
-from cocite.protocols import Encoder
-from cocite.retrieval.engines.vectors import VectorIndex
+from cocite.protocols import Encoder, Query
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.opening import open_index
 from cocite.retrieval.index.reuse import index_of
-from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
 from cocite.systems.baselines.train import NAMES, BaselineSettings, TrainedBaselines
@@ -135,7 +138,7 @@ class CocitationSystems:
         bars: ProgressBars = no_bars,
     ) -> None:
         self.corpus, self.history, self.cache, self.bars = corpus, known, cache, bars
-        self.saved = IndexSnapshot.open(saved) if saved is not None else None
+        self.saved = open_index(saved) if saved is not None else None
         self.trained = TrainedBaselines(known, cache, settings, bar=bars)
         self.unreachable: list[str] = []
 
@@ -233,7 +236,8 @@ class CocitationSystems:
 
     def _vectors(self, encoder: Encoder) -> Any:
         if self.saved is not None and self.saved.encoder_ids.get(encoder.name) == encoder.id:
-            return self.saved.vectors[encoder.name].raw
+            vectors = self.saved.paper_vectors(encoder.name)
+            return vectors if isinstance(vectors, np.ndarray) else vectors[np.arange(len(self.corpus))]
         with self.bars(f"encoding: {encoder.name}", len(self.corpus)) as advance:
             return cached_vectors(encoder, self.corpus, self.cache, advance=advance)
 
@@ -241,19 +245,35 @@ class CocitationSystems:
         return EncoderBaseline(encoder.name, encoder, self.corpus, self._vectors(encoder))
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> Index | ShardedIndex:
         """Words, contexts and links as known, without vectors: each system gets those of its own encoders."""
         with self.bars("indexing", None) as advance:
             return index_of(self.corpus, self.history, saved=self.saved, advance=advance)
 
-    def _with_vectors(self, folder: Path, name: str) -> Index:
+    def _with_vectors(self, folder: Path, name: str) -> Index | ShardedIndex:
         """The index with the vectors of the encoders that a system of a folder needs."""
-        encoders = systems.encoders_for(folder, [name])
-        return replace(
-            self.index,
-            vectors={encoder.name: VectorIndex.build(self._vectors(encoder)) for encoder in encoders},
-            encoder_ids={encoder.name: encoder.id for encoder in encoders},
-        )
+        index = self.index
+        for encoder in systems.encoders_for(folder, [name]):
+            index = index.with_vectors(
+                _Encoded(encoder.name, encoder.id, encoder.dimension, self._vectors(encoder))
+            )
+        return index
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """An encoder whose vectors of the papers are there, (N, d)."""
+
+    name: str
+    id: str
+    dimension: int
+    vectors: NDArray[np.float32]
+
+    def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:  # noqa: ARG002
+        return self.vectors[rows]
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        raise NotImplementedError("the encoder itself reads queries")
 
 
 def _load_encoder(folder: Path, name: str) -> Encoder:

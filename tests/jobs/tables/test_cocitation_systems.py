@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from helpers.topic_corpus import HashEncoder
 
 from cocite.artifacts import publish
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
-from cocite.evaluation import tasks
+from cocite.evaluation import systems, tasks
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite_jobs.tables import cocitation_systems
 from cocite_jobs.tables.cocitation_systems import (
@@ -81,9 +84,26 @@ def test_a_baseline_that_is_named_twice_is_one_row(corpus: Corpus, tmp_path: Pat
 
 def test_bm25_ranks_alike_from_a_saved_index(corpus: Corpus, tmp_path: Path) -> None:
     IndexSnapshot.create(corpus, tmp_path / "index", before_split="dev")
+    ShardedIndex.create(corpus, tmp_path / "shards", shards=3, before_split="dev")
     queries = tasks.local(corpus, "test", sample=20).queries
     rankings = [
         systems_of(corpus, tmp_path, saved).baselines(["bm25"])[0].open()(queries, 10)
-        for saved in (None, tmp_path / "index")
+        for saved in (None, tmp_path / "index", tmp_path / "shards")
     ]
-    assert rankings[0].rows.tolist() == rankings[1].rows.tolist()
+    assert rankings[0].rows.tolist() == rankings[1].rows.tolist() == rankings[2].rows.tolist()
+
+
+def test_systems_have_their_vectors_over_shards_too(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = HashEncoder()
+    monkeypatch.setattr(systems, "encoders_for", lambda *_: [encoder])
+    for number, kind in enumerate((IndexSnapshot, ShardedIndex)):
+        options = {"shards": 3} if kind is ShardedIndex else {}
+        kind.create(
+            corpus, tmp_path / kind.__name__, before_split="dev", encoders=[encoder][:number], **options
+        )
+        made = systems_of(corpus, tmp_path, tmp_path / kind.__name__)
+        vectors = made._with_vectors(tmp_path, "first").paper_vectors(encoder.name)
+        rows = np.arange(len(corpus), dtype=np.int32)
+        np.testing.assert_allclose(vectors[rows], encoder.encode_papers(corpus, rows), rtol=1e-6)
