@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
@@ -21,10 +20,10 @@ from cocite.evaluation import systems
 from cocite.evaluation.baselines import Bm25Baseline, lexical_index
 from cocite.evaluation.experiment import Rank
 from cocite.pipeline import components
-from cocite.protocols import Encoder, Query
+from cocite.protocols import Encoder
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.opening import open_index
-from cocite.retrieval.index.reuse import index_of
+from cocite.retrieval.index.reuse import EncodedPapers, index_of
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.systems.baselines.cached_vectors import EncoderBaseline, cached_vectors
 from cocite.systems.baselines.pooled_transformer import HUB, pooled_encoder
@@ -254,26 +253,8 @@ class CocitationSystems:
         """The index with the vectors of the encoders that a system of a folder needs."""
         index = self.index
         for encoder in systems.encoders_for(folder, [name]):
-            index = index.with_vectors(
-                _Encoded(encoder.name, encoder.id, encoder.dimension, self._vectors(encoder))
-            )
+            index = index.with_vectors(EncodedPapers(encoder.name, encoder.id, self._vectors(encoder)))
         return index
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """An encoder whose vectors of the papers are there, (N, d)."""
-
-    name: str
-    id: str
-    dimension: int
-    vectors: NDArray[np.float32]
-
-    def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:  # noqa: ARG002
-        return self.vectors[rows]
-
-    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        raise NotImplementedError("the encoder itself reads queries")
 
 
 def _load_encoder(folder: Path, name: str) -> Encoder:

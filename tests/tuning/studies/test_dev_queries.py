@@ -10,6 +10,7 @@ import pytest
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
 from cocite.evaluation import tasks
+from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.learned_fusion.examples import reserved_queries
 from cocite_tuning.studies.dev_queries import DevQueries
@@ -63,6 +64,24 @@ def test_a_given_index_lends_its_word_statistics(store: Path, tmp_path: Path) ->
     IndexSnapshot.create(Corpus.open(store), tmp_path / "index", before_split="dev", bm25=changed)
     assert dev_of(store, index=str(tmp_path / "index")).index.papers["text"].k1 == 3.0
     assert dev_of(store).index.papers["text"].k1 == 1.2
+
+
+def test_an_index_in_shards_gives_the_signals_of_a_whole_one(
+    store: Path, model: Path, tmp_path: Path
+) -> None:
+    from cocite.retrieval.engines.bm25_fields import Bm25Fields
+
+    corpus, changed = Corpus.open(store), Bm25Fields.parse({"text": {"k1": 3.0}})
+    options = {"before_split": "dev", "bm25": changed, "encoders": dev_of(store, model=str(model)).encoders}
+    IndexSnapshot.create(corpus, tmp_path / "whole", **options)
+    ShardedIndex.create(corpus, tmp_path / "shards", shards=3, **options)
+    found = []
+    for name in ("whole", "shards"):
+        dev = dev_of(store, model=str(model), index=str(tmp_path / name))
+        assert dev.index.papers["text"].k1 == 3.0
+        found.append(dev.first_stage.search(dev.task.queries, 20))
+    np.testing.assert_array_equal(found[0].rows, found[1].rows)
+    np.testing.assert_allclose(found[0].scores, found[1].scores, rtol=1e-5)
 
 
 def test_manuscripts_of_the_learned_fusion_are_left_out(store: Path, model: Path) -> None:

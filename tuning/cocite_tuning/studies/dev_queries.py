@@ -17,8 +17,8 @@ from cocite.pipeline import components
 from cocite.pipeline.first_stage import FirstStage
 from cocite.protocols import Encoder
 from cocite.retrieval.index.index import Index
-from cocite.retrieval.index.reuse import index_of
-from cocite.retrieval.index.snapshot import IndexSnapshot
+from cocite.retrieval.index.opening import open_index
+from cocite.retrieval.index.reuse import whole_index_of
 from cocite.systems.learned_fusion.examples import reserved_queries
 from cocite.systems.learned_fusion.recipe import FusionRecipe
 from cocite_tuning.studies.score_settings import ScoreSettings
@@ -77,8 +77,10 @@ class DevQueries:
     @cached_property
     def index(self) -> Index:
         """The corpus with the history before dev, and the vectors of the encoders."""
-        saved = IndexSnapshot.open(self.settings.index) if self.settings.index is not None else None
-        return index_of(self.corpus, tasks.history_before(self.corpus, SPLIT), self.encoders, saved=saved)
+        saved = open_index(self.settings.index) if self.settings.index is not None else None
+        return whole_index_of(
+            self.corpus, tasks.history_before(self.corpus, SPLIT), self.encoders, saved=saved
+        )
 
     @property
     def first_stage(self) -> FirstStage:

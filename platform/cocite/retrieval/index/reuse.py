@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cocite.corpus.history import History
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError
-from cocite.protocols import Encoder
+from cocite.protocols import Encoder, Query
 from cocite.retrieval.index.documents import Advance, ignore_progress
 from cocite.retrieval.index.index import Index
 from cocite.retrieval.index.opening import SavedIndex
@@ -57,6 +60,77 @@ def index_of(
     """
     if saved is None:
         return Index.build(corpus, history, encoders=encoders, advance=advance)
+    _check(corpus, history, saved)
+    # The index may have left out the bodies, which an encoder whose vectors are made here may read.
+    papers = saved.corpus if saved.corpus.has_bodies else corpus
+    index: Index | ShardedIndex = replace(saved, corpus=papers).with_history(History(papers, history.citing))
+    for encoder in encoders:
+        if index.encoder_ids.get(encoder.name) != encoder.id:
+            index = index.with_vectors(encoder, advance=advance)
+    return index
+
+
+def whole_index_of(
+    corpus: Corpus,
+    history: History,
+    encoders: Sequence[Encoder] = (),
+    *,
+    saved: SavedIndex | None = None,
+    advance: Advance = ignore_progress,
+) -> Index:
+    """As :func:`index_of`, for what scores all papers at once: of an index in shards a whole one is made in memory.
+
+    It takes the vectors, k1 and b of the shards; words are counted anew.
+
+    Raises:
+        InputError: as :func:`index_of`.
+    """
+    if not isinstance(saved, ShardedIndex):
+        return index_of(corpus, history, encoders, saved=saved, advance=advance)
+    _check(corpus, history, saved)
+    rows = np.arange(len(corpus), dtype=np.int32)
+    known: list[Encoder] = [
+        EncodedPapers(encoder.name, encoder.id, saved.paper_vectors(encoder.name)[rows])
+        if saved.encoder_ids.get(encoder.name) == encoder.id
+        else encoder
+        for encoder in encoders
+    ]
+    return Index.build(corpus, history, encoders=known, bm25=saved.bm25, advance=advance)
+
+
+@dataclass(frozen=True)
+class EncodedPapers:
+    """Stands for an encoder whose vectors of all papers are there already; it reads no queries.
+
+    Attributes:
+        name, id: of the encoder.
+        vectors: (N, d).
+
+    Example:
+        >>> EncodedPapers("nnselect", "1f2e", np.zeros((7, 4), np.float32)).dimension
+        4
+    """
+
+    name: str
+    id: str
+    vectors: NDArray[np.float32]
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return int(self.vectors.shape[1])
+
+    def encode_papers(self, corpus: Corpus, rows: NDArray[np.int32]) -> NDArray[np.float32]:  # noqa: ARG002
+        """(n, d) the vectors of some papers."""
+        return self.vectors[rows]
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """Refuse: queries are read by the encoder itself."""
+        raise NotImplementedError(f"{self.name} itself encodes queries")
+
+
+def _check(corpus: Corpus, history: History, saved: SavedIndex) -> None:
+    """Refuse a saved index of another corpus, or one that lacks papers or links."""
     where = str(saved.path)
     if saved.corpus.version != corpus.version:
         raise InputError(
@@ -74,10 +148,3 @@ def index_of(
             where=where,
             hint="build it without --known-until and --before-split, or with a later year or split",
         )
-    # The index may have left out the bodies, which an encoder whose vectors are made here may read.
-    papers = saved.corpus if saved.corpus.has_bodies else corpus
-    index: Index | ShardedIndex = replace(saved, corpus=papers).with_history(History(papers, history.citing))
-    for encoder in encoders:
-        if index.encoder_ids.get(encoder.name) != encoder.id:
-            index = index.with_vectors(encoder, advance=advance)
-    return index
