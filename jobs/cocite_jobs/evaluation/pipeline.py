@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,11 +26,11 @@ from cocite.manifests import read_manifest
 from cocite.pipeline.options import CandidateScope
 from cocite_jobs.evaluation.report_files import write_report
 from cocite_jobs.progress_bars import Advance, ProgressBars, no_bars
+from cocite_jobs.retrieval.opened_index import SearchPlace, opened_index
 
 if TYPE_CHECKING:
     from cocite.corpus.history import History
     from cocite.evaluation.experiment import EvalResult
-    from cocite.protocols import Encoder
     from cocite.retrieval.index.search_index import SearchIndex
     from cocite_jobs.steps.run_parts import Workers
 
@@ -123,7 +123,8 @@ def evaluate_pipeline(
             )
         else:
             encoders = systems.encoders_for(model, names)
-            index = stack.enter_context(_opened(corpus, history, encoders, saved, on, address, bars))
+            place, bar = SearchPlace(on, address), partial(bars, "indexing", None)
+            index = stack.enter_context(opened_index(corpus, history, encoders, saved, place, bar))
             rank_with = partial(_rank_here, queries, model, index, how)
         folder = stack.enter_context(replace_files(to))
         if folder is not None:
@@ -164,34 +165,6 @@ def _rank_here(
 
     rank = systems.open_system(name, model, index, rerank=how["rerank"], candidates=how["candidates"])
     return experiment.run(queries, rank, k=how["k"], batch=how["batch"], to=run, tag=name, advance=advance)
-
-
-@contextmanager
-def _opened(
-    corpus: Corpus,
-    history: History,
-    encoders: Sequence[Encoder],
-    saved: Path | None,
-    on: Literal["process", "ray"],
-    address: str | None,
-    bars: ProgressBars,
-) -> Iterator[SearchIndex]:
-    """The index of a corpus under a history, while the block runs."""
-    from cocite.retrieval.index.opening import open_index
-    from cocite.retrieval.index.reuse import index_of
-
-    if on == "ray" and saved is not None:
-        from cocite_jobs.retrieval.matching_index import require_same
-        from cocite_jobs.retrieval.ray_shards import open_on_ray
-
-        with open_on_ray(saved, address) as sharded:
-            require_same(sharded, corpus, history, encoders)
-            yield sharded
-        return
-    opened = open_index(saved) if saved is not None else None
-    with bars("indexing", None) as advance:
-        index = index_of(corpus, history, encoders, saved=opened, advance=advance)
-    yield index
 
 
 def _pipeline_report(

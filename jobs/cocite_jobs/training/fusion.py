@@ -6,7 +6,8 @@ Signals that count citations count those of the history before dev.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,16 +22,18 @@ from cocite.pipeline.first_stage import FirstStage
 from cocite.pipeline.fusion_candidates import StagedCandidates
 from cocite.pipeline.options import Options
 from cocite.pipeline.second_stage import SecondStage
-from cocite.retrieval.index.opening import open_index
-from cocite.retrieval.index.reuse import index_of
+from cocite.protocols import Encoder
 from cocite.retrieval.index.search_index import SearchIndex
 from cocite.systems.learned_fusion.examples import collect_examples, reserved_queries
 from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe, RankingRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.systems.learned_fusion.task import train_measured
 from cocite.training.stages import StageComparison, stage_record
+from cocite_jobs.retrieval.opened_index import SearchPlace, opened_index
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
+
+HERE = SearchPlace()
 
 
 def train_fusion(
@@ -38,6 +41,7 @@ def train_fusion(
     corpus: Corpus,
     to: Path,
     progress: ProgressCallback,
+    place: SearchPlace = HERE,
 ) -> TrainedArtifact:
     """Train a LambdaMART on the signals of the folder's other components, and write ``to/fusion``.
 
@@ -46,18 +50,19 @@ def train_fusion(
         corpus: whose dev split is learned from.
         to: the model folder.
         progress: called while it trains.
+        place: where the shards of the recipe's index are searched.
 
     Raises:
         InputError: the dev split has no queries.
     """
-    training = _FusionTraining("fusion", recipe, corpus, to, progress)
-    second = SecondStage(
-        training.index,
-        nnrank=components.load_nnrank(to, training.index),
-        nnrank_orders=components.ordered_kinds(to, "nnrank"),
-    )
     depths = {"local": recipe.local_depth, "global": recipe.global_depth}
-    return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
+    with _FusionTraining.opened("fusion", recipe, corpus, to, progress, place) as training:
+        second = SecondStage(
+            training.index,
+            nnrank=components.load_nnrank(to, training.index),
+            nnrank_orders=components.ordered_kinds(to, "nnrank"),
+        )
+        return training.run(second, depths, reserve=recipe.reserve, seed=recipe.seed)
 
 
 def train_final(
@@ -65,6 +70,7 @@ def train_final(
     corpus: Corpus,
     to: Path,
     progress: ProgressCallback,
+    place: SearchPlace = HERE,
 ) -> TrainedArtifact:
     """Train a LambdaMART that weighs the cross-encoder's score too, and write ``to/final``.
 
@@ -76,6 +82,7 @@ def train_final(
         corpus: whose dev split is learned from.
         to: the model folder, with a cross-encoder.
         progress: called while it trains.
+        place: where the shards of the recipe's index are searched.
 
     Raises:
         InputError: there is no cross-encoder, no query, or the fusion learned from all dev queries.
@@ -98,17 +105,17 @@ def train_final(
                 where=str(to / "fusion"),
                 hint="train it again with reserve=0.3",
             )
-    training = _FusionTraining("final", recipe, corpus, to, progress)
-    index = training.index
-    second = SecondStage(
-        index,
-        nnrank=components.load_nnrank(to, index),
-        nnrank_orders=components.ordered_kinds(to, "nnrank"),
-        fusions=components.load_fusions(to, index, "fusion"),
-        cross_encoder=components.load_cross_encoder(to, index),
-    )
-    depths: dict[str, int] = {kind: second.depth(kind) or Options().depth for kind in recipe.tasks}
-    return training.run(second, depths, reserve=reserve, seed=seed, rerank=recipe.rerank)
+    with _FusionTraining.opened("final", recipe, corpus, to, progress, place) as training:
+        index = training.index
+        second = SecondStage(
+            index,
+            nnrank=components.load_nnrank(to, index),
+            nnrank_orders=components.ordered_kinds(to, "nnrank"),
+            fusions=components.load_fusions(to, index, "fusion"),
+            cross_encoder=components.load_cross_encoder(to, index),
+        )
+        depths: dict[str, int] = {kind: second.depth(kind) or Options().depth for kind in recipe.tasks}
+        return training.run(second, depths, reserve=reserve, seed=seed, rerank=recipe.rerank)
 
 
 class _FusionTraining:
@@ -120,23 +127,46 @@ class _FusionTraining:
         corpus: whose dev split is learned from.
         to: the model folder.
         progress: called while it trains.
+        index: of the corpus, with the history before dev.
+        encoders: of the model folder.
 
     Attributes:
-        index: of the corpus, with the history before dev.
         first: the first stage over the index, with the encoders and the blend of the model folder.
     """
 
     def __init__(
-        self, name: str, recipe: RankingRecipe, corpus: Corpus, to: Path, progress: ProgressCallback
+        self,
+        name: str,
+        recipe: RankingRecipe,
+        corpus: Corpus,
+        to: Path,
+        progress: ProgressCallback,
+        index: SearchIndex,
+        encoders: Sequence[Encoder],
     ) -> None:
         self.began = time.monotonic()
         self.name, self.recipe, self.corpus, self.to, self.progress = name, recipe, corpus, to, progress
-        encoders = components.load_encoders(to)
+        self.index, self.first = index, FirstStage.over(to, index, encoders)
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls,
+        name: str,
+        recipe: RankingRecipe,
+        corpus: Corpus,
+        to: Path,
+        progress: ProgressCallback,
+        place: SearchPlace,
+    ) -> Iterator[_FusionTraining]:
+        """A training over the recipe's index, or one that is made here, while the block runs."""
+        encoders, history = components.load_encoders(to), tasks.history_before(corpus, "dev")
         progress.stage("indexing", 0)
-        saved = open_index(recipe.index) if recipe.index is not None else None
-        history = tasks.history_before(corpus, "dev")
-        self.index: SearchIndex = index_of(corpus, history, encoders, saved=saved, advance=progress.advance)
-        self.first = FirstStage.over(to, self.index, encoders)
+        saved = None if recipe.index is None else Path(recipe.index)
+        with opened_index(
+            corpus, history, encoders, saved, place, lambda: nullcontext(progress.advance)
+        ) as index:
+            yield cls(name, recipe, corpus, to, progress, index, encoders)
 
     def run(
         self, second: SecondStage, depths: dict[str, int], *, reserve: float, seed: int, rerank: int = 0

@@ -11,6 +11,7 @@ from typing import Any
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, NotFoundError
 from cocite.write_errors import writing_to
+from cocite_jobs.retrieval.opened_index import SearchPlace
 from cocite_jobs.storage.cache import fetch_local
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import check_output_replaceable, training_lock
@@ -30,13 +31,22 @@ def open_in_process_session(
     """
     kind = str(recipe.kind)
     if options.on == "ray" or options.address is not None:
-        raise InputError(f"{kind} trains in this process", where="--on", hint="leave --on and --address out")
+        if not KINDS[kind].searches:
+            raise InputError(
+                f"{kind} trains in this process", where="--on", hint="leave --on and --address out"
+            )
+        if options.on != "ray":
+            raise InputError("goes with --on ray", where="--address")
+        if recipe.index is None:
+            raise InputError(
+                "the shards of an index are searched on Ray", where="--on", hint="set index=INDEX"
+            )
     location, folder = Location.of(to), fetch_local(to)
     check_output_replaceable(location / kind)
     if options.start == "resume":
         raise NotFoundError("holds no training to go on with", where=str(to), hint="leave --resume out")
     with training_lock(location, kind):
-        yield InProcessSession(recipe, corpus, location, folder)
+        yield InProcessSession(recipe, corpus, location, folder, options)
 
 
 class InProcessSession:
@@ -59,8 +69,11 @@ class InProcessSession:
 
     is_first, mlflow_run = True, ""
 
-    def __init__(self, recipe: Any, corpus: Corpus, location: Location, folder: Path) -> None:
+    def __init__(
+        self, recipe: Any, corpus: Corpus, location: Location, folder: Path, options: LaunchOptions
+    ) -> None:
         self.recipe, self.corpus, self.location, self.folder = recipe, corpus, location, folder
+        self.options = options
 
     def set_mlflow_run(self, id_: str) -> None:
         """Do nothing: see :attr:`mlflow_run`."""
@@ -69,7 +82,8 @@ class InProcessSession:
         """Train into the local folder, and upload the artifact where the model folder is elsewhere."""
         trainer: InProcessTrainer = load_object(KINDS[str(self.recipe.kind)].trainer or "")
         with writing_to(self.folder):
-            trained = trainer(self.recipe, self.corpus, self.folder, progress)
+            on_ray = {"place": SearchPlace("ray", self.options.address)} if self.options.on == "ray" else {}
+            trained = trainer(self.recipe, self.corpus, self.folder, progress, **on_ray)
         if self.location.local is None:
             artifact = self.location / trained.folder.name
             artifact.put(trained.folder)

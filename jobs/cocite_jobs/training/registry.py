@@ -69,6 +69,8 @@ class RecipeKind:
             published: ``(recipe, corpus, model folder, artifact folder, stage)``. It returns the entries to add to
             ``meta`` of the artifact's manifest.
         metrics: names of its dev metrics; empty where they depend on the recipe.
+        searches: whether its ``trainer`` searches the recipe's ``index``, and takes a ``place``, a
+            :class:`~cocite_jobs.retrieval.opened_index.SearchPlace`, so that ``--on ray`` searches shards by actors.
 
     Raises:
         ValueError: it has both a ``task`` and a ``trainer``, or neither.
@@ -87,6 +89,7 @@ class RecipeKind:
     trained_on: tuple[str, ...] = ()
     after: str | None = None
     metrics: tuple[str, ...] = ()
+    searches: bool = False
 
     def __post_init__(self) -> None:
         if (self.task is None) == (self.trainer is None):
@@ -145,10 +148,12 @@ KINDS: dict[str, RecipeKind] = {
     "fusion": RecipeKind(
         "cocite.systems.learned_fusion.recipe:FusionRecipe",
         trainer="cocite_jobs.training.fusion:train_fusion",
+        searches=True,
     ),
     "final": RecipeKind(
         "cocite.systems.learned_fusion.recipe:FinalRecipe",
         trainer="cocite_jobs.training.fusion:train_final",
+        searches=True,
     ),
     "confidence": RecipeKind(
         "cocite.systems.confidence.recipe:ConfidenceRecipe",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,48 @@ def test_all_components_work_together(
     queries = tasks.local(corpus, "test", sample=5).queries
     saved = recommender.rank(queries, 30, rerank=5)
     assert np.isfinite(saved.scores).all()
+
+
+@pytest.mark.integration
+def test_shards_that_actors_search_give_the_same_fusion(
+    corpus: Corpus, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    line = (
+        "index",
+        "build",
+        corpus.path,
+        "--to",
+        index,
+        "--model",
+        model,
+        "--before-split",
+        "dev",
+        "--shards",
+        3,
+    )
+    assert call(capsys, *line)[0] == 0
+    written = []
+    for place in ("process", "ray"):
+        folder = tmp_path / place
+        shutil.copytree(model / "sentence", folder / "sentence")
+        settings = (
+            "queries=60",
+            "local_depth=40",
+            "reserve=0.5",
+            "trees.trees=10",
+            "trees.leaves=7",
+            "trees.threads=1",
+        )
+        where = ("--corpus", corpus.path, "--to", folder, "--on", place, "--no-track")
+        code, _, err = call(capsys, "train", "fusion", *settings, "keep=always", f"index={index}", *where)
+        assert code == 0, err
+        written.append(
+            [(folder / "fusion" / name).read_text() for name in ("local.txt", "local.json", "global.txt")]
+        )
+    assert written[0] == written[1]
+    code, _, err = call(capsys, "train", "fusion", *where[:-3], "--on", "ray", "--no-track", "--fresh")
+    assert (code, "--on: the shards of an index are searched on Ray" in " ".join(err.split())) == (2, True)
 
 
 def test_components_that_do_not_fit_together_are_refused(

@@ -21,7 +21,7 @@ def test_every_kind_names_classes_and_functions_that_exist(kind: str) -> None:
             assert issubclass(cls.model_fields[section].annotation, base)  # type: ignore[arg-type]
     if row.trainer is not None:
         parameters = inspect.signature(load_object(row.trainer)).parameters
-        assert list(parameters) == ["recipe", "corpus", "to", "progress"]
+        assert list(parameters) == ["recipe", "corpus", "to", "progress", *["place"][: row.searches]]
     for number, needed in enumerate(row.inputs):
         assert needed.section in cls.model_fields or isinstance(getattr(cls, needed.section), property)
         assert {"stage", "advance"} <= inspect.signature(load_object(needed.maker)).parameters.keys()
