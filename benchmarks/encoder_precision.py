@@ -4,8 +4,7 @@
 
 CPU milliseconds of one thread: of the whole first stage (all papers scored) and of the encoder's forward pass in it.
 Medians, and the 10th percentile, which a busy machine disturbs less. Then tokens a CPU second over titles and
-abstracts, with the cosines of their vectors in int8 with those in fp32; and GFLOP/s of square products at best. Where
-attention beside int8 layers is in bf16, there is a row with it in fp32, too.
+abstracts, with the cosines of their vectors in int8 with those in fp32; and GFLOP/s of square products at best.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import faiss
@@ -31,7 +29,7 @@ from cocite.systems.sentence_encoder.forward import Forward
 from cocite.text.token_lists import TokenLists
 from cocite_jobs.steps.embedding.peak import core_peak
 
-FP32, INT8, PLAIN = "fp32", "int8", "int8, attention in fp32"
+DTYPES = torch.float32, torch.int8
 
 
 class TimedForward:
@@ -62,45 +60,42 @@ def main() -> None:
     stage = Recommender.over(options.model, index).first
     stage.dense = True
     used = stage.signals.encoders["sentence"].encoder
-    load = partial(load_sentence_encoder, Path(options.model, "sentence"))
-    encoders = {FP32: load(dtype=torch.float32), INT8: load(dtype=torch.int8)}
-    if encoders[INT8].forward.bert.attention != torch.float32:
-        encoders[PLAIN] = load(dtype=torch.int8)
-        encoders[PLAIN].forward.bert.attention = torch.float32
+    encoders = {
+        dtype: load_sentence_encoder(Path(options.model, "sentence"), dtype=dtype) for dtype in DTYPES
+    }
     peaks = {str(d): round(core_peak(d, 9) / 1e9) for d in (torch.float32, torch.bfloat16, torch.int8)}
     print("GFLOP/s of square products:", peaks)
     for kind in TASKS:
         known = build(index.corpus, kind, sample=options.queries).queries
         new: list[Query] = [replace(query, paper=NO_ROW) for query in known]
         for name, queries in (("known", known), ("new", new)):
-            spent: dict[str, list[tuple[float, float]]] = {name: [] for name in encoders}
+            spent: dict[torch.dtype, list[tuple[float, float]]] = {dtype: [] for dtype in DTYPES}
             for query in (*queries[:3], *queries):
-                for precision, encoder in encoders.items():
+                for dtype, encoder in encoders.items():
                     used.forward = timed = TimedForward(encoder.forward)
                     start = time.process_time()
                     stage.retrieve([query], Options(depth=100))
-                    spent[precision].append((time.process_time() - start, timed.spent))
-            for precision, seconds in spent.items():
+                    spent[dtype].append((time.process_time() - start, timed.spent))
+            for dtype, seconds in spent.items():
                 (whole, least), (part, least_part) = (
                     1e3 * np.quantile(column, [0.5, 0.1]) for column in np.array(seconds[-len(queries) :]).T
                 )
                 print(
-                    f"{kind}, {name}, {precision}: first stage {whole:.1f} ({least:.1f}), "
+                    f"{kind}, {name}, {dtype}: first stage {whole:.1f} ({least:.1f}), "
                     f"encoder {part:.1f} ({least_part:.1f})",
                     flush=True,
                 )
     rows = np.random.default_rng(0).permutation(len(index.corpus))[: options.texts].astype(np.int32)
     vectors = {}
-    for precision, encoder in encoders.items():
+    for dtype, encoder in encoders.items():
         start = time.process_time()
         made = encoder.embed_papers(index.corpus, rows)
-        vectors[precision] = made.vectors
+        vectors[dtype] = made.vectors
         print(
-            f"{len(rows)} texts, {precision}: {made.tokens / (time.process_time() - start):.0f} tokens a CPU second"
+            f"{len(rows)} texts, {dtype}: {made.tokens / (time.process_time() - start):.0f} tokens a CPU second"
         )
-    for precision in list(vectors)[1:]:
-        cosines = (vectors[FP32] * vectors[precision]).sum(1)
-        print(f"cosine of {precision} with fp32: mean {cosines.mean():.4f}, least {cosines.min():.4f}")
+    cosines = (vectors[torch.float32] * vectors[torch.int8]).sum(1)
+    print(f"cosine of int8 with fp32: mean {cosines.mean():.4f}, least {cosines.min():.4f}")
 
 
 if __name__ == "__main__":

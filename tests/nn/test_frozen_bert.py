@@ -29,7 +29,6 @@ def frozen(bert: Any) -> list[tuple[FrozenBert, float]]:
         (FrozenBert(bert, "fp32", packed=False), 1e-5),
         (FrozenBert(bert, "bf16", packed=True), 0.15),
         (FrozenBert(bert, "int8", packed=True), 0.15),
-        (FrozenBert(bert, "int8", packed=True, attention="bf16"), 0.15),
     ]
 
 

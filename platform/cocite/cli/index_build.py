@@ -84,7 +84,9 @@ def build(
     papers_a_shard: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Divide the index into parts of at most so many papers each, instead of --shards."
+            min=1,
+            max=1_000_000_000,
+            help="Divide the index into parts of at most so many papers each, instead of --shards.",
         ),
     ] = None,
     on: Annotated[

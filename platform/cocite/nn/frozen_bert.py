@@ -70,9 +70,8 @@ class FrozenBert:
     Args:
         backbone: a backbone that :func:`packed_bert.supports`, on the CPU; its weights must not change afterwards.
         precision: of matrix products. States are summed and normalised in fp32, which costs little and has a third of
-            the error of bf16 throughout. With ``int8`` only dense layers are in integers.
+            the error of bf16 throughout. With ``int8`` attention is in fp32, and only dense layers in integers.
         packed: whether the dense layers are oneDNN's; int8 layers are in any case.
-        attention: the precision of attention beside ``int8`` layers; otherwise it is that of all products.
 
     Example:
         >>> from transformers import BertConfig, BertModel
@@ -87,19 +86,12 @@ class FrozenBert:
         True
     """
 
-    def __init__(
-        self,
-        backbone: Any,
-        precision: Precision | Literal["int8"],
-        *,
-        packed: bool,
-        attention: Precision = "fp32",
-    ) -> None:
+    def __init__(self, backbone: Any, precision: Precision | Literal["int8"], *, packed: bool) -> None:
         self.backbone = backbone
         dense: Frozen = Int8Dense
-        self.dtype, self.attention = torch.float32, DTYPES[attention]
+        self.dtype = torch.float32
         if precision != "int8":
-            self.dtype = self.attention = DTYPES[precision]
+            self.dtype = DTYPES[precision]
             dense = partial(Dense, dtype=self.dtype, packed=packed)
         config = backbone.config
         self.heads = config.num_attention_heads
@@ -166,11 +158,10 @@ class FrozenBert:
         """Attention within one pair: (n, 3, h, e) queries, keys and values -> ``target``, (n, h, e)."""
         target = target.transpose(0, 1)
         # Head by head and dense: the copy costs a tenth of what the products lose to strides.
-        heads = states.permute(1, 2, 0, 3)
-        query, key, value = packed = heads.to(self.attention, memory_format=torch.contiguous_format)
+        query, key, value = packed = states.permute(1, 2, 0, 3).contiguous()
         h, n, _ = query.shape
         scores, key = self._buffer(h * n * n).view(h, n, n), key.transpose(1, 2)
-        if not careful and self.attention == torch.float32:
+        if not careful and self.dtype == torch.float32:
             sums = torch.bmm(query, key, out=scores).exp2_().sum(-1, keepdim=True)
             least, most = sums.aminmax()
             careful = not (float(least) > 2**-LARGEST and float(most) < 2**LARGEST)  # a NaN is neither
@@ -196,7 +187,7 @@ class FrozenBert:
         """This thread's buffer for one pair's scores: allocating one for each pair would cost more than the product."""
         buffer: Tensor | None = getattr(self._scratch, "buffer", None)
         if buffer is None or len(buffer) < size:
-            buffer = self._scratch.buffer = torch.empty(size, dtype=self.attention)
+            buffer = self._scratch.buffer = torch.empty(size, dtype=self.dtype)
         return buffer[:size]
 
     def _attend_first(self, batch: PairBatch, query: Tensor, key: Tensor, value: Tensor) -> Tensor:

@@ -118,7 +118,7 @@ class PackedForward:
         model: of BERT's family (:func:`cocite.nn.packed_bert.supports`), in fp32; it loses its layers.
         pooling: how the states of a text become one vector.
         dtype: the precision of matrix products: ``torch.float32``, ``torch.bfloat16`` or ``torch.int8``, which has
-            dense layers alone in integers, and attention in what is fastest of the other two.
+            dense layers alone in integers.
         threads: CPU cores used.
 
     Example:
@@ -135,7 +135,7 @@ class PackedForward:
         speed = self.pool.submit(measure, *_widths(model)).result()
         precision = _PRECISIONS[dtype]
         of_floats = max(speed.packed, speed.bf16 * (precision == "bf16"))
-        self.bert = FrozenBert(model, precision, packed=of_floats > speed.plain, attention=speed.best)
+        self.bert = FrozenBert(model, precision, packed=of_floats > speed.plain)
         # The frozen layers hold weights of their own: the module's would take as much memory again.
         del model.encoder
 
