@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.retrieval.sizing.figures import MeasuredIndex, measured_indexes
-from cocite.retrieval.sizing.growth import SHARD_STEPS, Growth, Power, Sum, amounts_of, driver, of_shards
+from cocite.retrieval.sizing.growth import SHARD_STEPS, Growth, Power, Sum, Vocabulary, amounts_of, driver, of_shards
 
 MEASURED = measured_indexes()
 GROWTH = Growth(MEASURED)
@@ -82,3 +82,12 @@ def test_a_power_is_found_again(scale: float, exponent: float) -> None:
 def test_exponents_stay_within_bounds() -> None:
     assert Power.fit([[1], [10]], [1, 1000]).exponents.tolist() == pytest.approx([1])
     assert Power.fit([[1], [10]], [5, 1]).exponents.tolist() == pytest.approx([0])
+
+
+def test_words_are_those_measured_and_grow_by_the_fitted_power_beyond() -> None:
+    measured = [(1e6, 1e4), (1e8, 1e5), (1e9, 2e5)]
+    vocabulary = Vocabulary.fit(measured)
+    assert [vocabulary.at(text) for text, _ in measured] == pytest.approx([words for _, words in measured])
+    law = Power.fit([[text] for text, _ in measured], [words for _, words in measured])
+    assert vocabulary.at(1e11) / 2e5 == pytest.approx(100 ** law.exponents[0])
+    assert Vocabulary.fit(measured[:1]).at(1e12) == pytest.approx(1e4)

@@ -1,12 +1,12 @@
 """How the bytes, seconds and milliseconds of an index grow, fitted to the measured ones.
 
 Bytes are in proportion to what a part holds: papers, contexts, links or words. Memory and seconds are sums of such
-proportions, and words and milliseconds powers; none of them falls where an index holds more.
+proportions, milliseconds powers, and words what was measured, then a power; none falls where an index holds more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -121,6 +121,38 @@ class Power(NamedTuple):
         return float(self.scale * np.prod(np.array(amounts, np.float64) ** self.exponents))
 
 
+class Vocabulary(NamedTuple):
+    """How many distinct words texts have: between measured sizes on the line of their logarithms, beyond by Heaps' law.
+
+    Attributes:
+        text: logarithms of the measured bytes of text, ascending.
+        words: logarithms of their distinct words.
+        exponent: of Heaps' law, fitted to all of them.
+
+    Example:
+        >>> vocabulary = Vocabulary.fit([(100, 10), (10_000, 100)])
+        >>> round(vocabulary.at(1_000)), round(vocabulary.at(1_000_000))
+        (32, 1000)
+    """
+
+    text: NDArray[np.float64]
+    words: NDArray[np.float64]
+    exponent: float
+
+    @classmethod
+    def fit(cls, measured: Collection[tuple[float, float]]) -> Vocabulary:
+        """From bytes of text and numbers of words; Heaps' exponent is at most 1, and 0 where one size was measured."""
+        text, words = np.log(np.array(sorted(set(measured)), np.float64)).T
+        law = Power.fit(np.exp(text)[:, None].tolist(), np.exp(words).tolist())
+        return cls(text, words, float(law.exponents[0]) if len(text) > 1 else 0.0)
+
+    def at(self, text: float) -> float:
+        """The number of words of some bytes of text."""
+        size = np.log(text)
+        inside = np.clip(size, self.text[0], self.text[-1])
+        return float(np.exp(np.interp(inside, self.text, self.words) + self.exponent * (size - inside)))
+
+
 class Growth:
     """What an index takes, by what it holds.
 
@@ -141,9 +173,9 @@ class Growth:
 
     def __init__(self, measured: Sequence[MeasuredIndex]) -> None:
         self.measured = measured
-        self.process = max(one.before for one in measured)
+        self.process = float(np.median([one.before for one in measured]))
         self.most_shards = max(one.shards for one in measured)
-        self._words = Power.fit([[one.text_bytes] for one in measured], [one.words for one in measured])
+        self._words = Vocabulary.fit([(one.text_bytes, one.words) for one in measured])
         self._memory = [
             _fit_memory(amounts, memory)
             for amounts, memory in (
@@ -180,7 +212,7 @@ class Growth:
         largest = self.measured[-1]
         text = papers * largest.bytes["corpus: papers"] / largest.papers
         text += contexts * largest.bytes["corpus: contexts"] / largest.contexts
-        return Amounts(papers, contexts, links, self._words.at([text]), shards)
+        return Amounts(papers, contexts, links, self._words.at(text), shards)
 
     def part_bytes(self, amounts: Amounts) -> dict[str, float]:
         """Bytes on disk of each part, in all shards."""
@@ -198,7 +230,7 @@ class Growth:
     def opened(self, amounts: Amounts) -> float:
         """Bytes of anonymous memory that the coordinator takes: vocabularies, contexts' links, authors and counts."""
         held = (amounts.words, amounts.contexts, amounts.papers)
-        return sum(fit.at([amount]) for fit, amount in zip(self._memory, held, strict=True))
+        return sum(rate * amount for rate, amount in zip(self._memory, held, strict=True))
 
     def build_cpu_s(self, amounts: Amounts) -> float:
         """CPU seconds that the build takes, without vectors."""
@@ -214,21 +246,16 @@ class Growth:
         return self._shard[kind].at(self._asked(amounts))
 
 
-NOISE = 1e6
-"""Bytes by which the memory of a process changes without a reason that grows."""
+def _fit_memory(amounts: Sequence[float], memory: Sequence[tuple[float, float]]) -> float:
+    """Bytes that a step of opening takes for each word, context or paper.
 
-
-def _fit_memory(amounts: Sequence[float], memory: Sequence[tuple[float, float]]) -> Sum:
-    """What a step of opening takes for each word, context or paper; differences that may be noise are left out.
+    The least squares of the bytes themselves, so that the largest indexes decide: in the memory of a small one the
+    allocator's reserves are a large share.
 
     Args:
         amounts: how much each measured index holds.
         memory: bytes before and after the step.
     """
-    known = [
-        (amount, after - before)
-        for amount, (before, after) in zip(amounts, memory, strict=True)
-        if after - before > NOISE
-    ]
-    known = known or [(max(amounts), 1.0)]
-    return Sum.fit([[amount] for amount, _ in known], [difference for _, difference in known])
+    held = np.array(amounts, np.float64)
+    taken = np.array([after - before for before, after in memory])
+    return max(0.0, float(held @ taken / (held @ held)))
