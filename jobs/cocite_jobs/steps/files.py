@@ -15,6 +15,7 @@ from cocite.corpus.store import Corpus
 from cocite.errors import InputError, IntegrityError, NotFoundError
 from cocite_jobs.storage.cache import fetch_local, source_of
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import fetch
 
 
 def fetch_seen(source: str) -> Path:
@@ -23,7 +24,19 @@ def fetch_seen(source: str) -> Path:
     Raises:
         NotFoundError: this machine does not see it.
     """
-    folder = fetch_local(source)
+    return _seen(fetch_local(source), source)
+
+
+def fetch_seen_index(source: str) -> Path:
+    """An index folder that the step's command named, as this worker sees it; one elsewhere is copied, with its shards.
+
+    Raises:
+        NotFoundError: this machine does not see it, or it is not there.
+    """
+    return _seen(fetch(source), source)
+
+
+def _seen(folder: Path, source: str) -> Path:
     if not folder.is_dir():
         raise NotFoundError(
             f"{socket.gethostname()}, which makes a part, sees no such folder",

@@ -33,6 +33,7 @@ from cocite.systems.learned_fusion.examples import FusionExamples, collect_examp
 from cocite.systems.learned_fusion.recipe import FinalRecipe, FusionRecipe
 from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.systems.learned_fusion.task import train_trees
+from cocite_jobs.storage.transfer import fetch
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
 
@@ -64,7 +65,7 @@ def train_confidence(
     began = time.monotonic()
     encoders = components.load_encoders(to if to.is_dir() else None)
     progress.stage("indexing", 0)
-    saved = open_index(recipe.index) if recipe.index is not None else None
+    saved = open_index(fetch(recipe.index)) if recipe.index is not None else None
     history = tasks.history_before(corpus, "dev")
     index: SearchIndex = index_of(corpus, history, encoders, saved=saved, advance=progress.advance)
     folder = (

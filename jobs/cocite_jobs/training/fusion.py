@@ -30,6 +30,7 @@ from cocite.systems.learned_fusion.reranker import LearnedFusion
 from cocite.systems.learned_fusion.task import train_measured
 from cocite.training.stages import StageComparison, stage_record
 from cocite_jobs.retrieval.opened_index import SearchPlace, opened_index
+from cocite_jobs.storage.transfer import fetch
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.types import TrainedArtifact
 
@@ -162,7 +163,9 @@ class _FusionTraining:
         """A training over the recipe's index, or one that is made here, while the block runs."""
         encoders, history = components.load_encoders(to), tasks.history_before(corpus, "dev")
         progress.stage("indexing", 0)
-        saved = None if recipe.index is None else Path(recipe.index)
+        saved = None
+        if recipe.index is not None:  # each shard's actor copies its own
+            saved = fetch(recipe.index, shards=() if place.on == "ray" else None)
         with opened_index(
             corpus, history, encoders, saved, place, lambda: nullcontext(progress.advance)
         ) as index:

@@ -15,6 +15,7 @@ from cocite.training.input_artifacts import component_digests, determining_setti
 from cocite.training.periods import Periods
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import fetch
 from cocite_jobs.training.progress import ProgressCallback
 from cocite_jobs.training.registry import KINDS, load_object
 
@@ -78,13 +79,15 @@ def prepare_inputs(
                     (to / name).get(work / name)
             folder = work / needed.artifact
             told: dict[str, Any] = {"stage": progress.stage, "advance": progress.advance}
-            has_index = getattr(settings, "index", None) is not None
+            index: str | None = getattr(settings, "index", None)
             # An encoder of the model folder searches in this process alone.
-            if in_parts is not None and needed.in_parts is not None and has_index and not components:
+            if in_parts is not None and needed.in_parts is not None and index is not None and not components:
                 make = load_object(needed.in_parts)
                 told |= {"source": in_parts.source, "root": to, "workers": in_parts.workers}
             else:
                 make = load_object(needed.maker)
+                if index is not None:
+                    settings = settings.model_copy(update={"index": str(fetch(index))})
             make(settings, corpus, folder, **told)
             if to.local is None:
                 artifact.put(folder)

@@ -35,7 +35,7 @@ def open_miner(plan: MiningPlan, periods: Periods, encoder: Encoder | None = Non
     Raises:
         InputError: the index is of another corpus, or knows less than the history.
     """
-    saved = open_index(plan.settings.index) if plan.settings.index is not None else None
+    saved = open_index(Path(plan.settings.index)) if plan.settings.index is not None else None
     encoders = [] if encoder is None else [encoder]
     index = index_of(periods.history.corpus, periods.history, encoders, saved=saved)
     return Miner.over(index, plan, encoder)

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from cocite.array_files import require_fit
 from cocite.artifacts import load_array
-from cocite.bounds import Depth, FilePath, Seed, Total
+from cocite.bounds import Depth, Location, Seed, Total
 from cocite.config import Settings
 from cocite.corpus.csr import CSR
 from cocite.corpus.store import Corpus
@@ -63,8 +63,8 @@ class CandidateSettings(Settings):
     papers keep later candidates."""
     seed: Seed = 0
     """Seed of the draw of queries."""
-    index: FilePath | None = None
-    """An index folder of the same corpus, whole or in shards, that knows the training period's links; its word
+    index: Location | None = None
+    """Path or URI of an index of the same corpus, whole or in shards, that knows the training period's links; its word
     statistics and counts are used instead of reading the texts again."""
 
     @property

@@ -17,9 +17,12 @@ from cocite.manifests import read_manifest
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.index import Index
+from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.confidence.calibration import Confidence
 from cocite.systems.confidence.recipe import ConfidenceRecipe
 from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import upload_tree
 from cocite_jobs.training.train import train
 
 TREES = {"trees": {"trees": 5, "leaves": 7, "threads": 1}, "keep": "always", "queries": 60}
@@ -72,6 +75,22 @@ def test_a_fusion_is_scored_on_manuscripts_that_its_trees_did_not_see(
         InputError, match=r"calibration was trained with another fusion.*\n?.*confidence again"
     ):
         Recommender.over(model, index)
+
+
+def test_an_index_elsewhere_gives_the_same_fusion_and_the_same_fit(
+    corpus: Corpus, tmp_path: Path, remote: str
+) -> None:
+    IndexSnapshot.create(corpus, tmp_path / "index", before_split="dev")
+    upload_tree(tmp_path / "index", Location.of(remote) / "index")
+    written = []
+    for name, index in (("here", str(tmp_path / "index")), ("elsewhere", f"{remote}/index")):
+        model = tmp_path / name
+        fusion = {"local_depth": 40, "tasks": ["local"], "index": index, "keep": "always", **TREES}
+        train(FusionRecipe.parse(fusion), corpus, model)
+        train(ConfidenceRecipe.parse({**SMALL, "tasks": ["local"], "index": index}), corpus, model)
+        fit = Confidence.read(model / "confidence").calibrations["local"]["fusion"]
+        written.append(((model / "fusion" / "local.txt").read_text(), fit))
+    assert written[0] == written[1]
 
 
 def test_a_fit_is_the_same_when_it_is_made_again(corpus: Corpus, tmp_path: Path) -> None:

@@ -10,14 +10,16 @@ from helpers.synthetic import SyntheticCorpora
 
 from cocite.artifacts import seal, verify
 from cocite.corpus.store import Corpus
-from cocite.errors import InputError
+from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, read_manifest
+from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.bi_encoder.recipe import BiEncoderRecipe
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
 from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
 from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
 from cocite.systems.mp_bert4cr.recipe import MpBert4crRecipe
 from cocite_jobs.storage.location import Location
+from cocite_jobs.storage.transfer import upload_tree
 from cocite_jobs.training.inputs import check_periods, prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions
 from cocite_jobs.training.recipes import load_recipe, shipped_recipes
@@ -107,6 +109,23 @@ def test_an_input_that_is_made_of_another_finds_it_in_a_remote_model_folder(
     (location / "word-vectors").clear()
     assert prepare_inputs(recipe, corpus, location, ProgressFunctions())
     assert files() == before
+
+
+def test_candidates_are_mined_over_an_index_elsewhere(corpus: Corpus, tmp_path: Path, remote: str) -> None:
+    IndexSnapshot.create(corpus, tmp_path / "index", known_until=2015)
+    upload_tree(tmp_path / "index", Location.of(remote) / "index")
+    usual = RECIPES["cross-encoder"]
+
+    def prepared(index: str, model: Path) -> str:
+        candidates = usual.candidates.model_copy(update={"index": index})
+        recipe = usual.model_copy(update={"candidates": candidates})
+        assert prepare_inputs(recipe, corpus, Location.of(model), ProgressFunctions())
+        return verify(model / "candidates").digest
+
+    here = prepared(str(tmp_path / "index"), tmp_path / "here")
+    assert prepared(f"{remote}/index", tmp_path / "elsewhere") == here
+    with pytest.raises(NotFoundError, match="nothing is there"):
+        prepared(f"{remote}/none", tmp_path / "none")
 
 
 def test_what_was_made_of_an_input_that_is_replaced_is_made_again(corpus: Corpus, tmp_path: Path) -> None:

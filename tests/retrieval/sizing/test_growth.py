@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.retrieval.sizing.figures import MeasuredIndex, measured_indexes
-from cocite.retrieval.sizing.growth import SHARD_STEPS, Growth, Power, Sum, Vocabulary, amounts_of, driver, of_shards
+from cocite.retrieval.sizing.growth import (
+    SHARD_STEPS,
+    Growth,
+    Power,
+    Sum,
+    Vocabulary,
+    amounts_of,
+    driver,
+    of_shards,
+)
 
 MEASURED = measured_indexes()
 GROWTH = Growth(MEASURED)

@@ -16,7 +16,7 @@ from cocite.retrieval.index.saved_histories import open_history, save_history
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.training.candidates import CandidateSettings
 from cocite.training.periods import Periods
-from cocite_jobs.steps.files import fetch_seen, open_seen
+from cocite_jobs.steps.files import fetch_seen, fetch_seen_index, open_seen
 from cocite_jobs.steps.parts import Part, Result
 from cocite_jobs.storage.location import Location
 
@@ -86,7 +86,7 @@ class MakeHistories:
     def _index(self) -> SavedIndex:
         if self.settings.index is None:
             raise ValueError("histories are made of an index, and the settings name none")
-        return open_index(self.settings.index)
+        return open_index(fetch_seen_index(self.settings.index))
 
 
 def _name(year: int) -> str:

@@ -26,7 +26,7 @@ from cocite.retrieval.index.versions import VersionedFolder
 from cocite.training.candidates import KIND, CandidateSettings
 from cocite.training.input_artifacts import Advance, Stage
 from cocite.training.periods import Periods
-from cocite_jobs.steps.files import open_seen, read_array, write_file
+from cocite_jobs.steps.files import fetch_seen_index, open_seen, read_array, write_file
 from cocite_jobs.steps.mining.histories import MakeHistories
 from cocite_jobs.steps.parts import FinishedParts, Part, Result
 from cocite_jobs.steps.run_parts import Workers, connected, run_parts
@@ -118,6 +118,8 @@ def mine_in_parts(
     """
     periods = Periods.of(corpus, settings.period)
     scratch = root / f".{KIND}.parts"
+    if settings.index is not None:  # workers have another working folder
+        settings = settings.model_copy(update={"index": Location.of(settings.index).uri})
     work = MineBlocks(Location.of(source).uri, corpus.version, settings, scratch)
 
     def mine(plan: MiningPlan) -> Iterator[tuple[MiningBlock, NDArray[np.int32]]]:
@@ -149,5 +151,5 @@ def _key(work: MineBlocks) -> str:
         "settings": work.settings.model_dump(mode="json"),
     }
     if work.settings.index is not None:
-        inputs["version"] = VersionedFolder(work.settings.index).current()
+        inputs["version"] = VersionedFolder(fetch_seen_index(work.settings.index)).current()
     return json.dumps(inputs, sort_keys=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cocite.bounds import Depth, FilePath, Seed, Threads, Total
+from cocite.bounds import Depth, Location, Seed, Threads, Total
 from cocite.config import Settings
 
 
@@ -43,5 +43,6 @@ class ConfidenceRecipe(Settings):
     """Seed of the query sample and of the parts."""
     threads: Threads = 2
     """CPU threads that grow trees."""
-    index: FilePath | None = None
-    """An index folder of the same corpus, whose vectors and word statistics are used instead of computing them."""
+    index: Location | None = None
+    """Path or URI of an index of the same corpus, whose vectors and word statistics are used instead of computing
+    them."""

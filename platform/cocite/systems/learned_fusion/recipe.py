@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cocite.bounds import Depth, FilePath, Name, Penalty, PositiveShare, ProperShare, Seed, Threads, Total
+from cocite.bounds import Depth, Location, Name, Penalty, PositiveShare, ProperShare, Seed, Threads, Total
 from cocite.config import Settings
 from cocite.training.stages import Keep
 
@@ -66,8 +66,9 @@ class RankingRecipe(Settings):
     """Signals left out, by their beginning: ``nnrank``, ``shared-authors``, ``neighbours`` …"""
     trees: FusionSettings = FusionSettings()
     """How the trees are grown."""
-    index: FilePath | None = None
-    """An index folder of the same corpus, whose vectors and word statistics are used instead of computing them."""
+    index: Location | None = None
+    """Path or URI of an index of the same corpus, whose vectors and word statistics are used instead of computing
+    them."""
     seed: Seed = 0
     """Seed of the query sample."""
     keep: Keep = "unless_below"

@@ -16,7 +16,7 @@ from helpers.synthetic import SyntheticCorpora
 from helpers.troubled_mining import DyingMineBlocks
 
 from cocite.corpus.store import Corpus
-from cocite.errors import BusyError, InputError, IntegrityError
+from cocite.errors import BusyError, InputError, IntegrityError, NotFoundError
 from cocite.pipeline import candidate_mining
 from cocite.pipeline.candidate_files import prepare
 from cocite.pipeline.candidate_mining import MiningPlan
@@ -30,6 +30,7 @@ from cocite_jobs.steps.parts import Result
 from cocite_jobs.steps.run_parts import Workers
 from cocite_jobs.storage.location import Location
 from cocite_jobs.storage.output import output_lock
+from cocite_jobs.storage.transfer import upload_tree
 from cocite_jobs.training.inputs import InParts, prepare_inputs
 from cocite_jobs.training.progress import ProgressFunctions
 
@@ -184,8 +185,10 @@ def test_everything_may_lie_elsewhere(
 ) -> None:
     root = Location.of(remote)
     (root / "corpus").put(corpus.path)
+    assert settings.index is not None
+    upload_tree(Path(settings.index), root / "index")
     made = mine_in_parts(
-        settings,
+        settings.model_copy(update={"index": f"{remote}/index"}),
         corpus,
         tmp_path / "candidates",
         source=f"{remote}/corpus",
@@ -195,6 +198,14 @@ def test_everything_may_lie_elsewhere(
     assert made
     assert contents(tmp_path / "candidates") == contents(whole)
     assert (root / "model").names() == []
+
+
+def test_an_index_that_workers_do_not_see_is_refused(
+    corpus: Corpus, settings: CandidateSettings, tmp_path: Path, remote: str
+) -> None:
+    for elsewhere, sentence in ((f"{remote}/none", "nothing is there"), ("/no/index", "sees no such folder")):
+        with pytest.raises(NotFoundError, match=sentence):
+            mine(settings.model_copy(update={"index": elsewhere}), corpus, tmp_path / "model")
 
 
 DRIVER = """
