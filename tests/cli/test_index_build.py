@@ -56,10 +56,10 @@ def test_what_workers_are_told(
 
     monkeypatch.setattr(module, "Workers", here)
     line = ("index", "build", store, "--to", tmp_path / "index", "--shards", "2", "--known-until", "2015")
-    more = ("--on", "ray", "--address", "auto", "--workers", "3", "--cpus", "2", "--json")
+    more = ("--on", "ray", "--address", "auto", "--workers", "3", "--cpus", "2", "--wait", "--json")
     code, out, err = call(capsys, *line, *more)
     assert code == 0, err
-    assert asked == [{"on": "ray", "address": "auto", "count": 3, "cpus": 2.0}]
+    assert asked == [{"on": "ray", "address": "auto", "count": 3, "cpus": 2.0, "wait": True}]
     facts = json.loads(out)
     assert (facts["index"], facts["version"], facts["known_until"]) == (
         str(tmp_path / "index"),

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cocite.cli.console import out, print_json, progress_bar
-from cocite.cli.options import CpusOption, JsonOption, NoVerifyOption, RayAddressOption, WorkersOption
-from cocite_jobs.cli.options import GpusOption, WorkersOnOption, workers_of
+from cocite.cli.options import (
+    CpusOption,
+    JsonOption,
+    NoVerifyOption,
+    RayAddressOption,
+    WaitOption,
+    WorkersOption,
+)
+from cocite_jobs.cli.options import AcceleratorOption, GpusOption, WorkersOnOption, workers_of
 
 if TYPE_CHECKING:
     from cocite_jobs.steps.embedding.embed import Embedded
@@ -41,6 +48,8 @@ def embed(
     workers: WorkersOption = None,
     cpus: CpusOption = 1.0,
     gpus: GpusOption = None,
+    accelerator: AcceleratorOption = "",
+    wait: WaitOption = False,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:
@@ -53,7 +62,7 @@ def embed(
     from cocite_jobs.steps.embedding.embed import choose_encoders, embed_corpus
     from cocite_jobs.storage.cache import fetch_local
 
-    who = workers_of(on, address, workers, cpus, gpus)
+    who = workers_of(on, address, workers, cpus, gpus, accelerator=accelerator, wait=wait)
     names = choose_encoders(fetch_local(model), encoder or [])
     total = len(Corpus.open(fetch_local(corpus))) * len(names)
     with progress_bar("encoding papers", total=total) as advance:

@@ -22,6 +22,7 @@ from cocite.cli.options import (
     RerankOption,
     SampleOption,
     SeedOption,
+    WaitOption,
 )
 from cocite.errors import InputError
 from cocite_jobs.cli.cocitation import cocitation
@@ -131,6 +132,7 @@ def pipeline(
     on: OnOption = "process",
     address: RayAddressOption = None,
     workers: QueryWorkersOption = None,
+    wait: WaitOption = False,
     tracking: TrackingOption = Path("."),
     track: TrackOption = True,
     as_json: JsonOption = False,
@@ -148,8 +150,9 @@ def pipeline(
     check_file_destination(markdown)
     if address is not None and on != "ray":
         raise InputError("an address goes with --on ray", where="--address")
-    if workers is not None and on != "ray":
-        raise InputError("goes with --on ray", where="--workers")
+    for option, is_given in {"--workers": workers is not None, "--wait": wait}.items():
+        if is_given and on != "ray":
+            raise InputError("goes with --on ray", where=option)
     if on == "ray" and index is None:
         raise InputError("the shards of an index are searched on Ray", where="--on", hint="give --index")
     params = {
@@ -183,7 +186,7 @@ def pipeline(
             saved=index,
             on=on,
             address=address,
-            workers=Workers("ray", address, workers) if workers is not None else None,
+            workers=Workers("ray", address, workers, wait=wait) if workers is not None else None,
             beside=None if to is None else shown(to),
             to=to,
             bars=progress_bar,

@@ -42,13 +42,14 @@ def make_request(
         files += [checked.file] if checked.file else []
     if entry.on_ray and "on" in values:
         values["on"] = "ray"
+    on_ray, names = values.get("on") == "ray", {param.name for param in parameters}
     others = dict(submission.resources)
     if submission.accelerator and checked is not None and checked.accelerator:
         values["overrides"] = [
             *(values["overrides"] or ()),
             f"{checked.accelerator}={submission.accelerator}",
         ]
-    elif submission.accelerator:
+    elif submission.accelerator and not (on_ray and "accelerator" in names):
         others[ACCELERATOR + submission.accelerator] = PRESENT
     if submission.image and files:
         raise InputError(
@@ -56,14 +57,15 @@ def make_request(
             where="--image",
             hint="put it where the cluster reads it",
         )
-    waits = values.get("on") == "ray" or (checked is not None and checked.has_workers)
+    waits = on_ray or (checked is not None and checked.has_workers)
     cpus = submission.cpus if submission.cpus is not None else WAITING if waits else WORKING
-    names = {param.name for param in parameters}
     arguments = [*entry.path, *_words(parameters, values)]
     if "track" in names:
         arguments.append("--track" if _tracks(parameters, values) else "--no-track")
-    if "wait" in names and submission.wait:
+    if "wait" in names and submission.wait and values.get("on") != "process":
         arguments.append("--wait")
+    if "accelerator" in names and submission.accelerator and on_ray:
+        arguments += ["--accelerator", submission.accelerator]
     return JobRequest(
         arguments,
         kind=entry.kind,

@@ -67,6 +67,14 @@ GpusOption = Annotated[
         "cluster has GPUs].",
     ),
 ]
+AcceleratorOption = Annotated[
+    str,
+    typer.Option(
+        "--accelerator",
+        metavar="TYPE",
+        help="Ray's name of the GPU, such as H100, that workers run on; the job's own process where it has none.",
+    ),
+]
 
 
 def workers_of(
@@ -75,6 +83,9 @@ def workers_of(
     count: int | None,
     cpus: float = 1.0,
     gpus: float | None = None,
+    *,
+    accelerator: str = "",
+    wait: bool = False,
 ) -> Workers:
     """Who makes the parts of a step, as options name them.
 
@@ -89,7 +100,10 @@ def workers_of(
 
     if on == "process":
         given = {"--address": address is not None, "--workers": count is not None, "--cpus": cpus != 1.0}
-        for option, is_given in (given | {"--gpus": gpus is not None}).items():
+        given |= {"--gpus": gpus is not None, "--accelerator": bool(accelerator), "--wait": wait}
+        for option, is_given in given.items():
             if is_given:
                 raise InputError("goes with --on ray", where=option)
-    return Workers(on=on, address=address, count=count, cpus=cpus, gpus=gpus)
+    return Workers(
+        on=on, address=address, count=count, cpus=cpus, gpus=gpus, accelerator=accelerator, wait=wait
+    )

@@ -19,7 +19,7 @@ from cocite_jobs.cli.submission import Submission, submission, submission_parame
 from cocite_jobs.cli.submission import app as options_app
 from cocite_jobs.cli.submitted import SUBMITTED, Submitted, command_of
 
-REPLACED = frozenset({"address", "as_json", "check", "wait", "_no_verify"})
+REPLACED = frozenset({"accelerator", "address", "as_json", "check", "wait", "_no_verify"})
 """Parameters of a command that its submission has itself, or that say nothing of a run on another machine."""
 
 

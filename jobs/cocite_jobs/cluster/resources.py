@@ -141,6 +141,47 @@ def worker_capacity(workers: WorkerSettings, nodes: list[Mapping[str, float]]) -
     )
 
 
+def check_part(needs: Mapping[str, float], nodes: list[Mapping[str, float]]) -> None:
+    """Refuse parts that no node can ever make: Ray would wait for ever.
+
+    Args:
+        needs: the resources that Ray reserves for a part's worker, by Ray's names of resources.
+        nodes: the resources of each living node, by the same names.
+
+    Raises:
+        InputError: no node has all of them.
+
+    Example:
+        >>> check_part({"CPU": 2.0}, [{"CPU": 1.0}, {"CPU": 4.0}])
+        >>> try:
+        ...     check_part({"CPU": 8.0, "GPU": 1.0}, [{"CPU": 16.0}, {"CPU": 4.0, "GPU": 1.0}])
+        ... except InputError as error:
+        ...     print(error.message)
+        a worker needs 8 CPU and 1 GPU, and no node has them: the largest have 16 CPU; 4 CPU and 1 GPU
+    """
+    needed = {name: amount for name, amount in needs.items() if amount}
+    if any(all(node.get(name, 0.0) >= amount for name, amount in needed.items()) for node in nodes):
+        return
+    offers = sorted({tuple(node.get(name, 0.0) for name in needed) for node in nodes}, reverse=True)
+    largest = "; ".join(_listed(dict(zip(needed, offer, strict=True))) for offer in offers[:3])
+    raise InputError(
+        f"a worker needs {_listed(needed)}, and no node has them: "
+        + (f"the largest have {largest}" if largest else "the cluster has no node"),
+        where="--on ray",
+        hint="ask for less, or pass --wait where the cluster grows",
+    )
+
+
+def _listed(amounts: Mapping[str, float]) -> str:
+    """Amounts of resources in words, those that are there."""
+    listed = [
+        name.removeprefix(ACCELERATOR) if name.startswith(ACCELERATOR) else f"{amount:g} {name}"
+        for name, amount in amounts.items()
+        if amount
+    ]
+    return " and ".join(listed) or "nothing of them"
+
+
 def check_batch(recipe: Any, workers: int) -> None:
     """Refuse more workers than a step has examples: those without an example would only run stand-ins.
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from cocite.errors import CociteError
 from cocite_jobs.cluster.connection import ray_connection
-from cocite_jobs.cluster.resources import have_gpus, living_nodes, worker_environment
+from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
+from cocite_jobs.cluster.resources import check_part, have_gpus, living_nodes, worker_environment
 from cocite_jobs.steps.parts import FinishedParts, Part, Result, Work
 
 RETRIES = 3
@@ -35,11 +36,15 @@ class Workers:
         count: at most so many parts are made at a time; None: as many as the cluster has room for.
         cpus: cores reserved for each, which are its threads, too.
         gpus: GPUs reserved for each, who sees no other; None: one where the cluster has any.
+        accelerator: Ray's name of the GPU, such as H100, that each runs on; empty: any.
+        wait: for nodes that the cluster does not have yet; otherwise parts that no node has room for are refused.
         verbose: show Ray's own log.
 
     Example:
         >>> Workers(on="ray", count=2, gpus=1).options
         {'num_cpus': 1.0, 'num_gpus': 1}
+        >>> Workers(cpus=2, accelerator="H100").needs
+        {'CPU': 2, 'GPU': 0.0, 'accelerator_type:H100': 0.001}
         >>> [Workers(gpus=None).on_nodes([node]).gpus for node in ({"CPU": 4.0}, {"CPU": 4.0, "GPU": 1.0})]
         [0, 1]
     """
@@ -49,12 +54,21 @@ class Workers:
     count: int | None = None
     cpus: float = 1.0
     gpus: float | None = 0.0
+    accelerator: str = ""
+    wait: bool = False
     verbose: bool = False
 
     @property
-    def options(self) -> dict[str, float]:
+    def options(self) -> dict[str, Any]:
         """Of a task, by Ray's names."""
-        return {"num_cpus": self.cpus, "num_gpus": self.gpus or 0.0}
+        options = {"num_cpus": self.cpus, "num_gpus": self.gpus or 0.0}
+        return options | ({"accelerator_type": self.accelerator} if self.accelerator else {})
+
+    @property
+    def needs(self) -> dict[str, float]:
+        """What Ray reserves for each, by its names of resources."""
+        needs = {"CPU": self.cpus, "GPU": self.gpus or 0.0}
+        return needs | ({ACCELERATOR + self.accelerator: PRESENT} if self.accelerator else {})
 
     def on_nodes(self, nodes: list[Mapping[str, float]]) -> Workers:
         """The same with a number of GPUs, given the resources of each living node by Ray's names."""
@@ -82,6 +96,7 @@ def run_parts(
         The results in the parts' order.
 
     Raises:
+        InputError: no node of the cluster has room for a part, and the workers do not wait for one.
         CociteError: a part could not be made; those that were made stay recorded.
     """
     results = finished.read()
@@ -139,6 +154,8 @@ def _on_ray(
 
     nodes = living_nodes()
     workers = workers.on_nodes(nodes)
+    if not workers.wait:
+        check_part(workers.needs, nodes)
     # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
     options: dict[str, Any] = {"max_retries": RETRIES, "max_calls": 0, "scheduling_strategy": "SPREAD"}
     if environment := worker_environment(workers.gpus or 0, nodes):
@@ -168,8 +185,8 @@ def _room(workers: Workers) -> int:
     if workers.count is not None:
         return workers.count
     total = ray.cluster_resources()
-    needs = {"CPU": workers.cpus, "GPU": workers.gpus or 0.0}
-    slots = min((int(total.get(name, 0.0) / need) for name, need in needs.items() if need), default=1)
+    needs = {name: need for name, need in workers.needs.items() if need}
+    slots = min((int(total.get(name, 0.0) / need) for name, need in needs.items()), default=1)
     # Where the cluster has no room at all, a waiting task is what makes an autoscaler add a machine.
     return max(1, AHEAD * slots)
 

@@ -138,7 +138,10 @@ class EngineSession:
         kind = str(self.recipe.kind)
         location = Location.of(self.job.to)
         if self.is_first:
-            shared = self.job.corpus, Workers("ray", self.options.address, verbose=self.options.verbose)
+            shared = (
+                self.job.corpus,
+                Workers("ray", self.options.address, wait=self.options.wait, verbose=self.options.verbose),
+            )
             in_parts = InParts(*shared) if self.options.on == "ray" else None
             prepare_inputs(self.recipe, self.corpus, location, progress, in_parts)
         self.world.barrier()

@@ -21,6 +21,7 @@ from cocite.cli.options import (
     ReplaceOption,
     StoreArgument,
     StoreDestinationOption,
+    WaitOption,
     WorkersOption,
 )
 from cocite.errors import InputError
@@ -91,6 +92,7 @@ def import_(
     ] = "process",
     address: RayAddressOption = None,
     workers: WorkersOption = None,
+    wait: WaitOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Import papers, citations, contexts and sentences into a store.
@@ -107,9 +109,10 @@ def import_(
     from cocite.corpus.splits import by_year_name, parse_years
     from cocite.destinations import check_file_destination
 
-    if on != "ray" and (address is not None or workers is not None):
-        where = "--workers" if address is None else "--address"
-        raise InputError("goes with --on ray", where=where)
+    given = {"--address": address is not None, "--workers": workers is not None, "--wait": wait}
+    for option, is_given in given.items():
+        if is_given and on != "ray":
+            raise InputError("goes with --on ray", where=option)
     if on == "ray" and columns is not None:
         raise InputError(
             "goes with --on process", where="--columns", hint="on Ray, columns have the names of fields"
@@ -136,7 +139,7 @@ def import_(
         if on == "ray":
             module, name = IMPORT_ON_RAY.split(":")
             import_on_ray = getattr(import_module(module), name)
-            options |= {"address": address, "count": workers, "advance": advance}
+            options |= {"address": address, "count": workers, "wait": wait, "advance": advance}
             corpus = import_on_ray(stream, to, shown(source), shown(to), **options)
         else:
             corpus = build(_WithProgress(stream, advance), to, **options)

@@ -20,6 +20,7 @@ from cocite.cli.options import (
     KeepOption,
     NoVerifyOption,
     RayAddressOption,
+    WaitOption,
     WorkersOption,
 )
 from cocite.errors import InputError, NotFoundError
@@ -101,6 +102,7 @@ def build(
     address: RayAddressOption = None,
     workers: WorkersOption = None,
     cpus: CpusOption = 1.0,
+    wait: WaitOption = False,
     keep: KeepOption = 2,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
@@ -108,7 +110,12 @@ def build(
     """Index a corpus: BM25 of papers and citation contexts, and vectors when a model is given."""
     from cocite.retrieval.engines.bm25_fields import Bm25Fields
 
-    given = {"--address": address is not None, "--workers": workers is not None, "--cpus": cpus != 1.0}
+    given = {
+        "--address": address is not None,
+        "--workers": workers is not None,
+        "--cpus": cpus != 1.0,
+        "--wait": wait,
+    }
     for option, is_given in given.items():
         if is_given and on != "ray":
             raise InputError("goes with --on ray", where=option)
@@ -123,7 +130,7 @@ def build(
         "keep": keep,
     }
     if on == "ray":
-        who = {"address": address, "count": workers, "cpus": cpus}
+        who = {"address": address, "count": workers, "cpus": cpus, "wait": wait}
         _build_on_ray(str(corpus), str(to), model, vectors_from, count, settings, who, as_json)
     else:
         _build_here(

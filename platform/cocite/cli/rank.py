@@ -25,6 +25,7 @@ from cocite.cli.options import (
     QueryWorkersOption,
     RayAddressOption,
     RerankOption,
+    WaitOption,
 )
 from cocite.corpus.store import Corpus
 from cocite.errors import InputError, nearest
@@ -86,6 +87,7 @@ def rank(
     on: OnOption = "process",
     address: RayAddressOption = None,
     workers: QueryWorkersOption = None,
+    wait: WaitOption = False,
     as_json: JsonOption = False,
     _no_verify: NoVerifyOption = False,
 ) -> None:
@@ -103,8 +105,9 @@ def rank(
         check_id(tag, "run tag")
     if address is not None and on != "ray":
         raise InputError("an address goes with --on ray", where="--address")
-    if workers is not None and on != "ray":
-        raise InputError("goes with --on ray", where="--workers")
+    for option, is_given in {"--workers": workers is not None, "--wait": wait}.items():
+        if is_given and on != "ray":
+            raise InputError("goes with --on ray", where=option)
     name = _system_name(model, pipeline, form)
     label = f"{name}-{form}" if form else name
     tag = label if tag is None else tag
@@ -121,6 +124,7 @@ def rank(
             bars=progress_bar,
             address=address,
             count=workers,
+            wait=wait,
             form=None if form is None else QueryForm(form),
             rerank=rerank,
             candidates=candidates,

@@ -52,6 +52,12 @@ def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[JobRequest
             "import /records --to /c --no-links-from-contexts --strict",
             "corpus import /records --to /c --strict --no-links-from-contexts --on ray",
         ),
+        (
+            "embed s3://b/c --model s3://b/m --to s3://b/v --accelerator H100 --wait",
+            "embed s3://b/c --model s3://b/m --to s3://b/v --on ray --wait --accelerator H100",
+        ),
+        ("index /c --to /i --wait", "index build /c --to /i"),
+        ("index /c --to /i --shards 4 --on ray --wait", "index build /c --to /i --shards 4 --on ray --wait"),
         ("evaluate run /r --qrels /q --k 3", ""),
         ("evaluate run /r --qrels s3://b/q", "evaluate run /r --qrels s3://b/q"),
     ],
@@ -82,8 +88,12 @@ def test_who_does_the_work_reserves_a_cpu_and_the_accelerator(
     for line in (
         "nnselect --corpus /c --to /m --accelerator H100",
         "hatten --corpus /c --to /m --accelerator H100",
+        "embed s3://b/c --model s3://b/m --to s3://b/v --accelerator H100",
+        "index /c --to /i --accelerator H100",
     ):
         call(capsys, "job", "submit", *line.split())
-    alone, with_workers = (request.driver for request in requests)
+    alone, with_workers, with_tasks, index = (request.driver for request in requests)
+    assert (index.cpus, index.others) == (alone.cpus, alone.others)
+    assert (with_tasks.cpus, with_tasks.others) == (0.01, {})
     assert (alone.cpus, alone.others) == (1, {"accelerator_type:H100": 0.001})
     assert (with_workers.cpus, with_workers.others) == (0.01, {})

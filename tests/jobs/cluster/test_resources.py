@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from cocite.errors import ConfigError, InputError
 from cocite.training.engine.settings import WorkerSettings
 from cocite_jobs.cluster.resources import (
     check_batch,
+    check_part,
     check_resources,
     resolve_gpus,
     worker_capacity,
@@ -125,3 +129,27 @@ def test_gpus_are_hidden_from_workers_without_any() -> None:
     assert worker_environment(0, with_gpus) == hidden
     assert worker_environment(1, with_gpus) == {}
     assert worker_environment(0, without) == {}
+
+
+@pytest.mark.parametrize(
+    ("needs", "nodes", "sentence"),
+    [
+        ({"CPU": 8.0, "GPU": 2.0}, NODES, None),
+        ({"CPU": 4.0, "GPU": 0.0}, [{"CPU": 4.0}], None),
+        ({"CPU": 9.0}, NODES, "a worker needs 9 CPU, and no node has them: the largest have 8 CPU; 4 CPU$"),
+        ({"CPU": 6.0, "GPU": 1.0}, [{"CPU": 8.0}, {"CPU": 4.0, "GPU": 1.0}], "8 CPU; 4 CPU and 1 GPU$"),
+        ({"CPU": 1.0, "accelerator_type:H100": 0.001}, NODES, "needs 1 CPU and H100, and no node has them"),
+        ({"CPU": 1.0}, [{"memory": 1.0}], "the largest have nothing of them$"),
+        ({"CPU": 1.0}, [], "the cluster has no node$"),
+    ],
+)
+def test_a_part_that_no_node_can_make_is_refused(
+    needs: dict[str, float], nodes: list[Mapping[str, float]], sentence: str | None
+) -> None:
+    if sentence is None:
+        check_part(needs, nodes)
+        return
+    with pytest.raises(InputError) as refused:
+        check_part(needs, nodes)
+    assert re.search(sentence, refused.value.message)
+    assert "--wait" in str(refused.value)

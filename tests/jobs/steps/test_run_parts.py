@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,9 @@ def test_tasks_of_ray_give_the_same_and_a_killed_worker_is_replaced(
         with pytest.raises(InputError, match="03: has no square"):
             run_parts(Squares(tmp_path, fails_at=3), parts(6), finished(tmp_path, "b"), RAY)
         assert run_parts(Squares(tmp_path), parts(6), finished(tmp_path, "b"), RAY) == SQUARES
+        for asked in ({"cpus": 1000.0}, {"gpus": 1.0}, {"accelerator": "H100"}):
+            with pytest.raises(InputError, match="no node has them"):
+                run_parts(work, parts(6), finished(tmp_path, "c"), replace(RAY, **asked))
 
 
 DRIVER = """

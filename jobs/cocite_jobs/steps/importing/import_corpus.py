@@ -47,6 +47,7 @@ def import_on_ray(
     *,
     address: str | None = None,
     count: int | None = None,
+    wait: bool = False,
     **options: Any,
 ) -> Corpus:
     """Import a corpus by workers of Ray; see :func:`import_in_parts` for the options.
@@ -58,9 +59,10 @@ def import_on_ray(
         to_uri: likewise.
         address: of a running cluster; see :class:`~cocite_jobs.steps.run_parts.Workers`.
         count: workers at a time, at most.
+        wait: for nodes that the cluster does not have yet.
         options: of :func:`import_in_parts`.
     """
-    workers = Workers(on="ray", address=address, count=count)
+    workers = Workers(on="ray", address=address, count=count, wait=wait)
     return import_in_parts(source, to, workers, source_uri=source_uri, to_uri=to_uri, **options)
 
 

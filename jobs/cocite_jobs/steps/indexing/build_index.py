@@ -60,7 +60,14 @@ class Built:
 
 
 def build_on_ray(
-    corpus: str, to: str, *, address: str | None, count: int | None, cpus: float, **options: Any
+    corpus: str,
+    to: str,
+    *,
+    address: str | None,
+    count: int | None,
+    cpus: float,
+    wait: bool = False,
+    **options: Any,
 ) -> Built:
     """Build an index by workers of Ray; see :func:`build_index` for the options.
 
@@ -70,9 +77,11 @@ def build_on_ray(
         address: of a running cluster; see :class:`~cocite_jobs.steps.run_parts.Workers`.
         count: workers at a time, at most.
         cpus: cores of each, which are its threads.
+        wait: for nodes that the cluster does not have yet.
         options: of :func:`build_index`.
     """
-    return build_index(corpus, to, Workers(on="ray", address=address, count=count, cpus=cpus), **options)
+    workers = Workers(on="ray", address=address, count=count, cpus=cpus, wait=wait)
+    return build_index(corpus, to, workers, **options)
 
 
 def build_index(

@@ -137,7 +137,12 @@ def rank_in_parts(
 
 
 def rank_on_ray(
-    index: Path, *arguments: Path | str | None, address: str | None, count: int, **options: object
+    index: Path,
+    *arguments: Path | str | None,
+    address: str | None,
+    count: int,
+    wait: bool = False,
+    **options: object,
 ) -> RankedFile:
     """Rank a file by workers of Ray; see :func:`rank_in_parts`.
 
@@ -146,11 +151,12 @@ def rank_on_ray(
         arguments: further ones of :func:`rank_in_parts`.
         address: of a running cluster; see :class:`~cocite_jobs.steps.run_parts.Workers`.
         count: workers at a time.
+        wait: for nodes that the cluster does not have yet.
         options: of :func:`rank_in_parts`.
     """
     return rank_in_parts(
         index,
         *arguments,  # type: ignore[arg-type]
-        workers=Workers(on="ray", address=address, count=count),
+        workers=Workers(on="ray", address=address, count=count, wait=wait),
         **options,  # type: ignore[arg-type]
     )
