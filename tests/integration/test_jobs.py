@@ -133,6 +133,18 @@ def test_ctrl_c_leaves_a_job_running_and_stop_ends_it(cluster: Head, corpus: Cor
     again = cluster.cocite("job", "stop", id_)
     assert again.returncode == 2
     assert f"job {id_!r} has already ended: stopped" in again.stderr
+    # It wrote a checkpoint when it was stopped, from which another job goes on.
+    log = cluster.cocite("job", "logs", id_).stdout
+    assert re.search(r"stopped after step \d+; its checkpoint is kept", log)
+    places = ["--corpus", corpus.path, "--to", tmp_path / "model"]
+    more = ["training.minutes=0.05", *places, "--resume"]
+    resumed = cluster.cocite("job", "submit", "nnselect", *SMALL[:2], *long, *more)
+    assert resumed.returncode == 0, resumed.stderr + resumed.stdout
+    # The lines of the steps before, with their tokens per second, and new ones.
+    before, after = (re.findall(r"^step \d+: .*", text, re.MULTILINE) for text in (log, resumed.stdout))
+    assert after[: len(before)] == before
+    assert len(after) > len(before)
+    assert verify(tmp_path / "model" / "nnselect")
 
 
 def test_an_unknown_job_is_told(cluster: Head) -> None:

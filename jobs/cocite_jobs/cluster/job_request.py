@@ -17,6 +17,9 @@ SUBJECT_KEY, KIND_KEY, SECRETS_KEY = "cocite.subject", "cocite.kind", "cocite.se
 """Keys of a job's metadata; other people's jobs on the same cluster do not have them."""
 TRAVELLING = ("COCITE_PRECISION", "HF_HUB_OFFLINE", "MLFLOW_TRACKING_URI")
 """Variables of this environment that a job gets, too: its own knows nothing of this one."""
+STOP_S = 120
+"""Seconds between the SIGTERM and the SIGKILL of a job that is stopped: a training writes a checkpoint meanwhile. Ray
+waits 3 s unless told."""
 MASK = "***"
 """What is printed in the place of a value of ``--env``."""
 
@@ -75,7 +78,11 @@ class JobRequest:
         Args:
             directory: that travels; None: nothing does.
         """
-        variables = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
+        variables = {
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "PYTHONUNBUFFERED": "1",
+            "RAY_JOB_STOP_WAIT_TIME_S": str(STOP_S),
+        }
         variables |= {name: os.environ[name] for name in TRAVELLING if name in os.environ}
         runtime: dict[str, Any] = {"env_vars": variables | dict(self.environment)}
         if directory is not None:

@@ -36,7 +36,7 @@ CHANGEABLE = {
     "workers": None,
     "training": {
         "backend", "zero", "offload", "gradient_checkpointing", "compile", "tokens", "minutes", "patience",
-        "evaluate_every", "checkpoint_every", "keep", "log_every", "loader_threads",
+        "evaluate_every", "checkpoint_every", "checkpoint_minutes", "keep", "log_every", "loader_threads", "tf32",
     },
 }  # fmt: skip
 """Section of a recipe -> its settings (None: all) that may change when a training is resumed: on what it runs, how

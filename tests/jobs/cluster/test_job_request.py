@@ -22,6 +22,8 @@ def test_an_environment_has_packages_or_an_image_and_the_users_variables(
     runtime = request.runtime_environment(Path("/folder"))
     assert (runtime["pip"], runtime["working_dir"]) == (["s3fs"], "/folder")
     assert runtime["env_vars"] | {"A": "b", "HF_HUB_OFFLINE": "0"} == runtime["env_vars"]
+    # Ray's three seconds are too few to write a checkpoint in.
+    assert int(runtime["env_vars"]["RAY_JOB_STOP_WAIT_TIME_S"]) >= 60
     assert JobRequest(["rank"], "rank", "q", image="i").runtime_environment(None)["image_uri"] == "i"
 
 
