@@ -107,6 +107,7 @@ class RecipeKind:
 
 _CITEOMATIC = ("P@20", "R@20", "F1@20", "MRR", "recall")
 _MASKED = ("accuracy", "dev loss")
+_WORDS = (PreparedInput("words", "paper-words", "cocite.systems.citeomatic.paper_words:prepare"),)
 _SENTENCES = (
     PreparedInput("texts", "sentence-texts", "cocite.systems.mp_bert4cr.sentence_texts:prepare"),
     PreparedInput(
@@ -132,11 +133,13 @@ KINDS: dict[str, RecipeKind] = {
     "nnselect": RecipeKind(
         "cocite.systems.citeomatic.nnselect.recipe:NNSelectRecipe",
         task="cocite.systems.citeomatic.nnselect.task:build",
+        inputs=_WORDS,
         metrics=_CITEOMATIC,
     ),
     "nnrank": RecipeKind(
         "cocite.systems.citeomatic.nnrank.recipe:NNRankRecipe",
         task="cocite.systems.citeomatic.nnrank.task:build",
+        inputs=_WORDS,
         trained_on=("nnselect",),
         after="cocite.pipeline.nnrank_comparison:nnrank_record",
         metrics=_CITEOMATIC,

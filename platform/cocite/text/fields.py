@@ -7,7 +7,7 @@ A *bag* is a set: a word that a title repeats counts once (Citeomatic, section 3
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,22 @@ class FieldEncoder:
     vocabularies: Mapping[str, Vocabulary]
 
     @classmethod
-    def build(cls, history: History, settings: FieldSettings, *, metadata: bool = False) -> FieldEncoder:
-        """Make the vocabularies of a history's papers, never of later ones."""
+    def build(
+        cls,
+        history: History,
+        settings: FieldSettings,
+        *,
+        metadata: bool = False,
+        advance: Callable[[int], object] = lambda _: None,
+    ) -> FieldEncoder:
+        """Make the vocabularies of a history's papers, never of later ones.
+
+        Args:
+            history: whose citing papers are counted.
+            settings: limits.
+            metadata: whether authors, venues and keyphrases get vocabularies, too.
+            advance: receives the number of papers that were just read.
+        """
         counts = {"words": DocumentCounts()}
         if metadata:
             counts |= {field: DocumentCounts() for field in METADATA}
@@ -93,6 +107,7 @@ class FieldEncoder:
             counts["words"].add(words(text), settings.max_title + settings.max_abstract)
             for field in METADATA if metadata else ():
                 counts[field].add(_metadata(field, known[field]), cls._limit(settings, field))
+            advance(len(batch))
         least = {
             "authors": settings.min_papers_per_author,
             "venue": settings.min_papers_per_venue,
@@ -121,19 +136,21 @@ class FieldEncoder:
         """The fields that are read."""
         return TEXT + tuple(field for field in METADATA if field in self.vocabularies)
 
-    def _bag(self, field: str, column: pa.Array) -> CSR:
+    def bag(self, field: str, column: pa.Array) -> CSR:
+        """The bags of a column of a field."""
         lists = words(column) if field in TEXT else _metadata(field, column)
         vocabulary = self.vocabularies["words" if field in TEXT else field]
         return vocabulary.encode(lists, self._limit(self.settings, field))
 
-    def _sequence(self, field: str, column: pa.Array) -> TokenLists:
+    def sequence(self, field: str, column: pa.Array) -> TokenLists:
+        """The known words of a column of texts, in order."""
         return self.vocabularies["words"].sequences(words(column), self._limit(self.settings, field))
 
     def papers(self, corpus: Corpus, rows: NDArray[np.int32] | None = None) -> dict[str, CSR]:
         """Bags of all papers of a corpus, or of some rows."""
         table, rows = _texts_of(corpus, self.fields, rows)
         bags = {
-            field: concatenate(self._bag(field, chunk) for chunk in table.column(field).chunks)
+            field: concatenate(self.bag(field, chunk) for chunk in table.column(field).chunks)
             for field in self.fields
         }
         return bags if rows is None else {field: take(bag, rows) for field, bag in bags.items()}
@@ -142,14 +159,14 @@ class FieldEncoder:
         """The known words of title and abstract in order, of all papers of a corpus, or of some rows."""
         table, rows = _texts_of(corpus, TEXT, rows)
         texts = {
-            field: TokenLists.stacked([self._sequence(field, chunk) for chunk in table.column(field).chunks])
+            field: TokenLists.stacked([self.sequence(field, chunk) for chunk in table.column(field).chunks])
             for field in TEXT
         }
         return texts if rows is None else {field: lists.take(rows) for field, lists in texts.items()}
 
     def query_sequences(self, queries: Sequence[Query]) -> dict[str, TokenLists]:
         """The known words of queries in order; the context of a gap is read as the beginning of the abstract."""
-        return {field: self._sequence(field, column) for field, column in _text_columns(queries).items()}
+        return {field: self.sequence(field, column) for field, column in _text_columns(queries).items()}
 
     def queries(self, queries: Sequence[Query]) -> dict[str, CSR]:
         """Bags of queries; the context of a gap is read as the beginning of the abstract."""
@@ -159,7 +176,7 @@ class FieldEncoder:
             "venue": pa.array([query.venue for query in queries], pa.string()),
             "keyphrases": pa.array([list(query.keyphrases) for query in queries], pa.list_(pa.string())),
         }
-        return {field: self._bag(field, columns[field]) for field in self.fields}
+        return {field: self.bag(field, columns[field]) for field in self.fields}
 
     def save(self, folder: Path) -> None:
         """Write a text file for each vocabulary."""

@@ -14,6 +14,8 @@ from cocite.errors import InputError, NotFoundError
 from cocite.manifests import MANIFEST, read_manifest
 from cocite.retrieval.index.snapshot import IndexSnapshot
 from cocite.systems.bi_encoder.recipe import BiEncoderRecipe
+from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
+from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.cross_encoder.recipe import CrossEncoderRecipe
 from cocite.systems.masked_lm.recipe import MaskedLanguageModelRecipe
 from cocite.systems.mp_bert4cr.pretraining.recipe import HierarchicalPretrainingRecipe
@@ -36,6 +38,10 @@ WORDS = Path(__file__).parent / "word_vectors.txt"
 """Vectors of 16 dimensions for some words of the synthetic corpora."""
 SENTENCES = {"vocabulary": 400, "body": 4, "period": {"train_until": 2015}}
 RECIPES = {
+    "nnselect": NNSelectRecipe.parse({"kind": "nnselect", "period": {"train_until": 2015}}),
+    "nnrank": NNRankRecipe.parse(
+        {"kind": "nnrank", "period": {"train_until": 2015}, "model": {"authors": True}}
+    ),
     "cross-encoder": CrossEncoderRecipe.parse(
         {
             "kind": "cross-encoder",

@@ -97,7 +97,7 @@ def test_the_second_of_two_trainings_is_refused_and_cannot_remove_the_checkpoint
     assert verify(tmp_path / "nnselect").digest == earlier
     code, _, err = call(capsys, *again, "--fresh")
     assert code == 0, err
-    assert [path.name for path in tmp_path.iterdir()] == ["nnselect"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["nnselect", "paper-words"]
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -189,7 +189,8 @@ def test_a_full_disk_is_an_error_and_leaves_the_earlier_model(corpus: Corpus, tm
         assert "no space left on the device" in sentence
         assert digest == verify(tmp_path / "model" / "nnselect").digest
         remains.append(left)
-    assert remains == [["nnselect"], [".nnselect.training", "nnselect"], [".nnselect.training", "nnselect"]]
+    whole = ["nnselect", "paper-words"]
+    assert remains == [whole, [".nnselect.training", *whole], [".nnselect.training", *whole]]
 
 
 def test_an_interrupt_is_one_word_and_leaves_the_earlier_model(corpus: Corpus, tmp_path: Path) -> None:
@@ -212,4 +213,4 @@ def test_an_interrupt_is_one_word_and_leaves_the_earlier_model(corpus: Corpus, t
                 break
     assert (code, log.read_text().splitlines()[-1]) == (130, "cocite: stopped")
     assert verify(model / "nnselect").digest == digest
-    assert {path.name for path in model.iterdir()} <= {"nnselect", ".nnselect.training"}
+    assert {path.name for path in model.iterdir()} <= {"nnselect", "paper-words", ".nnselect.training"}

@@ -113,7 +113,7 @@ def test_components_that_build_on_what_is_trained_are_left_out(small: Corpus, tm
     ours.prepare()
     ours.run({}, ignore_metrics, tmp_path / "trial")
     trial = sorted(path.name for path in (tmp_path / "trial").iterdir() if not path.name.startswith("."))
-    assert trial == ["cross-encoder", "hatten", "nnselect"]
+    assert trial == ["cross-encoder", "hatten", "nnselect", "paper-words"]
 
 
 def test_word_vectors_are_made_once_for_all_trials(small: Corpus, tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def test_the_command_trains_both_and_what_it_writes_can_be_used(
     assert [Path(t["folder"]).name for t in told] == ["nnselect", "nnrank"]
     assert told[0]["metrics"]["R@20"] > told[0]["steps"][0]["R@20"]
     assert told[1]["metrics"]["F1@20"] > 0
-    assert sorted(path.name for path in model.iterdir()) == ["nnrank", "nnselect"]  # no checkpoint is left
+    # No checkpoint is left.
+    assert sorted(path.name for path in model.iterdir()) == ["nnrank", "nnselect", "paper-words"]
     manifest = verify(model / "nnselect", kind="nnselect")
     assert manifest.meta["recipe"]["model"]["dimension"] == 8
     assert manifest.meta["corpus"] == corpus.version

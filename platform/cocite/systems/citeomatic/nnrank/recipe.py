@@ -10,6 +10,7 @@ from cocite.bounds import BatchSize, Factor, LearningRate, Penalty, PositiveSmal
 from cocite.config import Settings
 from cocite.systems.citeomatic.negatives import NegativeSettings
 from cocite.systems.citeomatic.nnrank.network import NNRankModelSettings
+from cocite.systems.citeomatic.paper_words import PaperWordSettings
 from cocite.systems.citeomatic.training_settings import CiteomaticRecipe, CiteomaticTrainingSettings
 from cocite.text.fields import FieldSettings
 from cocite.training.neighbour_search import NeighbourSearchSettings
@@ -105,3 +106,9 @@ class NNRankRecipe(CiteomaticRecipe):
     training: NNRankTrainingSettings = NNRankTrainingSettings()
     keep: Keep = "unless_below"
     """What becomes of an NNRank that is below the stage before it on dev: it is left out, or kept (``always``)."""
+
+    @property
+    def words(self) -> PaperWordSettings:
+        """The numbered words and names that it is trained on."""
+        metadata = bool(self.model.metadata)
+        return PaperWordSettings(period=self.period, fields=self.fields, metadata=metadata)

@@ -14,6 +14,7 @@ from cocite.systems.citeomatic.nnrank.recipe import NNRankRecipe
 from cocite.systems.citeomatic.nnrank.triplet_task import TripletNNRankTask
 from cocite.systems.citeomatic.nnselect.encoder import NNSelectEncoder, load_encoder
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
+from cocite.systems.citeomatic.paper_words import KnownPapers, fields_of
 from cocite.text.fields import FieldEncoder
 from cocite.training.periods import Periods
 
@@ -30,7 +31,9 @@ def build(recipe: NNRankRecipe, corpus: Corpus, model_folder: Path) -> ListwiseN
     folder = Path(model_folder)
     encoder = load_encoder(folder)
     periods = Periods.of(corpus, recipe.period)
-    fields = FieldEncoder.build(periods.history, recipe.fields, metadata=bool(recipe.model.metadata))
+    fields = fields_of(recipe.words, periods, folder)
+    if isinstance(fields, KnownPapers):  # trained on the same papers, both networks number words alike
+        encoder = NNSelectEncoder(encoder.model, fields.known_for(encoder.fields), encoder.id)
     return nnrank_task(recipe, periods, fields, encoder, _fit_folds(recipe, periods, encoder, folder))
 
 

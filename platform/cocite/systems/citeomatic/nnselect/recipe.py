@@ -20,6 +20,7 @@ from cocite.bounds import (
 from cocite.config import Settings
 from cocite.systems.citeomatic.negatives import NegativeSettings
 from cocite.systems.citeomatic.nnselect.text_encoders import TextEncoderKind, Window
+from cocite.systems.citeomatic.paper_words import PaperWordSettings
 from cocite.systems.citeomatic.training_settings import CiteomaticRecipe, CiteomaticTrainingSettings
 from cocite.text.fields import FieldSettings
 from cocite.training.periods import PeriodSettings
@@ -114,3 +115,9 @@ class NNSelectRecipe(CiteomaticRecipe):
     objective: NNSelectObjectiveSettings = NNSelectObjectiveSettings()
     negatives: NegativeSettings = NegativeSettings()
     training: NNSelectTrainingSettings = NNSelectTrainingSettings()
+
+    @property
+    def words(self) -> PaperWordSettings:
+        """The numbered words that it is trained on."""
+        order = self.model.encoder != "bag"
+        return PaperWordSettings(period=self.period, fields=self.fields, order=order)

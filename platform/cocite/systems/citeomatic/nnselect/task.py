@@ -8,6 +8,7 @@ from cocite.corpus.store import Corpus
 from cocite.systems.citeomatic.nnselect.in_batch_task import InBatchNNSelectTask
 from cocite.systems.citeomatic.nnselect.recipe import NNSelectRecipe
 from cocite.systems.citeomatic.nnselect.triplet_task import TripletNNSelectTask
+from cocite.systems.citeomatic.paper_words import fields_of
 from cocite.text.fields import FieldEncoder
 from cocite.training.periods import Periods
 
@@ -17,15 +18,15 @@ __all__ = ["NNSelectRecipe", "build"]
 def build(
     recipe: NNSelectRecipe,
     corpus: Corpus,
-    model_folder: Path | None = None,  # noqa: ARG001 - NNSelect needs nothing from it
+    model_folder: Path | None = None,
 ) -> InBatchNNSelectTask | TripletNNSelectTask:
-    """The task of a recipe.
+    """The task of a recipe, on the words that the model folder has, if any.
 
     Raises:
         InputError: there is nothing to train or to tune on.
     """
     periods = Periods.of(corpus, recipe.period)
-    return nnselect_task(recipe, periods, FieldEncoder.build(periods.history, recipe.fields))
+    return nnselect_task(recipe, periods, fields_of(recipe.words, periods, model_folder))
 
 
 def nnselect_task(
