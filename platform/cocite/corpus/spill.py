@@ -200,7 +200,8 @@ class NpyWriter:
 
     def write(self, values: NDArray[Any]) -> None:
         """Append values."""
-        np.ascontiguousarray(values, self.dtype).tofile(self._file)
+        # ``ndarray.tofile`` makes a TypeError of an interrupt.
+        self._file.write(np.ascontiguousarray(values, self.dtype).data)
         self.count += len(values)
 
     def close(self) -> None:
@@ -239,7 +240,7 @@ class PairFile:
         records = np.empty(len(columns[0]), self.dtype)
         for name, values in zip(self.dtype.names or (), columns, strict=True):
             records[name] = values
-        records.tofile(self._file)
+        self._file.write(np.ascontiguousarray(records).data)
         self.count += len(records)
 
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import pytest
@@ -136,11 +135,11 @@ def test_gpus_are_hidden_from_workers_without_any() -> None:
     [
         ({"CPU": 8.0, "GPU": 2.0}, NODES, None),
         ({"CPU": 4.0, "GPU": 0.0}, [{"CPU": 4.0}], None),
-        ({"CPU": 9.0}, NODES, "a worker needs 9 CPU, and no node has them: the largest have 8 CPU; 4 CPU$"),
-        ({"CPU": 6.0, "GPU": 1.0}, [{"CPU": 8.0}, {"CPU": 4.0, "GPU": 1.0}], "8 CPU; 4 CPU and 1 GPU$"),
+        ({"CPU": 9.0}, NODES, "a worker needs 9 CPU, and no node has them: the largest have 8 CPU; 4 CPU"),
+        ({"CPU": 6.0, "GPU": 1.0}, [{"CPU": 8.0}, {"CPU": 4.0, "GPU": 1.0}], "8 CPU; 4 CPU and 1 GPU"),
         ({"CPU": 1.0, "accelerator_type:H100": 0.001}, NODES, "needs 1 CPU and H100, and no node has them"),
-        ({"CPU": 1.0}, [{"memory": 1.0}], "the largest have nothing of them$"),
-        ({"CPU": 1.0}, [], "the cluster has no node$"),
+        ({"CPU": 1.0}, [{"memory": 1.0}], "the largest have nothing of them"),
+        ({"CPU": 1.0}, [], "the cluster has no node"),
     ],
 )
 def test_a_part_that_no_node_can_make_is_refused(
@@ -149,7 +148,6 @@ def test_a_part_that_no_node_can_make_is_refused(
     if sentence is None:
         check_part(needs, nodes)
         return
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=sentence) as refused:
         check_part(needs, nodes)
-    assert re.search(sentence, refused.value.message)
     assert "--wait" in str(refused.value)
