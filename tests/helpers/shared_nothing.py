@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from helpers import s3_server
@@ -111,10 +112,18 @@ def _start_ray(head: Machine, workers: tuple[Machine, Machine], desk: Machine) -
     for machine in (*workers, desk):
         copied = machine.run(f"mkdir -p ~/.ray && printf %s '{token}' > ~/.ray/auth_token")
         assert copied.returncode == 0, copied.stderr
-    lines = [line.replace("HEAD", head.address) for line in typed_by("worker")]
-    options = [f"{_options(machine, number)} --num-cpus=2" for number, machine in enumerate(workers, 1)]
     with ThreadPoolExecutor() as threads:
-        list(threads.map(_type, workers, [lines, lines], options))
+        list(threads.map(partial(_start_worker, head), workers, (1, 2)))
+
+
+def start_worker(cluster: Cluster, number: int) -> None:
+    """Start Ray on a worker, by its place in the cluster, whose processes have all ended."""
+    _start_worker(cluster.head, cluster.workers[number], number + 1)
+
+
+def _start_worker(head: Machine, machine: Machine, number: int) -> None:
+    lines = [line.replace("HEAD", head.address) for line in typed_by("worker")]
+    _type(machine, lines, f"{_options(machine, number)} --num-cpus=2")
 
 
 def _options(machine: Machine, number: int) -> str:

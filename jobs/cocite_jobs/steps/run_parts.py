@@ -7,13 +7,14 @@ are missing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from cocite.errors import CociteError
+from cocite.errors import CociteError, InputError
 from cocite_jobs.cluster.connection import ray_connection
 from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
 from cocite_jobs.cluster.resources import check_part, have_gpus, living_nodes, worker_environment
@@ -21,6 +22,8 @@ from cocite_jobs.steps.parts import FinishedParts, Part, Result, Work
 
 RETRIES = 3
 """How often Ray gives a part to another worker after its own died."""
+LOST_S = 30.0
+"""Seconds after which a step ends when the cluster has lost all nodes that can make its parts."""
 AHEAD = 2
 """Parts that wait at Ray for each worker, so that none is idle while the driver looks at results."""
 AGAIN = "run the same command again: parts that are made already are kept"
@@ -154,6 +157,7 @@ def _on_ray(
 
     nodes = living_nodes()
     workers = workers.on_nodes(nodes)
+    nodes_left = _NodeCheck(workers.needs)
     if not workers.wait:
         check_part(workers.needs, nodes)
     # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
@@ -171,11 +175,37 @@ def _on_ray(
                 part = waiting.pop()
                 running[task.remote(shared, part, finished)] = part
             done, _ = ray.wait(list(running), timeout=1.0)
+            if not done and not workers.wait:
+                nodes_left.check(living_nodes())
             for call in done:
                 yield running.pop(call), _received(call)
     finally:
         for call in running:
             ray.cancel(call, force=True)
+
+
+class _NodeCheck:
+    """Notices that a cluster has lost all nodes that can make a part, which Ray would wait for without an end.
+
+    Args:
+        needs: what Ray reserves for a worker.
+    """
+
+    def __init__(self, needs: Mapping[str, float]) -> None:
+        self._needs = needs
+        self._since: float | None = None
+
+    def check(self, nodes: list[Mapping[str, float]]) -> None:
+        """Refuse to go on where there has been no such node for :data:`LOST_S`: another may come in between."""
+        try:
+            check_part(self._needs, nodes)
+        except InputError:
+            now = time.monotonic()
+            self._since = now if self._since is None else self._since
+            if now - self._since > LOST_S:
+                raise
+        else:
+            self._since = None
 
 
 def _room(workers: Workers) -> int:

@@ -15,6 +15,7 @@ from helpers.squares import Squares, parts
 
 from cocite.errors import CociteError, InputError
 from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.steps import run_parts as module
 from cocite_jobs.steps.parts import FinishedParts
 from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
@@ -86,6 +87,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from helpers.squares import Squares, parts
+from cocite_jobs.steps import run_parts as module
 from cocite_jobs.steps.parts import FinishedParts
 from cocite_jobs.steps.run_parts import Workers, run_parts
 from cocite_jobs.storage.location import Location
@@ -118,3 +120,16 @@ def test_a_killed_driver_loses_at_most_the_parts_in_the_making(tmp_path: Path) -
 def test_a_cluster_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(CociteError, match="no Ray cluster answers at 127.0.0.1:1"):
         run_parts(Squares(tmp_path), parts(1), finished(tmp_path), Workers(on="ray", address="127.0.0.1:1"))
+
+
+def test_a_step_ends_when_its_cluster_has_had_no_node_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    check, some, none = module._NodeCheck({"CPU": 2.0}), [{"CPU": 2.0}], [{"CPU": 1.0}]
+    now = iter([100.0, 130.0, 200.0, 229.0, 230.1])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
+    check.check(none)
+    check.check(none)  # 30 s later: one may still come
+    check.check(some)
+    check.check(none)
+    check.check(none)
+    with pytest.raises(InputError, match="a worker needs 2 CPU, and no node has them"):
+        check.check(none)

@@ -1,0 +1,72 @@
+"""Machines of a cluster die and join: a step goes on with those that are left, and waits where there are none.
+
+All processes of a machine are killed at once, Ray's own included, and nothing of its disk is read again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from helpers.machines import Machine
+from helpers.shared_nothing import Cluster, start_worker
+from helpers.stocked_cluster import CORPUS, MODEL, machines_of
+
+pytestmark = pytest.mark.integration
+STEP_S = 600
+EMBED = f"embed {CORPUS} --model {MODEL} --on ray"
+HATTEN = (
+    "train hatten objective.bag_epochs=0 training.epochs=2 training.checkpoint_every=2 workers.count=[1,2] "
+    f"workers.start_timeout=30 --corpus {CORPUS} --to s3://bucket/lost/model --no-track"
+)
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with machines_of(tmp_path_factory.mktemp("lost"), with_ray=True) as running:
+        running.head.environment["RAY_AUTH_MODE"] = "token"
+        yield running
+
+
+def at(cluster: Cluster, command: str) -> str:
+    return f"exec cocite {command} --address {cluster.head.address}:6390"
+
+
+def die(machine: Machine) -> None:
+    """Kill all processes of a machine, but for its first, which is no program of a cluster."""
+    machine.run("kill -KILL -1")
+
+
+def test_a_machine_dies_and_the_others_make_its_parts(cluster: Cluster) -> None:
+    whole = cluster.head.run(at(cluster, f"{EMBED} --to s3://bucket/whole/vectors"), timeout=STEP_S)
+    assert whole.returncode == 0, whole.stderr
+    running = cluster.head.start(at(cluster, f"{EMBED} --to s3://bucket/lost/vectors"))
+    with cluster.held.request("PUT /lost/vectors/ .npy") as wait:
+        wait()
+        die(cluster.workers[1])
+    _, err = running.communicate(timeout=STEP_S)
+    assert running.returncode == 0, err
+    assert cluster.files("lost/vectors") == cluster.files("whole/vectors")
+
+    # With the last machine the step has nowhere to go on: without --wait it is refused, with it a new one does it.
+    die(cluster.workers[0])
+    refused = cluster.head.run(at(cluster, f"{EMBED} --to s3://bucket/late/vectors"), timeout=STEP_S)
+    assert refused.returncode == 2, refused.stderr
+    assert "a worker needs 1 CPU, and no node has them" in " ".join(refused.stderr.split())
+    running = cluster.head.start(at(cluster, f"{EMBED} --to s3://bucket/late/vectors --wait"))
+    start_worker(cluster, 0)
+    _, err = running.communicate(timeout=STEP_S)
+    assert running.returncode == 0, err
+    assert cluster.files("late/vectors") == cluster.files("whole/vectors")
+
+
+def test_a_machine_dies_and_an_elastic_training_goes_on_with_one_worker(cluster: Cluster) -> None:
+    running = cluster.head.start(at(cluster, HATTEN))
+    with cluster.held.request("PUT .hatten.training/step-") as wait:
+        wait()
+        die(cluster.workers[1])
+    out, err = running.communicate(timeout=STEP_S)
+    assert running.returncode == 0, err + out
+    files = cluster.files("lost/model")
+    assert json.loads(files["hatten/manifest.json"])["kind"] == "hatten"
