@@ -31,6 +31,17 @@ def test_a_shard_opened_alone_is_that_of_the_index(index: ShardedIndex, root: Pa
         np.testing.assert_array_equal(alone.paper_vectors("hash", rows), local.paper_vectors("hash", rows))
 
 
+def test_a_probe_searches_words_and_vectors(
+    index: ShardedIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = SingleShard(root, VERSION, 2)
+    alone.probe()
+    broken = np.full((1, alone.shard.vectors["hash"].dimension), np.nan, np.float32)
+    monkeypatch.setattr(type(alone.shard), "paper_vectors", lambda *_: broken)
+    with pytest.raises(IntegrityError, match="the shard finds no paper by hash"):
+        alone.probe()
+
+
 def test_damage_to_another_shard_does_not_matter_and_to_its_own_is_refused(
     index: ShardedIndex, root: Path
 ) -> None:

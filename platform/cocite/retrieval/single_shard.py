@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cocite.errors import InputError
+from cocite.errors import InputError, IntegrityError
 from cocite.manifests import read_manifest
 from cocite.mapped_memory import read_at_random
 from cocite.retrieval.engines.inverted_lists import Best
+from cocite.retrieval.engines.query_words import QueryWords
 from cocite.retrieval.index.shard_files import check_shard, open_shard
 from cocite.retrieval.index.shard_layout import SHARD_KIND
 from cocite.retrieval.index.version_writer import KIND
@@ -24,8 +25,12 @@ from cocite.retrieval.shards.messages import (
     ScoreRequest,
     SearchRequest,
 )
+from cocite.retrieval.shards.paper_filter import EVERYTHING
 from cocite.retrieval.shards.shard import IndexShard
 from cocite.verification import open_verified_once
+
+PROBED = 10
+"""Papers that a probe asks for."""
 
 
 def describe_shards(root: Path, version: str) -> list[dict[str, Any]]:
@@ -85,6 +90,7 @@ class SingleShard:
         described = describe_shards(root, self.version)
         path = VersionedFolder(root).folder(self.version)
         folder = check_shard(path, described, number)
+        self._path = str(folder)
         open_verified_once(folder, kind=SHARD_KIND)
         self.shard: IndexShard = open_shard(path, described, number, threads=1)
         read_at_random(folder)
@@ -92,6 +98,24 @@ class SingleShard:
 
     def ping(self) -> None:
         """Do nothing; the reply says that the shard answers."""
+
+    def probe(self) -> None:
+        """Search by a word, and by the vector of the shard's first paper for each encoder.
+
+        Raises:
+            IntegrityError: the shard finds no paper, or one without a score.
+        """
+        word = QueryWords(np.zeros(1, np.int64), np.ones((1, 1), np.float32))
+        requests = [SearchRequest("text", [word], None, [EVERYTHING], PROBED, postings=PROBED)]
+        first = np.array([self.shard.first])
+        for name in self.shard.vectors:
+            vectors = self.shard.paper_vectors(name, first)
+            requests.append(SearchRequest(name, None, vectors, [EVERYTHING], PROBED))
+        for request in requests:
+            [best] = self.shard.search(request)
+            nothing = request.vectors is not None and not len(best.rows)
+            if nothing or not np.isfinite(best.scores).all():
+                raise IntegrityError(f"the shard finds no paper by {request.field}", where=self._path)
 
     def nearest(self, request: NearestRequest) -> NearestReply:
         """The first round."""

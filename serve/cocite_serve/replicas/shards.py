@@ -106,8 +106,17 @@ class Shard(Replica):
             return getattr(self._shard, method)(*arguments)
 
     async def check_health(self) -> None:
-        """Return when the computing thread takes work; Ray Serve replaces a replica whose checks take too long."""
-        await self._thread.run(self._shard.ping)
+        """Return when the computing thread has searched the shard.
+
+        Ray Serve replaces a replica whose check fails or takes too long.
+
+        Raises:
+            StageFailedError: the search failed.
+        """
+        try:
+            await self._thread.run(self._shard.probe)
+        except Exception as error:
+            raise StageFailedError("shard", describe(error)) from None
 
 
 class _Call(NamedTuple):

@@ -18,6 +18,7 @@ from cocite.pipeline.options import Options
 from cocite.pipeline.recommender import Recommender
 from cocite.retrieval.index.sharded_index import ShardedIndex
 from cocite.retrieval.remote_shards import NoReplyError, ShardsUnavailableError
+from cocite_serve.failures import StageFailedError
 from cocite_serve.http.problems import OverloadedError
 from cocite_serve.release import Release
 from cocite_serve.replicas.shards import ServeShards, Shard, ShardHandles
@@ -115,8 +116,18 @@ def test_serves_errors_are_a_lost_reply_or_the_shards_own(
         group._receive(group._send(2, "ping"), 30)
 
 
-def test_a_replica_is_healthy_when_its_thread_takes_work(handles: list[Handle]) -> None:
-    asyncio.run(handles[0].shard.check_health())
+def test_a_replica_is_healthy_while_its_shard_can_be_searched(
+    handles: list[Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = handles[0].shard
+    asyncio.run(shard.check_health())
+
+    def unreadable(*_: object) -> None:
+        raise OSError("input/output error")
+
+    monkeypatch.setattr(type(shard._shard.shard), "search", unreadable)
+    with pytest.raises(StageFailedError, match="shard"):
+        asyncio.run(shard.check_health())
 
 
 def test_each_call_of_a_shard_is_in_the_trace(
