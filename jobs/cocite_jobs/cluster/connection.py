@@ -25,6 +25,8 @@ UNLOCKED_S = 60
 """Seconds for which another process may take to lock its new scratch folder; an older unlocked one is removed."""
 STORE_BYTES = 128 * 2**20
 """Size of a private Ray's shared memory, through which nothing but metrics passes."""
+_private = False
+"""Whether this process is connected to a private Ray that it started."""
 
 
 @contextmanager
@@ -53,6 +55,7 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
         ...     print(error)
         --address: 'http://head:8265' is reached by jobs only (use cocite job submit)
     """
+    global _private
     where = "--address" if address else "RAY_ADDRESS"
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address.startswith(("ray://", "http://", "https://")):
@@ -74,9 +77,24 @@ def ray_connection(address: str | None = None, *, verbose: bool = False) -> Iter
         try:
             with ray_errors("Ray did not start" if address == LOCAL else f"no Ray at {address}", folder):
                 start_patiently(lambda: ray.init(address, **options), ray.shutdown, START_S)
+            _private = address == LOCAL
             yield folder
         finally:
+            _private = False
             ray.shutdown()
+
+
+def never_grows() -> bool:
+    """Whether the Ray that this process is connected to is its private one, which has this machine alone.
+
+    Example:
+        >>> never_grows()
+        False
+        >>> with ray_connection("local"):
+        ...     never_grows()
+        True
+    """
+    return _private
 
 
 @contextmanager

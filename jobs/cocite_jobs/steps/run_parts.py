@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from cocite.errors import CociteError, InputError
-from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.connection import never_grows, ray_connection
 from cocite_jobs.cluster.driver_resources import ACCELERATOR, PRESENT
 from cocite_jobs.cluster.resources import check_part, have_gpus, living_nodes, worker_environment
 from cocite_jobs.steps.parts import FinishedParts, Part, Result, Work
@@ -40,7 +40,8 @@ class Workers:
         cpus: cores reserved for each, which are its threads, too.
         gpus: GPUs reserved for each, who sees no other; None: one where the cluster has any.
         accelerator: Ray's name of the GPU, such as H100, that each runs on; empty: any.
-        wait: for nodes that the cluster does not have yet; otherwise parts that no node has room for are refused.
+        wait: for nodes that the cluster does not have yet; otherwise, and always on a private Ray, parts that no node
+            has room for are refused.
         verbose: show Ray's own log.
 
     Example:
@@ -157,8 +158,8 @@ def _on_ray(
 
     nodes = living_nodes()
     workers = workers.on_nodes(nodes)
-    nodes_left = _NodeCheck(workers.needs)
-    if not workers.wait:
+    nodes_left, waits = _NodeCheck(workers.needs), workers.wait and not never_grows()
+    if not waits:
         check_part(workers.needs, nodes)
     # ``max_calls=0``: Ray ends a process that had a GPU after one call, and every part would open the model again.
     options: dict[str, Any] = {"max_retries": RETRIES, "max_calls": 0, "scheduling_strategy": "SPREAD"}
@@ -175,7 +176,7 @@ def _on_ray(
                 part = waiting.pop()
                 running[task.remote(shared, part, finished)] = part
             done, _ = ray.wait(list(running), timeout=1.0)
-            if not done and not workers.wait:
+            if not done and not waits:
                 nodes_left.check(living_nodes())
             for call in done:
                 yield running.pop(call), _received(call)

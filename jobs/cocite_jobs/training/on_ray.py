@@ -19,7 +19,7 @@ from typing import Any
 from cocite.errors import CociteError
 from cocite.training.engine.settings import WorkerSettings
 from cocite.training.engine.wishes import Wishes
-from cocite_jobs.cluster.connection import ray_connection
+from cocite_jobs.cluster.connection import never_grows, ray_connection
 from cocite_jobs.cluster.environment import default_environment
 from cocite_jobs.cluster.resources import (
     check_resources,
@@ -80,7 +80,7 @@ def train_on_ray(
         workers: how many, and what each needs.
         receive: takes the progress events of rank 0.
         address: of a running cluster, see :func:`cocite_jobs.cluster.connection.ray_connection`.
-        wait: wait for resources that the cluster does not have yet.
+        wait: wait for resources that the cluster does not have yet; a private Ray never has them.
         verbose: show Ray's own log.
 
     Returns:
@@ -96,7 +96,7 @@ def train_on_ray(
 
         nodes = living_nodes()
         workers = resolve_gpus(workers, nodes)
-        if not wait:
+        if not wait or never_grows():
             check_resources(workers, nodes)
         receive(("stage", "starting workers", 0))
         this_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(

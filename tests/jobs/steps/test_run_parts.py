@@ -78,7 +78,8 @@ def test_tasks_of_ray_give_the_same_and_a_killed_worker_is_replaced(
         with pytest.raises(InputError, match="03: has no square"):
             run_parts(Squares(tmp_path, fails_at=3), parts(6), finished(tmp_path, "b"), RAY)
         assert run_parts(Squares(tmp_path), parts(6), finished(tmp_path, "b"), RAY) == SQUARES
-        for asked in ({"cpus": 1000.0}, {"gpus": 1.0}, {"accelerator": "H100"}):
+        # A private Ray never grows, whatever was said of waiting.
+        for asked in ({"cpus": 1000.0}, {"gpus": 1.0, "wait": True}, {"accelerator": "H100"}):
             with pytest.raises(InputError, match="no node has them"):
                 run_parts(work, parts(6), finished(tmp_path, "c"), replace(RAY, **asked))
 
