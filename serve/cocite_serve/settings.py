@@ -278,7 +278,8 @@ class RolloutSettings(Settings):
     canary_errors: Share = 0.02
     """Share of failed requests by which the canary may exceed the release served now; one failure is forgiven."""
     canary_factor: Annotated[float, Field(gt=1, le=1_000)] = 3.0
-    """How many times as long as by the release served now a request may take in the canary, both by their median."""
+    """How many times as long as by the release served now a request may take in the canary, both by their median at its
+    end; the square of it at any time."""
     canary_slower_s: Seconds = 0.1
     """Seconds by which the canary's median must at least be longer to be too long."""
     canary_requests: Annotated[int, Field(ge=1, le=1_000_000)] = 10

@@ -6,16 +6,19 @@ from cocite_serve.replicas.canary import Tally
 from cocite_serve.settings import RolloutSettings
 
 
-def fault(trial: Tally, served: Tally, settings: RolloutSettings) -> str:
+def fault(trial: Tally, served: Tally, settings: RolloutSettings, *, ended: bool = False) -> str:
     """What speaks against the release on trial.
 
     One failure is forgiven: a replica may have died. Medians are compared once both releases have answered
-    ``canary_requests``, so a request that took very long decides nothing.
+    ``canary_requests``, so a request that took very long decides nothing; and at the end of the canary, for a release
+    that has just been loaded answers its first requests slowly, and of many looks at a median that still changes one
+    finds it too long. Before the end a release is too slow at the square of ``canary_factor``.
 
     Args:
         trial: how its requests went.
         served: how those of the release served now went, in the same time.
         settings: the bounds.
+        ended: the canary is over; otherwise it goes on unless something is found.
 
     Returns:
         A sentence; empty: nothing does.
@@ -33,7 +36,8 @@ def fault(trial: Tally, served: Tally, settings: RolloutSettings) -> str:
     if min(len(trial.seconds), len(served.seconds)) < settings.canary_requests:
         return ""
     slower = trial.median_s - served.median_s
-    if slower > settings.canary_slower_s and trial.median_s > settings.canary_factor * served.median_s:
+    factor = settings.canary_factor if ended else settings.canary_factor**2
+    if slower > settings.canary_slower_s and trial.median_s > factor * served.median_s:
         return (
             f"in the canary a request took {trial.median_s:.2f} s, and {served.median_s:.2f} s by the release "
             "served now"

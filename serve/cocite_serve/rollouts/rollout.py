@@ -231,13 +231,14 @@ class Rollout:
             )
         )
         own = Tally(), Tally()
-        end, before = time.monotonic() + settings.canary_s, 0
-        while time.monotonic() < end:
+        end, before, ended = time.monotonic() + settings.canary_s, 0, False
+        while not ended:
             if self._interrupted.wait(TICK_S):
                 raise RolloutError("the endpoint was ended before the canary was")
             counted = [own, *self._tallies()]
             on_trial, served = (Tally.sum(tallies) for tallies in zip(*counted, strict=True))
-            if reason := fault(on_trial, served, settings):
+            ended = time.monotonic() >= end
+            if reason := fault(on_trial, served, settings, ended=ended):
                 raise RolledBackError(reason)
             if on_trial.requests == before:
                 trial.ask_both(own)

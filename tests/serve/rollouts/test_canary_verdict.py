@@ -32,6 +32,7 @@ def tally(requests: int, errors: int = 0, seconds: float = 0.1) -> Tally:
         (tally(9, seconds=2), tally(90), ""),
         (tally(10, seconds=2), tally(9), ""),
         (tally(10, seconds=2), tally(90), "a request took 2.00 s, and 0.10 s by the release"),
+        (tally(10, seconds=0.8), tally(90), ""),
         (tally(10, seconds=0.29), tally(90), ""),
         (tally(10, seconds=0.09), tally(90, seconds=0.01), ""),
     ],
@@ -40,6 +41,12 @@ def test_what_ends_a_canary(trial: Tally, served: Tally, expected: str) -> None:
     reason = fault(trial, served, SETTINGS)
     assert expected in reason
     assert bool(expected) == bool(reason)
+
+
+def test_at_its_end_a_canary_is_judged_by_the_factor_itself() -> None:
+    assert "a request took 0.80 s" in fault(tally(10, seconds=0.8), tally(90), SETTINGS, ended=True)
+    assert not fault(tally(10, seconds=0.29), tally(90), SETTINGS, ended=True)
+    assert not fault(tally(9, seconds=0.8), tally(90), SETTINGS, ended=True)
 
 
 @given(st.integers(0, 500), st.floats(0.001, 10), st.integers(0, 5000), st.floats(0.001, 10))
