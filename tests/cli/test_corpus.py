@@ -228,10 +228,6 @@ def test_a_source_that_cannot_be_kept_leaves_no_store(
     [
         (["--columns", "titel=title"], "--columns: a paper has no field 'titel' (did you mean 'title'?)"),
         (["--format", "jsonl", "--columns", "id=a"], "--columns: only a table has columns, not jsonl"),
-        (
-            ["--columns", "id=id,title=title", "--on", "ray"],
-            "--columns: goes with --on process (on Ray, columns have the names of fields)",
-        ),
     ],
 )
 def test_columns_that_go_with_nothing_are_refused(

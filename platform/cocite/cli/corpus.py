@@ -113,10 +113,6 @@ def import_(
     for option, is_given in given.items():
         if is_given and on != "ray":
             raise InputError("goes with --on ray", where=option)
-    if on == "ray" and columns is not None:
-        raise InputError(
-            "goes with --on process", where="--columns", hint="on Ray, columns have the names of fields"
-        )
     if keep_later and later_years is not None:
         raise InputError("cannot be given with --keep-later", where="--later-years")
     stream = open_source(source, format_, columns)

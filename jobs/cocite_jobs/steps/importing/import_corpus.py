@@ -21,6 +21,7 @@ from typing import Any
 from cocite.corpus.builder import build
 from cocite.corpus.importers.files import folder_files
 from cocite.corpus.importers.source import Source
+from cocite.corpus.importers.table import Table
 from cocite.corpus.rules import Limits
 from cocite.corpus.staged_parts import RunStep, StagedPart, StagedParts
 from cocite.corpus.store import Corpus
@@ -114,7 +115,9 @@ def import_in_parts(
         with connected(workers), _cleared(scratch):
             parts = source.parts(part_bytes)
             made_of = [part_of(number, part) for number, part in enumerate(parts)]
-            work = StageParts(origin.uri, source.format, scratch / "staged", limits, strict)
+            columns = source.columns if isinstance(source, Table) else None
+            given = tuple(sorted((columns or {}).items()))
+            work = StageParts(origin.uri, source.format, scratch / "staged", limits, strict, given)
             results = run_parts(
                 work,
                 made_of,
@@ -189,5 +192,5 @@ def _key(source: Source, origin: Location, work: StageParts, part_bytes: int) ->
     else:
         files = folder_files(source.path) if source.path.is_dir() else [source.path]
         states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    settings = [LAYOUT, work.format, work.strict, asdict(work.limits), part_bytes, states]
+    settings = [LAYOUT, work.format, work.columns, work.strict, asdict(work.limits), part_bytes, states]
     return hashlib.sha256(json.dumps(settings).encode()).hexdigest()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cocite.corpus.importers import FORMATS
 from cocite.corpus.importers.parts import SourcePart
+from cocite.corpus.importers.table import Table
 from cocite.corpus.rules import Limits
 from cocite.corpus.staged_parts import stage_part
 from cocite_jobs.steps.parts import Part, Result
@@ -26,6 +27,7 @@ class StageParts:
         folder: for the parts' folders, which every worker sees, too.
         limits: what a field may hold.
         strict: end a part at its first bad record.
+        columns: of a table: pairs of a field and its column; empty: columns have the names of fields.
 
     Example:
         >>> import tempfile
@@ -43,10 +45,12 @@ class StageParts:
     folder: Location
     limits: Limits
     strict: bool = False
+    columns: tuple[tuple[str, str], ...] = ()
 
     def open(self) -> Callable[[Part], Result]:
         """Open the source, once for all parts that a process makes."""
-        source = FORMATS[self.format](fetch(self.source))
+        path = fetch(self.source)
+        source = Table(path, dict(self.columns)) if self.columns else FORMATS[self.format](path)
 
         def stage(part: Part, folder: Path) -> Result:
             chosen = SourcePart(**part.arguments)

@@ -16,6 +16,7 @@ import pytest
 from helpers.records import write_lines
 from helpers.staged import one_part, outcome
 
+from cocite.corpus.builder import build
 from cocite.corpus.importers import open_source
 from cocite.corpus.store import Corpus
 from cocite.errors import BusyError, InputError
@@ -60,6 +61,19 @@ def test_in_this_process(tmp_path: Path) -> None:
     assert steps[0] == "putting the parts together"
     assert (len(read) > 5, sum(read)) == (True, source.stat().st_size)
     assert not list(tmp_path.rglob("*.parts*"))
+
+
+def test_columns_of_tables_reach_the_parts(tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for n in range(4):
+        rows = "".join(f"k{n}{i},On {i},200{i}\n" for i in range(5))
+        (tables / f"{n}.csv").write_text(f"Key,Name,Year\n{rows}")
+    source = open_source(tables, columns="id=Key,title=Name,year=Year")
+    found = import_in_parts(source, tmp_path / "parts", Workers(), part_bytes=1)
+    whole = build(open_source(tables, columns="id=Key,title=Name,year=Year"), tmp_path / "whole")
+    assert found.papers.table.equals(whole.papers.table)
+    assert (len(found), found.paper(7).title) == (20, "On 2")
 
 
 def test_what_was_read_before_an_interrupt_is_kept(tmp_path: Path) -> None:
