@@ -5,15 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite.corpus.bibtex import KeyForm
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.cite_keys import CiteKeys
 
 PAPERS = [PaperRecord(f"W{i}", "Parsing trees", year=1999, authors=("Ann Lee",)) for i in range(9)]
 
 
-@given(st.lists(st.lists(st.sampled_from(PAPERS), unique_by=lambda paper: paper.id), max_size=6))
-def test_a_paper_has_one_key_and_a_key_one_paper(answers: list[list[PaperRecord]]) -> None:
-    keys = CiteKeys({"W0": "own"}, taken=["lee1999parsing", "other"])
+@given(
+    st.lists(st.lists(st.sampled_from(PAPERS), unique_by=lambda paper: paper.id), max_size=6),
+    st.sampled_from(["cocite", "better-bibtex"]),
+)
+def test_a_paper_has_one_key_and_a_key_one_paper(answers: list[list[PaperRecord]], form: KeyForm) -> None:
+    keys = CiteKeys({"W0": "own"}, taken=["lee1999parsing", "other"], form=form)
     given_keys = [
         (paper.id, key) for answer in answers for paper, key in zip(answer, keys.of(answer), strict=True)
     ]

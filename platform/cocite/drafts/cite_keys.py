@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cocite.corpus.bibtex import citation_keys
+from cocite.corpus.bibtex import KeyForm, citation_keys
 from cocite.corpus.records import PaperRecord
 
 
@@ -14,6 +14,7 @@ class CiteKeys:
     Args:
         own: id of a paper -> the key that the author's bibliography gives it.
         taken: keys that stand for something else.
+        form: of new keys, see :func:`~cocite.corpus.bibtex.citation_keys`.
 
     Example:
         >>> keys = CiteKeys({"W1": "vaswani"}, taken=["lee1999parsing"])
@@ -22,14 +23,14 @@ class CiteKeys:
         (['vaswani', 'lee1999parsingb'], ['lee1999parsingb'])
     """
 
-    def __init__(self, own: Mapping[str, str], taken: Iterable[str]) -> None:
-        self._keys = dict(own)
+    def __init__(self, own: Mapping[str, str], taken: Iterable[str], form: KeyForm = "cocite") -> None:
+        self._keys, self._form = dict(own), form
         self._taken = {*taken, *own.values()}
 
     def of(self, papers: Sequence[PaperRecord]) -> list[str]:
         """The key of each paper."""
         new = [paper for paper in papers if paper.id not in self._keys]
-        for paper, key in zip(new, citation_keys(new, self._taken), strict=True):
+        for paper, key in zip(new, citation_keys(new, self._taken, self._form), strict=True):
             self._keys[paper.id] = key
             self._taken.add(key)
         return [self._keys[paper.id] for paper in papers]

@@ -55,7 +55,7 @@ class DraftLines(AnswerLines):
         limits = service.settings.limits
         super().__init__(app, request, limits.batch_at_once)
         self._service, self._found = service, found
-        self._keys = CiteKeys(found.own_keys, found.taken)
+        self._keys = CiteKeys(found.own_keys, found.taken, asked.cite_keys)
         self._counts = {"answered": 0, "empty": 0, "refused": 0}
         self._title = found.draft.title[: limits.title_chars]
         self._abstract = whole_words(found.draft.abstract, limits.abstract_chars)

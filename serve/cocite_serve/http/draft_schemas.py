@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from cocite.corpus.bibtex import KeyForm
 from cocite.drafts.draft import Kind
 from cocite.drafts.limits import MAX_FILES
 from cocite_serve.http.option_fields import RecommendOptions
@@ -98,6 +99,11 @@ class DraftRequest(RecommendOptions):
         description="Authors of the draft, as the corpus writes names. Default: those that it names.",
     )
     venue: Text = Field(default="", description="Venue the draft is written for.")
+    cite_keys: KeyForm = Field(
+        default="cocite",
+        description="Form of new keys: `cocite`, as `vaswani2017attention`, or `better-bibtex`, as Better BibTeX makes "
+        "them by default: `vaswaniAttentionAllYou2017`.",
+    )
 
 
 class DraftTextRequest(BaseModel):

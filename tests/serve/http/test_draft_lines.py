@@ -21,12 +21,12 @@ from cocite_serve.settings import ServeSettings
 TEXT = r"\author{Ann Lee} We parse trees [CIT]. Words have vectors [CIT].\footnote{\cite{?}}"
 
 
-def lines(backend: InProcess) -> DraftLines:
+def lines(backend: InProcess, **more: object) -> DraftLines:
     app, draft = FastAPI(), read_text(TEXT, "latex")
     settings = ServeSettings(index="unused", limits=LIMITS)  # type: ignore[arg-type]
     add_handlers(app, settings)
     found = FoundDraft(draft, None, [], [], {}, frozenset(), ("refs",))
-    asked = DraftRequest.model_validate({"files": [{"name": "a.tex", "text": TEXT}], "top_k": 2})
+    asked = DraftRequest.model_validate({"files": [{"name": "a.tex", "text": TEXT}], "top_k": 2, **more})
     request = Request({"type": "http", "path": "/", "headers": []})
     return DraftLines(app, request, Service(lambda: backend, settings, GatewayMetrics()), asked, found)
 
@@ -40,6 +40,22 @@ def test_a_head_the_gaps_and_an_end(backend: InProcess) -> None:
     assert first["warnings"] == ["the bibliography 'refs' is not among the files: send it too"]
     assert sorted(gap["gap"] for gap in gaps) == [1, 2, 3]
     assert (last["answered"], last["empty"], last["refused"]) == (2, 1, 0)
+
+
+def test_new_keys_have_the_form_that_is_asked_for(backend: InProcess) -> None:
+    async def read(**more: object) -> dict[str, str]:
+        found = [json.loads(line) async for line in lines(backend, **more).all(backend)]
+        answered = [gap for gap in found if gap.get("answer")]
+        return {
+            paper["id"]: key
+            for gap in answered
+            for paper, key in zip(gap["answer"]["papers"], gap["cite"], strict=True)
+        }
+
+    usual, better = asyncio.run(read()), asyncio.run(read(cite_keys="better-bibtex"))
+    assert usual.keys() == better.keys()
+    assert all(key == key.lower() for key in usual.values())
+    assert all(key != key.lower() for key in better.values())
 
 
 def test_a_defect_is_one_gap_s_own_and_quotes_nothing(backend: InProcess) -> None:
