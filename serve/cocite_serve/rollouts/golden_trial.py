@@ -97,11 +97,12 @@ class GoldenTrial:
             found += self._judge_beside(before, {name: answers[name] for name in before})
         return ": ".join([found[0], ", ".join(found[1:])]) if len(found) > 1 else found[0]
 
-    def ask_both(self, tallies: tuple[Tally, Tally]) -> None:
+    def ask_both(self, tallies: tuple[Tally, Tally], seconds: float) -> None:
         """Ask both releases one more golden query, the next in turn, and count how that went.
 
         Args:
             tallies: of the release on trial, and of the one that is served now.
+            seconds: that each may take, as a client's request in the canary: the canary waits meanwhile.
         """
         if not self.queries:
             return
@@ -109,7 +110,7 @@ class GoldenTrial:
         for asked, tally in zip((self.new, self.served), tallies, strict=True):
             if asked is not None:
                 try:
-                    tally.add(asked.ask(query, self.settings.timeout_s).seconds)
+                    tally.add(asked.ask(query, seconds).seconds)
                 except Exception:
                     tally.add(None)
 

@@ -241,7 +241,7 @@ class Rollout:
             if reason := fault(on_trial, served, settings, ended=ended):
                 raise RolledBackError(reason)
             if on_trial.requests == before:
-                trial.ask_both(own)
+                trial.ask_both(own, settings.timeout_s)
             before = on_trial.requests
 
     def _tallies(self) -> list[tuple[Tally, Tally]]:

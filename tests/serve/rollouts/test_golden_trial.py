@@ -48,7 +48,7 @@ class Release:
         return set(ids) & {*IDS, *OTHERS}
 
     def ask(self, query: GoldenQuery, seconds: float) -> GoldenAnswer:
-        self.asked += 1
+        self.asked, self.given_s = self.asked + 1, seconds
         if self.error is not None:
             raise self.error
         return self.answer
@@ -162,10 +162,12 @@ def test_an_interrupt_ends_the_trial() -> None:
 def test_in_a_canary_without_requests_both_are_asked_and_counted() -> None:
     trial = GoldenTrial(Release(), Release(), RolloutSettings())
     tallies = Tally(), Tally()
-    trial.ask_both(tallies)
+    trial.ask_both(tallies, seconds=2.0)
     assert [tally.requests for tally in tallies] == [0, 0], "no golden query was chosen yet"
     trial.run(threading.Event())
-    trial.ask_both(tallies)
+    trial.ask_both(tallies, seconds=2.0)
     trial.new.error = TimeoutError()  # type: ignore[attr-defined]
-    trial.ask_both(tallies)
+    trial.ask_both(tallies, seconds=2.0)
     assert [(tally.requests, tally.errors) for tally in tallies] == [(2, 1), (2, 0)]
+    # A canary that waits longer for a stage that hangs lasts longer than it should.
+    assert [release.given_s for release in (trial.new, trial.served)] == [2.0, 2.0]  # type: ignore[union-attr]
