@@ -61,13 +61,19 @@ def test_no_space_left_names_the_destination_and_nothing_changes(disk: Path, toy
     done = in_small_disk(disk, sys.executable, Path(__file__).with_name("full_disk.py"), disk, toys)
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads(done.stdout.splitlines()[-1])
-    assert len(results) == 12
+    assert len(results) == 13
     for result in results:
         # Epochs of a training come before.
         sentence = result["err"].splitlines()[-1]
         assert result["code"] == 1, result
         assert sentence.startswith(f"cocite: {result['to']}"), result
         assert "no space left on the device" in sentence, result
-        # A training keeps what it is of and what it logged, to be resumed from.
-        state = [f"{disk}/model/.nnselect.training/{name}.json" for name in ("log", "run")]
-        assert result["changed"] == (state if "train" in result["line"] else []), result
+        changed = {Path(name).relative_to(disk).as_posix() for name in result["changed"]}
+        words = {name for name in changed if name.startswith("model/paper-words/")}
+        # A training keeps what it is of, and what it made and logged, to be resumed from.
+        kept = {
+            "words": {"words/.nnselect.training/run.json"},
+            "model": {f"model/.nnselect.training/{name}.json" for name in ("log", "run")} | words,
+        }
+        assert changed == kept.get(Path(result["to"]).name, set()), result
+        assert bool(words) == (result["to"] == f"{disk}/model"), result

@@ -56,14 +56,14 @@ def test_the_bars_follow_the_papers_that_are_shown_and_are_told_in_words(page: A
 
 def press(page: Any, first: int, last: int) -> list[tuple[int, int]]:
     """Press the mouse on a bar, from 0, and release it on another; returns the years of both."""
-    bars = page.locator("#bars span")
-    spans = []
-    for at, act in ((first, page.mouse.down), (last, page.mouse.up)):
-        box = bars.nth(at).bounding_box()
+    bars = [page.locator("#bars span").nth(at) for at in (first, last)]
+    # The release draws other bars at once, so the years of both are read before.
+    told = [re.findall(r"(?<!\d)\d{4}(?!\d)", bar.get_attribute("title").partition(":")[0]) for bar in bars]
+    spans = [(int(years[0]), int(years[-1])) for years in told]
+    for bar, act in zip(bars, (page.mouse.down, page.mouse.up), strict=True):
+        box = bar.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         act()
-        told = re.findall(r"(?<!\d)\d{4}(?!\d)", bars.nth(at).get_attribute("title").partition(":")[0])
-        spans.append((int(told[0]), int(told[-1])))
     return spans
 
 
