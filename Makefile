@@ -13,8 +13,9 @@ TESTS  ?=
 # make test-quick TESTS=tests/corpus: only these
 WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 8 ] && echo $$n || echo 8)
 # make test WORKERS=1: how many processes run the tests
-BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
-# make bench BENCHMARKS=benchmarks/scale.py: only these
+BENCHMARKS ?= $(foreach script,$(wildcard benchmarks/*.py),\
+	$(if $(filter undefined,$(origin ARGS_$(basename $(notdir $(script))))),,$(script)))
+# make bench BENCHMARKS=benchmarks/scale.py: only these; by default those with a line ARGS_… below
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
@@ -97,23 +98,32 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# What the benchmarks that need a corpus are run on: CORPUS=store, or a synthetic one.
+# What the benchmarks that need a corpus are run on: CORPUS=store, or a synthetic one. A benchmark without a line here
+# needs trained models, real texts or a running endpoint, and is run by hand, as its first lines say.
 BENCH_CORPUS := $(or $(CORPUS),.cache/bench/corpus)
 BENCH_INDEX  := .cache/bench/index
 BENCH_PAPERS ?= 100000
 # make bench BENCH_PAPERS=1000000: how many papers the scale benchmarks go up to
 ARGS_bm25_engines      = $(BENCH_CORPUS)
 ARGS_cross_encoder_scoring = --corpus $(BENCH_CORPUS)
+ARGS_data_steps        = indexing mining ranking --papers 4000 --rounds 1
 ARGS_embedding         = --corpus $(BENCH_CORPUS)
 ARGS_first_stage       = $(BENCH_CORPUS)
 ARGS_fusion_training   = $(BENCH_CORPUS)
 ARGS_language_server   = --index $(BENCH_INDEX)
+ARGS_mp_bert4cr_training = --corpus $(BENCH_CORPUS)
+ARGS_negative_draws    = --corpus $(BENCH_CORPUS)
 ARGS_nnselect_training = --corpus $(BENCH_CORPUS)
+ARGS_pooled_first_stage = $(BENCH_INDEX)
+ARGS_seeds             = $(BENCH_CORPUS)
+ARGS_serve_floor       =
 ARGS_serve_latency     = --index $(BENCH_INDEX)
 ARGS_serving           = --index $(BENCH_INDEX) --json .cache/bench/serving.json
 ARGS_corpus_scale      = --sizes 10000,$(BENCH_PAPERS)
 ARGS_import_scale      = --papers $(BENCH_PAPERS)
 ARGS_scale             = --papers $(BENCH_PAPERS) --results .cache/bench/scale.jsonl
+ARGS_training_inputs   = --papers 1000 10000 --work .cache/bench/inputs
+ARGS_training_restart  = --papers 1000 10000 --work .cache/bench/inputs
 ARGS_vector_index      =
 
 # make serve-bench INDEX=folder MODEL=folder: the endpoint's own measurements, by default on a synthetic corpus

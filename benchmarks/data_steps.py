@@ -120,7 +120,7 @@ def spread_over(workers: int, parts: Sequence[float]) -> float:
 def mining(inputs: Inputs) -> dict[str, Step]:
     """Candidates of a cross-encoder's training."""
     corpus = Corpus.open(inputs.corpus)
-    settings = CandidateSettings(queries=inputs.options.queries, index=inputs.index)
+    settings = CandidateSettings(queries=inputs.options.queries, index=str(inputs.index))
     work = MineBlocks(str(inputs.corpus), corpus.version, settings, Location.of(inputs.scratch / "opened"))
     opening = _cpu_of(work.open)
 
