@@ -4,8 +4,8 @@
         [--steps import,embed,index,mine,rank] [--shard 1000000]
 
 Each step is the command that users run, in a process of its own, which makes the parts itself one after the other:
-`corpus import` of a synthetic corpus' lines, `embed` by each encoder of MODEL, `index build` in shards of --shard papers,
-the mining of a cross-encoder's candidates for 2,000 queries, and `rank` of 2,000 queries. The last two search an index:
+`corpus import` of a synthetic corpus' lines, `embed` by each encoder of MODEL, `index build` in shards of --shard
+papers, the mining of a cross-encoder's candidates for 2,000 queries, and `rank` of 2,000. The last two search an index:
 each --index belongs to the --corpus at the same place. A line of JSON is printed for each step and corpus, with the
 anonymous memory, which a process wrote and the system cannot take back, and the mapped pages, which it can. The last
 line has the ratios of the last corpus to the first. What a step made is deleted before the next.
