@@ -21,6 +21,8 @@ from cocite.errors import BusyError, InputError
 from cocite.locks import locked
 from cocite_serve.settings import LogSettings
 
+LogLine = Callable[[dict[str, Any]], None]
+"""Writes a line of the fields that it is given."""
 PROCESSES = 1_000
 """Most processes that write into one folder under one name."""
 
@@ -83,7 +85,7 @@ class JsonLog:
         self._lock.close()
 
 
-def open_log(settings: LogSettings, name: str) -> Callable[[dict[str, Any]], None] | None:
+def open_log(settings: LogSettings, name: str) -> LogLine | None:
     """What writes a line into the log of this process; None, and a warning in Ray's log, where none can be written.
 
     A replica on another machine than the command that started it goes on without: to answer matters more.
@@ -91,7 +93,7 @@ def open_log(settings: LogSettings, name: str) -> Callable[[dict[str, Any]], Non
     try:
         return JsonLog.open(settings, name).write
     except InputError as error:
-        logging.getLogger("ray.serve").warning("requests are not logged: %s", error)
+        logging.getLogger("ray.serve").warning("%s: no log is kept: %s", name, error)
         return None
 
 

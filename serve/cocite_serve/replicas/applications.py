@@ -17,13 +17,14 @@ from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, BackpressureC
 from cocite import verification
 from cocite.nn import precision
 from cocite_serve.release import Release
+from cocite_serve.replicas import kept_lines
 from cocite_serve.replicas.autoscaling import ByQueuedWork
 from cocite_serve.replicas.clicks import ClickCounter
 from cocite_serve.replicas.gateway import Gateway
 from cocite_serve.replicas.health import PERIOD_S, TIMEOUT_S
 from cocite_serve.replicas.shards import Shard, ShardHandles
 from cocite_serve.replicas.stages import Reranker, Retriever
-from cocite_serve.settings import QueueSettings, ServeSettings, ShardSettings, TraceSettings
+from cocite_serve.settings import QueueSettings, ServeSettings, ShardSettings
 from cocite_serve.tracing import exporting
 
 LOG_LINES: dict[str, Any] = {"encoding": "JSON"}
@@ -49,7 +50,7 @@ def gateway_application(settings: ServeSettings, stages: str = "") -> Applicatio
         max_constructor_retry_count=1,
         logging_config=LOG_LINES,
         **_noticing(settings),
-        ray_actor_options=_actor_options(settings.gateway.num_cpus, 0, settings.traces),
+        ray_actor_options=_actor_options(settings.gateway.num_cpus, 0, settings),
     )
     if settings.beside.traffic != "interleave":
         return gateway.bind(settings, stages)
@@ -61,7 +62,7 @@ def gateway_application(settings: ServeSettings, stages: str = "") -> Applicatio
         max_queued_requests=CLICKS_AT_ONCE,
         backpressure_config=_backpressure(settings),
         logging_config=LOG_LINES | {"enable_access_log": False},
-        ray_actor_options=_actor_options(0.01, 0, settings.traces),
+        ray_actor_options=_actor_options(0.01, 0, settings),
     )
     return gateway.bind(settings, stages, counter.bind())
 
@@ -128,7 +129,7 @@ def _stage_deployment(
         backpressure_config=_backpressure(settings),
         # A model that cannot be loaded cannot be loaded the second time either.
         max_constructor_retry_count=1,
-        ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus, settings.traces),
+        ray_actor_options=_actor_options(stage.num_cpus, stage.num_gpus, settings),
     )
 
 
@@ -160,7 +161,7 @@ def _backpressure(settings: ServeSettings) -> BackpressureConfig:
     return BackpressureConfig(status_code=429, retry_after_s=settings.retry_after_s)
 
 
-def _actor_options(num_cpus: float, num_gpus: float, traces: TraceSettings) -> dict[str, Any]:
+def _actor_options(num_cpus: float, num_gpus: float, settings: ServeSettings) -> dict[str, Any]:
     """Ray's options of a replica's process: what it reserves, and an environment of one thread."""
     environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     # A stage asks shards from its computing thread; Serve's handles allow that while their router has its own loop.
@@ -169,5 +170,5 @@ def _actor_options(num_cpus: float, num_gpus: float, traces: TraceSettings) -> d
     # On a cluster the process is not a child of this one and would not inherit the switches.
     switches = precision.SWITCH, verification.SWITCH
     environment |= {name: os.environ[name] for name in switches if name in os.environ}
-    environment |= exporting.environment(traces)
+    environment |= exporting.environment(settings.traces) | kept_lines.environment(settings.logs)
     return {"num_cpus": num_cpus, "num_gpus": num_gpus, "runtime_env": {"env_vars": environment}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from cocite_serve.replicas.kept_lines import keep_lines
 from cocite_serve.tracing.exporting import flush, start
 from cocite_serve.tracing.origins import request_ids
 
@@ -71,6 +72,7 @@ def begin_reporting(name: str) -> None:
         return
     _begun = True
     start(f"cocite-{name}")
+    keep_lines(logging.getLogger(SERVE), f"replica-{name}")
     logger = logging.getLogger(LIBRARY)
     if not any(isinstance(handler, ToServe) for handler in logger.handlers):
         logger.addHandler(ToServe())

@@ -53,6 +53,7 @@ class Seen:
     seconds: dict[str, float] = field(default_factory=dict)
     replica_lines: list[dict[str, Any]] = field(default_factory=list)
     request_lines: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kept_lines: list[dict[str, Any]] = field(default_factory=list)
 
     def ask(
         self, running: Running, id_: str, path: str = "recommend", body: object = REQUEST, **headers: str
@@ -108,9 +109,15 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
             answered.replica_lines = replica_lines(running)
             running.process.send_signal(signal.SIGTERM)
             assert running.process.wait(60) == 0
-    lines = [line for path in (folder / "logs").glob("*.jsonl") for line in path.read_text().splitlines()]
-    answered.request_lines = {line["request_id"]: line for line in map(json.loads, lines)}
+    answered.request_lines = {line["request_id"]: line for line in kept_lines(folder, "gateway-*")}
+    answered.kept_lines = kept_lines(folder, "replica-*")
     return answered
+
+
+def kept_lines(folder: Path, files: str) -> list[dict[str, Any]]:
+    """The lines of log files that outlive the endpoint."""
+    paths = sorted((folder / "logs").glob(f"{files}.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
 def replica_lines(running: Running) -> list[dict[str, Any]]:
@@ -215,6 +222,14 @@ def test_a_shard_that_does_not_answer_is_in_the_trace_and_in_the_log_with_the_re
     [line] = [line for line in seen.replica_lines if "searches go on without it" in line["message"]]
     assert line["deployment"].endswith("Retriever")
     assert (line["request_id"], line["levelname"]) == ("shard-stopped", "WARNING")
+
+
+def test_what_a_replica_logs_outlives_the_endpoint(seen: Seen) -> None:
+    [line] = [line for line in seen.kept_lines if "searches go on without it" in line["message"]]
+    assert line["deployment"].endswith("Retriever")
+    assert (line["request_id"], line["level"]) == ("shard-stopped", "WARNING")
+    # Each request has one line, in the gateways' log.
+    assert not [line for line in seen.kept_lines if "/v1/recommend" in line["message"]]
 
 
 def test_the_replicas_lines_name_their_requests(seen: Seen) -> None:
