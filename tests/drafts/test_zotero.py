@@ -6,7 +6,7 @@ import socket
 from typing import Any
 
 import pytest
-from helpers.zotero_api import FakeZotero, collection, item, served
+from helpers.zotero_api import FakeZotero, collection, group, item, served
 
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.starter import starter_corpus
@@ -106,6 +106,29 @@ def test_a_collection_by_its_name_or_key(monkeypatch: pytest.MonkeyPatch) -> Non
         papers(monkeypatch, fake, "To reed")
 
 
+def test_a_group_by_its_name_or_number_and_a_collection_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeZotero(
+        {
+            "groups": [group(17, "Parsing"), group(18, "parsing"), group(4711, "Our Lab")],
+            "items/top": ITEMS,
+            "groups/4711/items/top": ITEMS[1:3],
+            "groups/4711/collections": [collection("ABCD1234", "Survey/2020")],
+            "groups/4711/collections/ABCD1234/items/top": ITEMS[:1],
+        }
+    )
+    for name in ("groups/Our Lab", "groups/our lab", "groups/4711", "groups/4711/"):
+        assert papers(monkeypatch, fake, name) == PAPERS[1:3]
+    for name in ("groups/Our Lab/Survey/2020", "groups/4711/ABCD1234"):
+        assert papers(monkeypatch, fake, name) == PAPERS[:1]
+    with pytest.raises(NotFoundError, match=r"zotero:groups/Our Lap: no group .*did you mean 'Our Lab'"):
+        papers(monkeypatch, fake, "groups/Our Lap")
+    with pytest.raises(NotFoundError, match=r"zotero:groups/4711/Surveys: no collection 'Surveys'"):
+        papers(monkeypatch, fake, "groups/4711/Surveys")
+    two = r"2 groups are called 'Parsing' \(.*zotero:groups/17 or zotero:groups/18"
+    with pytest.raises(InputError, match=two):
+        papers(monkeypatch, fake, "groups/Parsing")
+
+
 def test_a_library_of_papers_and_of_a_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = starter_corpus()
     some = [paper for paper in corpus.papers_at(range(0, len(corpus), 9)) if " " in paper.title]
@@ -147,7 +170,7 @@ def test_an_answer_of_another_program(monkeypatch: pytest.MonkeyPatch, raw: byte
 
 
 def test_a_path_that_another_program_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="status 404 for items/top"):
+    with pytest.raises(InputError, match="status 404 for users/0/items/top"):
         papers(monkeypatch, FakeZotero({}))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 LIBRARY = "/api/users/0/"
+API = "/api/"
 
 
 def item(key: str, *, kind: str = "journalArticle", **fields: Any) -> dict[str, Any]:
@@ -26,12 +27,18 @@ def collection(key: str, name: str) -> dict[str, Any]:
     return {"key": key, "version": 3, "data": {"key": key, "name": name, "parentCollection": False}}
 
 
+def group(number: int, name: str) -> dict[str, Any]:
+    """A group as ``format=json`` gives it: a number identifies it, and no key."""
+    data = {"id": number, "version": 2, "name": name, "owner": 475425, "type": "Private", "description": ""}
+    return {"id": number, "version": 2, "links": {}, "meta": {"numItems": 3}, "data": data}
+
+
 @dataclass
 class FakeZotero:
     """What the server has, and what it was asked.
 
     Attributes:
-        objects: path below the library -> its objects.
+        objects: path below the user's library, or of another library below the API -> its objects.
         knows_pages: whether ``limit`` and ``start`` are heeded; Zotero 7.0 did not.
         is_on: whether the local API is switched on.
         raw: what it answers instead.
@@ -56,7 +63,8 @@ class FakeZotero:
             return 403, {"Content-Type": "text/plain"}, b"Local API is not enabled"
         if self.raw is not None:
             return 200, headers, self.raw
-        found = self.objects.get(url.path.removeprefix(LIBRARY)) if url.path.startswith(LIBRARY) else None
+        root = LIBRARY if url.path.startswith(LIBRARY) else API
+        found = self.objects.get(url.path.removeprefix(root)) if url.path.startswith(root) else None
         if found is None:
             return 404, {"Content-Type": "text/plain"}, b"Not found"
         if self.knows_pages:

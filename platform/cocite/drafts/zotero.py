@@ -1,7 +1,7 @@
 """The papers of a Zotero that runs on this machine, by its local API.
 
 Nothing but the loopback interface is asked, and no proxy. pyzotero, which speaks this API, requires a bibtexparser
-below 2, so the three paths that are needed are asked by httpx.
+below 2, so the few paths that are needed are asked by httpx.
 
 Source: https://www.zotero.org/support/dev/web_api/v3/basics, and the comment at the head of Zotero's
 ``server_localAPI.js``. Versions of Zotero that know no ``limit`` answer with everything at once.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cocite.corpus.arxiv import arxiv_number
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PREFIX = "zotero:"
 """What names a library of Zotero instead of a file."""
+GROUPS = "groups/"
+"""What names a group library instead of the user's own."""
 PORT = 23119
 """Of the local API, unless the environment names another by ``COCITE_ZOTERO_PORT``."""
 PAGE = 100
@@ -40,31 +42,36 @@ _DOI = re.compile(r"(?im)^doi:\s*(\S+)")
 _SWITCH = "Allow other applications on this computer to communicate with Zotero"
 
 
-def zotero_papers(collection: str = "") -> Iterator[PaperRecord | None]:
-    """The papers of the user's library, or of one collection without those within it.
+def zotero_papers(name: str = "") -> Iterator[PaperRecord | None]:
+    """The papers of the user's library or of a group's, or of one collection without those within it.
 
     Args:
-        collection: name or key; "" is the whole library.
+        name: name or key of a collection; "" is the whole library. ``groups/GROUP`` is the library of a group by its
+            name or number, and ``groups/GROUP/COLLECTION`` a collection there.
 
     Yields:
         a paper whose id is the item's key; None for an item that cannot be read. Notes and attachments are none.
 
     Raises:
         InputError: Zotero does not run or its local API is switched off, an answer is none of the API, or several
-            collections have the name.
-        NotFoundError: there is no such collection.
+            groups or collections have the name.
+        NotFoundError: there is no such group or collection.
     """
     import httpx
 
     # Zotero refuses other names than localhost and 127.0.0.1.
     with httpx.Client(
-        base_url=f"http://127.0.0.1:{_port()}/api/users/0/",
+        base_url=f"http://127.0.0.1:{_port()}/api/",
         headers={"Zotero-API-Version": "3", "Accept-Encoding": "identity"},
         timeout=TIMEOUT,
         trust_env=False,
     ) as client:
-        within = f"collections/{_key_of(client, collection)}/" if collection else ""
-        for item in _pages(client, f"{within}items/top"):
+        library, collection, where = "users/0/", name, PREFIX
+        if name.startswith(GROUPS):
+            group, _, collection = name.removeprefix(GROUPS).partition("/")
+            library, where = f"groups/{_group(client, group)}/", f"{PREFIX}{GROUPS}{group}/"
+        within = f"collections/{_collection(client, library, collection, where)}/" if collection else ""
+        for item in _pages(client, f"{library}{within}items/top"):
             data = item.get("data")
             if not isinstance(data, dict) or data.get("itemType") not in _NO_PAPER:
                 yield _paper(item)
@@ -77,37 +84,59 @@ def _port() -> int:
     return int(raw)
 
 
-def _key_of(client: httpx.Client, name: str) -> str:
-    """The key of a collection, by its key or else by its name in any case."""
-    names: dict[str, str] = {}
-    for item in _pages(client, "collections"):
-        try:
-            names[text(item, "key")] = text(mapping(item, "data"), "name")
-        except FieldError as error:
-            raise _strange(str(error)) from error
+def _group(client: httpx.Client, name: str) -> str:
+    """The number of a group."""
+    names = _names(client, "users/0/groups", "id")
+    return _chosen(names, name, "groups", PREFIX + GROUPS)
+
+
+def _collection(client: httpx.Client, library: str, name: str, where: str) -> str:
+    """The key of a collection."""
+    names = _names(client, f"{library}collections", "key")
+    return _chosen(names, name, "collections", where)
+
+
+def _names(client: httpx.Client, path: str, key: str) -> dict[str, str]:
+    """The names of all objects of a path by their keys."""
+    try:
+        return {_key(item, key): text(mapping(item, "data"), "name") for item in _pages(client, path, key)}
+    except FieldError as error:
+        raise _strange(str(error)) from error
+
+
+def _chosen(names: Mapping[str, str], name: str, noun: str, where: str) -> str:
+    """The key of what a name means, by its key or else by its name in any case."""
     keys = [key for key in names if key == name]
     keys = keys or [key for key, other in names.items() if other.casefold() == name.casefold()]
     if not keys:
-        raise NotFoundError(
-            f"no collection {name!r}", where=PREFIX + name, hint=nearest(name, filter(None, names.values()))
-        )
+        one = noun.removesuffix("s")
+        hint = nearest(name, filter(None, names.values()))
+        raise NotFoundError(f"no {one} {name!r}", where=where + name, hint=hint)
     if len(keys) > 1:
-        hint = f"name one by its key: {' or '.join(PREFIX + key for key in sorted(keys)[:10])}"
-        raise InputError(f"{len(keys)} collections are called {name!r}", where=PREFIX + name, hint=hint)
+        hint = f"name one by its key: {' or '.join(where + key for key in sorted(keys)[:10])}"
+        raise InputError(f"{len(keys)} {noun} are called {name!r}", where=where + name, hint=hint)
     return keys[0]
 
 
-def _pages(client: httpx.Client, path: str) -> Iterator[dict[str, Any]]:
-    """The objects of all pages, each once."""
+def _key(item: dict[str, Any], name: str) -> str:
+    """What identifies an object: the key of an item or collection, the number of a group."""
+    key = item.get(name)
+    if isinstance(key, int) and not isinstance(key, bool):
+        key = str(key)
+    if not isinstance(key, str) or not re.fullmatch(r"[A-Z0-9]{1,20}", key):
+        raise _strange(f"an object has no {name}")
+    return key
+
+
+def _pages(client: httpx.Client, path: str, name: str = "key") -> Iterator[dict[str, Any]]:
+    """The objects of all pages, each once, as the field that identifies them says."""
     seen: set[str] = set()
     start = 0
     while True:
         page = _answer(client, path, start)
         new = 0
         for item in page:
-            key = item.get("key")
-            if not isinstance(key, str) or not re.fullmatch(r"[A-Z0-9]{1,20}", key):
-                raise _strange("an object has no key")
+            key = _key(item, name)
             if key not in seen:
                 seen.add(key)
                 new += 1
