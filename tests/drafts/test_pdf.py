@@ -9,7 +9,8 @@ from helpers.pdf_files import encrypted, pdf_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocite.drafts import pdf
+from cocite.corpus.articles import pages
+from cocite.drafts.draft import Draft
 from cocite.drafts.limits import Budget
 from cocite.drafts.pdf import read_pdf
 from cocite.errors import InputError
@@ -39,7 +40,7 @@ PAPER = [
 ]
 
 
-def read(data: bytes, **budget: float) -> pdf.Draft:
+def read(data: bytes, **budget: float) -> Draft:
     return read_pdf(data, "paper.pdf", budget=Budget("paper.pdf", **budget))  # type: ignore[arg-type]
 
 
@@ -81,15 +82,6 @@ def test_what_is_no_pdf(data: bytes) -> None:
         read(data)
 
 
-def test_what_takes_too_much_memory_is_no_damaged_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exhausted(*_: object) -> None:
-        raise MemoryError("no room for a page")
-
-    monkeypatch.setattr(pdf, "PdfReader", exhausted)
-    with pytest.raises(MemoryError, match="no room for a page"):
-        read(pdf_file(PAPER))
-
-
 def test_pages_without_text() -> None:
     with pytest.raises(InputError, match="has no text, as a scan has none"):
         read(pdf_file([[], []]))
@@ -104,24 +96,9 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         read(pdf_file(PAPER), seconds=5, begin=time.monotonic() - 6)
     with pytest.raises(InputError, match="more than 2 MiB"):
         read(pdf_file(PAPER), bytes=(2 << 20) - 100)
-    monkeypatch.setattr(pdf, "MAX_PAGE_BYTES", 100)
+    monkeypatch.setattr(pages, "MAX_PAGE_BYTES", 100)
     with pytest.raises(InputError, match=r"paper\.pdf: page 1 has more than"):
         read(pdf_file(PAPER))
-
-
-@pytest.mark.parametrize(
-    ("before", "line", "joined"),
-    [
-        ("the gram-", "mar", "the grammar"),
-        ("state-of-the-", "art", "state-of-the-art"),
-        ("soft\u00ad", "ware", "software"),
-        ("the Smith-", "Jones", "the Smith- Jones"),
-        ("in 1999-", "2001", "in 1999- 2001"),
-        ("", "word", "word"),
-    ],
-)
-def test_the_end_of_a_line(before: str, line: str, joined: str) -> None:
-    assert pdf._joined(before, line) == joined
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocite.drafts.plain_text import is_abstract_heading, is_heading, title_and_start
+from cocite.corpus.articles.headings import is_abstract_heading
+from cocite.drafts.plain_text import is_heading, title_and_start
 from cocite.drafts.reading import read_text
 
 DRAFT = """Neural parsing of long sentences

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cocite.corpus.articles.headings import begins_behind_references, is_references_heading
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
 from cocite.drafts.draft import Citation, Draft, Gap, GapForm, Kind, Place, Section, Sentence
 from cocite.drafts.limits import MAX_GAPS, MAX_PARAGRAPH, Budget
@@ -24,12 +25,6 @@ _GAPS = re.compile(
 """A missing citation in any kind of text."""
 _MARK_WORDS = re.compile(rf"{TARGET_MARK}|{OTHER_MARK}")
 _GAP_KEYS = re.compile(r"\?*|cit|cite|todo|tbd|missing|xxx", re.IGNORECASE)
-_REFERENCES = re.compile(
-    r"(?:\d+\.?\s*|[ivx]+\.\s*)?(?:references|bibliography|literature(?: cited)?|works cited|reference list)\s*[.:]?",
-    re.IGNORECASE,
-)
-_BEHIND_REFERENCES = re.compile(r"(?:appendix|appendices|supplement|acknowledge?ments?)", re.IGNORECASE)
-"""What a heading behind the list of references begins with; others are pieces of the list, taken for headings."""
 WITHOUT_KEYS = frozenset({"text", "docx", "pdf"})
 """Kinds of drafts whose references are printed, and have no keys."""
 BlockKind = Literal["paragraph", "heading", "abstract", "footnote"]
@@ -123,16 +118,6 @@ def is_missing(key: str) -> bool:
     return bool(_GAP_KEYS.fullmatch(key.strip()))
 
 
-def is_references_heading(text: str) -> bool:
-    """Whether a line says that the list of references follows.
-
-    Example:
-        >>> [is_references_heading(line) for line in ("References", "6. Bibliography", "References help.")]
-        [True, True, False]
-    """
-    return bool(_REFERENCES.fullmatch(text.strip()))
-
-
 def text_gaps(text: str) -> Iterator[re.Match[str]]:
     """The gaps that a text marks in any form: ``[CIT]``, ``[?]``, ``(citation needed)``.
 
@@ -207,7 +192,7 @@ def _without_references(blocks: Sequence[Block]) -> tuple[Sequence[Block], str]:
     behind = (
         at
         for at, block in enumerate(blocks)
-        if at > first and block.kind == "heading" and _BEHIND_REFERENCES.match(block.text.strip())
+        if at > first and block.kind == "heading" and begins_behind_references(block.text)
     )
     last = next(behind, len(blocks))
     kept = [block for block in blocks[first + 1 : last] if block.marks]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
+from cocite.corpus.articles.limits import ReadingBudget
 from cocite.errors import InputError
 
 MAX_BYTES = 2 << 20
@@ -33,11 +34,6 @@ MAX_XML = 12 << 20
 """Bytes of those parts that are XML, which take some fifty times as much memory once parsed."""
 MAX_UNPACKED = 64 << 20
 """Bytes of a .docx file's parts, unpacked."""
-
-MAX_PAGES = 400
-"""Pages of a .pdf file."""
-MAX_PAGE_BYTES = 4 << 20
-"""Bytes of what a page of a .pdf file draws, unpacked."""
 MAX_ARCHIVE_BYTES = 64 << 20
 """Bytes of a .zip, which holds a project's pictures."""
 MAX_ENTRIES = 2_000
@@ -49,8 +45,11 @@ MAX_REPACKED = 256 << 20
 
 
 @dataclass(slots=True)
-class Budget:
+class Budget(ReadingBudget):
     """Counts what the reading of one draft takes, and ends it where it takes too much.
+
+    Attributes:
+        steps: pieces of LaTeX that were read so far.
 
     Example:
         >>> budget = Budget("paper.tex")
@@ -60,11 +59,9 @@ class Budget:
         cocite.errors.InputError: paper.tex: the draft has more than 2 MiB (leave out what is not text)
     """
 
-    where: str
-    seconds: float = MAX_SECONDS
-    bytes: int = 0
+    noun: ClassVar[str] = "the draft"
+    hint: ClassVar[str] = "shorten it"
     steps: int = 0
-    begin: float = field(default_factory=time.monotonic)
 
     def read(self, count: int) -> None:
         """Count bytes of a file."""
@@ -87,10 +84,3 @@ class Budget:
             )
         if not self.steps % 1024:
             self.check_time()
-
-    def check_time(self) -> None:
-        """Refuse a draft whose reading takes too long."""
-        if time.monotonic() - self.begin > self.seconds:
-            raise InputError(
-                f"reading the draft takes more than {self.seconds:g} s", where=self.where, hint="shorten it"
-            )

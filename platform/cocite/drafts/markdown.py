@@ -9,11 +9,11 @@ from typing import Any
 import yaml
 from markdown_it import MarkdownIt
 
+from cocite.corpus.articles.headings import is_abstract_heading
 from cocite.drafts.author_names import listed_authors
 from cocite.drafts.blocks import BlockBuilder, Mark, assemble, is_missing, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_LINES, MAX_PARAGRAPH, Budget
-from cocite.drafts.plain_text import is_abstract_heading
 from cocite.errors import InputError
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,50000}?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 
+from cocite.corpus.articles.headings import HEADING_CHARS, TITLE_CHARS, is_abstract_heading
 from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import Budget
 
-TITLE_CHARS = 250
-"""A first line longer than this is no title."""
-_HEADING_CHARS = 80
 _PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
-_ABSTRACT = re.compile(r"(?:\d+\.?\s*)?abstract\s*[.:]?", re.IGNORECASE)
 
 
 def read_plain_text(text: str, name: str, *, budget: Budget) -> Draft:
@@ -73,12 +70,7 @@ def _is_title(line: str) -> bool:
 
 def is_heading(paragraph: str) -> bool:
     """Whether a paragraph is a short line that does not end as a sentence does."""
-    return "\n" not in paragraph and len(paragraph) <= _HEADING_CHARS and _is_title(paragraph)
-
-
-def is_abstract_heading(text: str) -> bool:
-    """Whether a line says that the abstract follows."""
-    return bool(_ABSTRACT.fullmatch(text.strip()))
+    return "\n" not in paragraph and len(paragraph) <= HEADING_CHARS and _is_title(paragraph)
 
 
 def _add(builder: BlockBuilder, text: str, name: str, line: int, start: int) -> None:

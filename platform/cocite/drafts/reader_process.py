@@ -1,19 +1,10 @@
-"""Reads the draft of a stranger in a process of its own, which may take so much time and memory and no more.
-
-Parsers of LaTeX, Word and PDF compute for seconds on a draft that was made to trouble them, and hold other work of
-their process up meanwhile. Nothing of the draft is written to disk: it goes in by a pipe, and what was read comes back
-by another, both as JSON.
-"""
+"""Reads the draft of a stranger in a process of its own: see :mod:`cocite.bounded_process`."""
 
 from __future__ import annotations
 
 import base64
 import importlib
 import json
-import math
-import os
-import resource
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,15 +13,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from cocite.bounded_process import MEMORY, answer_apart, bound_process, error_answer, memory_error
 from cocite.corpus.records import PaperRecord
 from cocite.drafts.draft import Draft, Gap
 from cocite.drafts.limits import Budget
 from cocite.errors import CociteError, InputError
 
-START_S = 20.0
-"""Seconds that the process may take to start, beside those for the draft; on an idle machine it takes half a second."""
-MEMORY = 1 << 30
-"""Bytes that the process may take beside those of its own code."""
 MAX_ENTRIES = 20_000
 """Entries of a draft's bibliographies that are looked at."""
 _DRAFT: TypeAdapter[Draft] = TypeAdapter(Draft)
@@ -94,33 +82,9 @@ def read_apart(
         "sources": sources,
         "suggest": None if suggest is None else [str(suggest[0]), suggest[1]],
     }
-    # The other process has to find this package where this process has found it, as in a worker of Ray.
-    paths = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cocite.drafts.reader_process"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # a traceback may quote the draft
-        env=environment,
+    answer = answer_apart(
+        "cocite.drafts.reader_process", job, seconds=seconds, noun=Budget.noun, hint=Budget.hint
     )
-    try:
-        output, _ = process.communicate(json.dumps(job).encode(), timeout=seconds + START_S)
-    except subprocess.TimeoutExpired:
-        raise InputError(f"reading the draft takes more than {seconds:g} s", hint="shorten it") from None
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
-    try:
-        answer: dict[str, Any] = json.loads(output)
-    except ValueError:
-        raise InputError(
-            "reading the draft takes more time or memory than is allowed", hint="shorten it"
-        ) from None
-    if "error" in answer:
-        error = answer["error"]
-        raise InputError(error["message"], where=error["where"], hint=error["hint"])
     entries = tuple(
         PaperRecord(key, title, year=year, doi=doi) for key, title, year, doi in answer["entries"]
     )
@@ -157,10 +121,9 @@ def read_job(job: Mapping[str, Any]) -> dict[str, Any]:
                     )
         suggested = _suggested(opened.draft, *job["suggest"]) if job.get("suggest") else []
     except InputError as error:
-        return {"error": {"message": error.message, "where": error.where, "hint": error.hint}}
+        return error_answer(error)
     except MemoryError:
-        sentence = f"reading the draft takes more than {job['memory'] >> 20} MiB of memory"
-        return {"error": {"message": sentence, "where": None, "hint": "shorten it"}}
+        return error_answer(memory_error(job["memory"], noun=Budget.noun, hint=Budget.hint))
     draft = opened.draft if job.get("sources") else replace(opened.draft, sources={})
     return {
         "draft": _DRAFT.dump_python(draft, mode="json"),
@@ -182,18 +145,9 @@ def _suggested(draft: Draft, model: str, most: int) -> list[tuple[Gap, float]]:
     return [(one.gap, one.probability) for one in found]
 
 
-def _limit(seconds: float, memory: int) -> None:
-    """Let this process take no more than its share, also where nobody waits for it any more."""
-    most = math.ceil(seconds) + math.ceil(START_S)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the system would write the draft to disk with it
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
-
-
 if __name__ == "__main__":
     own_job = json.load(sys.stdin.buffer)
     if own_job["suggest"]:
         importlib.import_module("sklearn.feature_extraction")  # its code is no memory that the draft takes
-    _limit(own_job["seconds"], own_job["memory"])
+    bound_process(own_job["seconds"], own_job["memory"])
     sys.stdout.write(json.dumps(read_job(own_job)))

@@ -12,10 +12,11 @@ from docx import Document
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
 
+from cocite.corpus.articles.headings import is_abstract_heading
 from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_BINARY_BYTES, MAX_UNPACKED, MAX_XML, Budget
-from cocite.drafts.plain_text import is_abstract_heading, is_heading, title_and_start
+from cocite.drafts.plain_text import is_heading, title_and_start
 from cocite.errors import InputError
 
 _PARTS = 5_000

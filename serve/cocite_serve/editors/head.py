@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from cocite.corpus.articles.headings import is_abstract_heading
 from cocite.drafts.draft import Kind
 from cocite.drafts.latex_source import LatexSource, Macro
-from cocite.drafts.plain_text import is_abstract_heading
 from cocite.drafts.reading import read_text
 from cocite.errors import InputError
 from cocite_serve.editors.surroundings import balanced

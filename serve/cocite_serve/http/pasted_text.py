@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cocite.corpus.articles.headings import is_abstract_heading
 from cocite.drafts.draft import Kind
-from cocite.drafts.plain_text import is_abstract_heading
 
 _MISSING = r"\?{1,9}|cite?|todo|tbd|missing|xxx"
 """What stands in the place of a key that is still to be found."""
