@@ -1,18 +1,18 @@
 """What a printed list of references cites, found among a corpus' titles and DOIs.
 
-A .pdf, a .docx or a plain text prints its references and names no keys; a ``\\bibitem`` of LaTeX has a key. Nothing
-says where in a reference the title is, so every piece between full stops, commas and quotation marks, and every run of
-a few such pieces, is looked up. A title counts where an author or the year of its paper stands near it, too.
+A .pdf, a .docx or a plain text prints its references and names no keys; a ``\\bibitem`` of LaTeX has a key. What may
+be a title in it is looked up; a title counts where an author or the year of its paper stands near it, too.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from cocite.corpus.articles.printed_names import plain
+from cocite.corpus.articles.printed_titles import PRINTED_DOI, possible_titles
 from cocite.corpus.records import PaperRecord
 from cocite.corpus.store import Corpus
 from cocite.drafts.bibliography import Bibliography, rows_of
@@ -21,23 +21,10 @@ from cocite.protocols import NO_ROW
 
 MAX_REFERENCES = 200_000
 """Characters of a list that are looked at; 1,000 references have about as many."""
-_RUN = 4
-"""Pieces that a title may be divided into, as by the colon and the commas in it."""
-_WORDS = range(2, 41)
-"""Words of a title that is looked up."""
 _NEAR = 300
 """Characters before and behind a title in which its author or its year has to stand."""
 _SHOWN = 300
 """Characters of a printed reference that stand for its title."""
-_SEPARATOR = re.compile(r"[.?!:,;]+(?=\s|$)|[\"“”„‘’«»()]|\s[-–—]\s")
-_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]{1,200}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    text: str
-    start: int
-    end: int
 
 
 class PrintedPaper(NamedTuple):
@@ -109,12 +96,12 @@ def printed_in(texts: Sequence[str], corpus: Corpus) -> list[list[PrintedPaper]]
         texts[at] = text[:room]
         room -= len(texts[at])
     result: list[list[PrintedPaper]] = [[] for _ in texts]
-    dois = [(at, match) for at, text in enumerate(texts) for match in _DOI.finditer(text)]
+    dois = [(at, match) for at, text in enumerate(texts) for match in PRINTED_DOI.finditer(text)]
     records = [PaperRecord("", "", doi=match[0].rstrip(".,;)")) for _, match in dois]
     for (at, match), row in zip(dois, rows_of(records, corpus).tolist(), strict=True):
         if row != NO_ROW:
             result[at].append(PrintedPaper(True, len(match[0]), -match.start(), row))
-    runs = [(at, run) for at, text in enumerate(texts) for run in _runs(_pieces(text))]
+    runs = [(at, run) for at, text in enumerate(texts) for run in possible_titles(text)]
     rows = rows_of([PaperRecord("", run.text) for _, run in runs], corpus).tolist()
     hits = [(at, run, row) for (at, run), row in zip(runs, rows, strict=True) if row != NO_ROW]
     papers = dict(
@@ -126,39 +113,9 @@ def printed_in(texts: Sequence[str], corpus: Corpus) -> list[list[PrintedPaper]]
     return result
 
 
-def _pieces(text: str) -> list[_Piece]:
-    """What stands between the separators of a text."""
-    ends = [*(match.span() for match in _SEPARATOR.finditer(text)), (len(text), len(text))]
-    starts = [0, *(end for _, end in ends)]
-    return [
-        _Piece(text[start:end].strip(), start, end)
-        for start, (end, _) in zip(starts, ends, strict=False)
-        if text[start:end].strip()
-    ]
-
-
-def _runs(pieces: Sequence[_Piece]) -> Iterator[_Piece]:
-    """Pieces that follow one another, put together, of as many words as titles have."""
-    for first in range(len(pieces)):
-        text = ""
-        for last in range(first, min(first + _RUN, len(pieces))):
-            text = f"{text} {pieces[last].text}".strip()
-            words = len(text.split())
-            if words > _WORDS[-1]:
-                break
-            if words in _WORDS:
-                yield _Piece(text, pieces[first].start, pieces[last].end)
-
-
 def _stands_near(paper: PaperRecord, text: str) -> bool:
     """Whether a name of an author, or the year, of a paper stands in a text; true for a paper that has neither."""
-    near = _plain(text)
-    names = [_plain(name.split()[-1]) for name in paper.authors if name.split()]
+    near = plain(text)
+    names = [plain(name.split()[-1]) for name in paper.authors if name.split()]
     marks = [*names, *([str(paper.year)] if paper.year else [])]
     return not marks or any(re.search(rf"\b{re.escape(mark)}\b", near) for mark in marks)
-
-
-def _plain(text: str) -> str:
-    """A text in lower case without accents."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))

@@ -6,7 +6,7 @@ import io
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,7 +133,7 @@ def _title(sizes: Sequence[tuple[float, str]]) -> str:
 def _metadata(reader: PdfReader) -> tuple[str, int]:
     """Title and year; what cannot be read of them is left out, as the text counts more."""
     try:
-        entries = reader.metadata or {}
+        entries: Mapping[str, Any] = reader.metadata or {}
         title, created = str(entries.get("/Title") or ""), str(entries.get("/CreationDate") or "")
     except MemoryError:
         raise

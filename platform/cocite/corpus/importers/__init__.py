@@ -14,6 +14,7 @@ format             source
 ``unarxive``       unarXive's full texts of arXiv, in the form of 2022
 ``acl-anthology``  the XML of the ACL Anthology, a file for each collection
 ``grobid``         a folder of TEI that GROBID made of PDFs, a file for each paper
+``pdf``            a folder of PDFs, a file for each paper
 ``hatten``         HAtten's ACL-200, FullTextPeerRead, RefSeer and arXiv: a folder of JSON files with splits
 ``bibtex``         BibTeX bibliographies
 ``ris``            RIS, of reference managers and publishers
@@ -45,6 +46,7 @@ from cocite.corpus.importers.hatten import Hatten
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
 from cocite.corpus.importers.parquet import NativeParquet
+from cocite.corpus.importers.pdf import PDFs
 from cocite.corpus.importers.ris import RIS
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import Source
@@ -66,6 +68,7 @@ FORMATS: dict[str, Callable[[Path], Source]] = {
     "unarxive": UnarXive,
     "acl-anthology": ACLAnthology,
     "grobid": Grobid,
+    "pdf": PDFs,
     "hatten": Hatten,
     "bibtex": BibTeX,
     "ris": RIS,

@@ -20,6 +20,7 @@ from cocite.corpus.importers.grobid import Grobid
 from cocite.corpus.importers.hatten import is_published
 from cocite.corpus.importers.jsonl import NativeJSONL
 from cocite.corpus.importers.openalex import OpenAlex
+from cocite.corpus.importers.pdf import PDFs
 from cocite.corpus.importers.ris import BEGIN
 from cocite.corpus.importers.semantic_scholar import SemanticScholar
 from cocite.corpus.importers.source import first_objects
@@ -101,6 +102,8 @@ def _format_of(file: Path) -> str:
     if bare_name(file).endswith(".bib"):
         return "bibtex"
     head = read_head(file)
+    if bare_name(file).endswith(PDFs.suffixes) or head.startswith(b"%PDF"):
+        return "pdf"
     if describe_binary(head) or not head.strip():
         return ""
     if bare_name(file).endswith((".csv", ".tsv")):

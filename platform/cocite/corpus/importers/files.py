@@ -17,6 +17,8 @@ TABLES = (".ris", ".csv", ".tsv")
 """Suffixes of data where a folder has no file of those above: beside these they are notes or exports of the same."""
 MARKUP = (".xml",)
 """Suffixes of data where a folder has no file of those above either: XML often describes data of another form."""
+DOCUMENTS = (".pdf",)
+"""Suffixes of data where a folder has no file of those above: records say more of papers than their PDFs do."""
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 BUFFER = 1 << 18
 """Bytes read at a time."""
@@ -129,9 +131,8 @@ def data_files(path: Path) -> list[Path]:
         return [path]
     files = folder_files(path)
     data = [p for p in files if bare_name(p).endswith(SUFFIXES) or p.suffix.lower() in PACKED]
-    return data or next(
-        filter(None, ([p for p in files if p.name.lower().endswith(names)] for names in (TABLES, MARKUP))), []
-    )
+    others = ([p for p in files if p.name.lower().endswith(names)] for names in (TABLES, MARKUP, DOCUMENTS))
+    return data or next(filter(None, others), [])
 
 
 def unread_files(path: Path, files: list[Path]) -> list[Path]:

@@ -6,19 +6,17 @@ with the same arXiv number, else with the same title. So all headers are read fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-import pyarrow as pa
-
 from cocite.corpus.importers.files import PACKED, InputFile
+from cocite.corpus.importers.named_papers import NamedPapers, linked
 from cocite.corpus.importers.parts import SourcePart
 from cocite.corpus.importers.source import Source
 from cocite.corpus.importers.tei_document import (
     HEADER,
     ROOT,
-    Named,
     body_of,
     header_name,
     header_paper,
@@ -28,7 +26,6 @@ from cocite.corpus.importers.whole_files import WholeFiles
 from cocite.corpus.importers.xml_records import XMLRecord, xml_records
 from cocite.corpus.records import Malformed, Record
 from cocite.corpus.streams import SourcePosition
-from cocite.corpus.title_forms import normal_titles
 from cocite.errors import InputError
 
 _SUFFIXES = (*PACKED, ".xml", ".tei", ".grobid")
@@ -65,14 +62,14 @@ class Grobid(WholeFiles):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._papers = _Papers()
+        self._papers = NamedPapers()
 
     def __iter__(self) -> Iterator[Record]:
         self.done = 0
         yield from self.unread(self.files)
-        self._papers = _Papers()
+        self._papers = NamedPapers()
         for file in self.files:
-            self._papers.add(self._id(file), file)
+            self._add(file)
         for file in self.files:
             yield from self.read(file)
 
@@ -109,61 +106,18 @@ class Grobid(WholeFiles):
         entries = references(document)
         cited = dict(zip(entries, self._papers.find(entries.values()), strict=True))
         paper = header_paper(header, id_)
-        paper.citations = tuple(filter(None, cited.values()))
-        yield paper
-        if unmatched := list(cited.values()).count(""):
-            reason = f"{unmatched} of {len(cited)} references of {id_} are no papers of the folder"
-            yield Malformed(reason, "listBibl", "unmatched_citation", count=unmatched)
+        yield from linked(paper, list(cited.values()), "listBibl")
         yield from body_of(document, cited).records(id_)
 
-    def _id(self, file: Path) -> str:
-        """The name of a file within the folder, without what it says of the form, such as ``.grobid.tei.xml``."""
-        name = file.name
-        for suffix in _SUFFIXES:
-            if name.lower().endswith(suffix):
-                name = name[: -len(suffix)]
-        return (file.relative_to(self.path).with_name(name) if file != self.path else Path(name)).as_posix()
-
-
-class _Papers:
-    """The ids of a folder's papers by what they are found by; some hundred bytes for each."""
-
-    def __init__(self) -> None:
-        self._ids: dict[str, str] = {}
-
-    def add(self, id_: str, file: Path) -> None:
+    def _add(self, file: Path) -> None:
         """Read a file's header. A file that cannot be read is left out: it is reported when it is read in full."""
         try:
             with InputFile(file) as stream:
                 found = next(xml_records(stream, SourcePosition(), {HEADER}, ROOT), None)
         except InputError:
             return
-        if found is None:
-            return
-        doi, arxiv, title = _keys([header_name(found[1])])[0]
-        for key in (doi, arxiv):
-            if key:
-                self._ids.setdefault(key, id_)
-        if title:
-            # A title of two papers says of neither that it is meant.
-            self._ids[title] = id_ if self._ids.get(title, id_) == id_ else ""
+        if found is not None:
+            self._papers.add(self._id(file), header_name(found[1]))
 
-    def find(self, names: Iterable[Named]) -> list[str]:
-        """The ids of papers; empty for those that are not there."""
-        return [
-            next(filter(None, (self._ids.get(key, "") for key in keys)), "") for keys in _keys(list(names))
-        ]
-
-
-def _keys(names: list[Named]) -> list[tuple[str, str, str]]:
-    """The keys of papers, the surest first; each is empty when unknown."""
-    titles = normal_titles(pa.array([name.title for name in names], pa.string())).to_pylist()
-    return [
-        (
-            f"doi {name.doi}" if name.doi else "",
-            f"arxiv {name.arxiv}" if name.arxiv else "",
-            # One word, such as "Editorial", is the title of many papers.
-            f"title {title}" if " " in title else "",
-        )
-        for name, title in zip(names, titles, strict=True)
-    ]
+    def _id(self, file: Path) -> str:
+        return self.id_of(file, _SUFFIXES)

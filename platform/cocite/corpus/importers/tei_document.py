@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from cocite.corpus.arxiv import arxiv_number
 from cocite.corpus.importers.fulltext import BodyText
+from cocite.corpus.importers.named_papers import Named
 from cocite.corpus.importers.values import bare_doi
 from cocite.corpus.names import Name
 from cocite.corpus.records import ARXIV_DOI, PaperRecord
@@ -23,21 +23,6 @@ HEADER = "teiHeader"
 _SOURCE = "fileDesc/sourceDesc/biblStruct"
 _NO_TEXT = frozenset({"figure", "note", "table"})
 _YEAR = re.compile(r"\d{4}", re.ASCII)
-
-
-class Named(NamedTuple):
-    """What a paper or a reference is found by; each is empty when unknown.
-
-    Example:
-        >>> Named(doi="10.1/a", arxiv="", title="On BERT").title
-        'On BERT'
-    """
-
-    doi: str
-    """In lower case."""
-    arxiv: str
-    """Number of the preprint."""
-    title: str
 
 
 def header_name(header: Element) -> Named:

@@ -18,7 +18,7 @@ HEAD = 1 << 16
 _FORM = "a paper needs id and title: `cocite corpus schema` prints the form"
 _BINARY: dict[bytes, tuple[str, str]] = {
     b"PK\x03\x04": ("a zip archive, or a workbook", "unpack it; save a workbook as CSV"),
-    b"%PDF": ("a PDF", "a corpus is made of records, as BibTeX or JSON lines"),
+    b"%PDF": ("a PDF", "name it FILE.pdf, or import it alone"),
     b"SQLite format 3": ("an SQLite database", f"write its rows as JSON lines; {_FORM}"),
     b"PAR1": ("a Parquet file", "name it papers.parquet, in a folder"),
     b"ARROW1": ("an Arrow file", "write it as papers.parquet, in a folder"),

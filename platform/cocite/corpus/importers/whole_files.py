@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cocite.corpus.importers.files import data_files
@@ -35,7 +35,7 @@ class WholeFiles(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.files = data_files(path)
+        self.files = self.files_of(path)
         if not self.files:
             raise InputError(f"holds no {self.suffixes} file", where=str(path))
         self.total = sum(file.stat().st_size for file in self.files)
@@ -56,6 +56,23 @@ class WholeFiles(Source):
         if part.is_first:
             yield from self.unread(self.files)
         yield from self.read(self.files[part.file])
+
+    def files_of(self, path: Path) -> list[Path]:
+        """The files that are read of a file or folder."""
+        return data_files(path)
+
+    def id_of(self, file: Path, suffixes: Sequence[str]) -> str:
+        """The name of a file within the folder, for the paper that it holds.
+
+        Args:
+            file: one of the source's.
+            suffixes: in lower case; each that the name ends with is left out of it, in this order.
+        """
+        name = file.name
+        for suffix in suffixes:
+            if name.lower().endswith(suffix):
+                name = name[: -len(suffix)]
+        return (file.relative_to(self.path).with_name(name) if file != self.path else Path(name)).as_posix()
 
     @abstractmethod
     def read(self, file: Path) -> Iterator[Record]:
