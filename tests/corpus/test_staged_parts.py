@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.pdf_files import article_file
 from helpers.records import WORKS, write_lines
 from helpers.s2orc import full_text
 from helpers.staged import import_parts, one_part, outcome
@@ -201,6 +202,17 @@ def grobid(tmp_path: Path) -> Path:
     return folder
 
 
+def pdfs(tmp_path: Path) -> Path:
+    folder = tmp_path / "pdf"
+    folder.mkdir(exist_ok=True)
+    entries = [f"[{n + 1}] A. Author. Title of number {n}. 2001." for n in range(3)]
+    for n in range(2):
+        data = article_file(f"Title of number {n}", "As [1] says, and [2,3] too.", entries)
+        (folder / f"{n}.pdf").write_bytes(data)
+    (folder / "broken.pdf").write_bytes(b"%PDF")
+    return folder
+
+
 def tables(tmp_path: Path) -> Path:
     folder = tmp_path / "csv"
     folder.mkdir(exist_ok=True)
@@ -278,6 +290,7 @@ def parquet(tmp_path: Path) -> Path:
         references,
         anthology,
         grobid,
+        pdfs,
         tables,
         csl,
         bibtex,
@@ -294,7 +307,9 @@ def test_every_kind_of_source(tmp_path: Path, make: Any, size: int) -> None:
     one, many = both(tmp_path, source, size)
     assert one == many
     assert "manifest.json" in one
-    assert len(open_source(source).parts(size)) > 1 or make in (s2_abstracts, hatten, grobid) or size > 300
+    assert (
+        len(open_source(source).parts(size)) > 1 or make in (s2_abstracts, hatten, grobid, pdfs) or size > 300
+    )
 
 
 def test_numbered_contexts_may_outgrow_the_limit_of_an_id(tmp_path: Path) -> None:

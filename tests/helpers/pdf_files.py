@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 
 from pypdf import PdfReader, PdfWriter
@@ -50,3 +51,40 @@ def encrypted(data: bytes, password: str) -> bytes:
     stream = io.BytesIO()
     writer.write(stream)
     return stream.getvalue()
+
+
+def described(data: bytes, **entries: str) -> bytes:
+    """The same file with metadata, such as ``Title``."""
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
+    writer.add_metadata({f"/{name}": value for name, value in entries.items()})
+    stream = io.BytesIO()
+    writer.write(stream)
+    return stream.getvalue()
+
+
+def article_file(
+    title: str,
+    body: str,
+    references: Sequence[str] = (),
+    *,
+    abstract: str = "We parse the sentences of languages whose grammars are not known to anybody yet.",
+    head: str = "Ann Lee, University of Somewhere, 2020",
+) -> bytes:
+    """An article on as many pages as it takes, with its lines broken as a printer breaks them.
+
+    Args:
+        title: in large letters.
+        body: paragraphs behind the heading of the introduction, one a line.
+        references: entries of the printed list, each of which may take several lines.
+        abstract: below its heading.
+        head: a line below the title.
+    """
+    lines = [(18, line) for line in textwrap.wrap(title, 40)] + [(10, head), (10, "Abstract")]
+    lines += [(10, line) for line in textwrap.wrap(abstract, 70)] + [(10, "1 Introduction")]
+    for paragraph in body.split("\n"):
+        lines += [(10, line) for line in textwrap.wrap(paragraph, 70)]
+    if references:
+        lines.append((10, "References"))
+    for entry in references:
+        lines += [(10, line) for line in textwrap.wrap(entry, 70)]
+    return pdf_file([lines[at : at + 40] for at in range(0, len(lines), 40)])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import time
 
 import pytest
-from helpers.pdf_files import encrypted, pdf_file
-from pypdf import PdfReader, PdfWriter
+from helpers.pdf_files import described, encrypted, pdf_file
 
 from cocite.corpus.articles import limits, pages
 from cocite.corpus.articles.limits import ReadingBudget
@@ -19,15 +17,6 @@ PAPER = [[(18, "Neural parsing"), (10, "We  parse trees, as others do."), (10, "
 
 def read(data: bytes, **budget: float) -> PDFPages:
     return read_pages(data, "paper.pdf", budget=ReadingBudget("paper.pdf", **budget))  # type: ignore[arg-type]
-
-
-def described(data: bytes, **entries: str) -> bytes:
-    """The same file with metadata."""
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
-    writer.add_metadata({f"/{name}": value for name, value in entries.items()})
-    stream = io.BytesIO()
-    writer.write(stream)
-    return stream.getvalue()
 
 
 def test_lines_and_the_largest_letters() -> None:

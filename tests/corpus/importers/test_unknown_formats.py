@@ -46,7 +46,6 @@ LINES = [{"id": f"p{i}", "title": f"T {i}", "citations": [f"p{i - 1}"] if i else
         ),
         ("x.txt", "some words\nmore\n", "text that begins with 'some words'"),
         ("x.bin", b"\x00\x01\x02" * 50, "binary data"),
-        ("x.pdf", b"%PDF-1.7\n", "a PDF"),
         ("x.csv", "id,title\n1,A\n".encode("utf-16"), r"text in UTF-16 \(iconv"),
     ],
 )
@@ -65,6 +64,13 @@ def test_what_was_seen_and_what_to_do(
             detect(source)
         assert caught.value.hint
         assert ("packed by xz" in str(caught.value)) == packed
+
+
+def test_a_pdf_of_another_name(tmp_path: Path) -> None:
+    (tmp_path / "paper").write_bytes(b"%PDF-1.7\n")
+    assert detect(tmp_path / "paper") == "pdf"
+    with pytest.raises(InputError, match=r"file paper is a PDF \(name it .*paper\.pdf, or import it alone\)"):
+        detect(tmp_path)
 
 
 def test_archives_and_folders_are_named(tmp_path: Path) -> None:

@@ -38,3 +38,13 @@ def test_the_parts_are_the_files_and_together_the_source(tmp_path: Path) -> None
     assert names(iter(source)) == whole
     assert [name for part in source.parts(1) for name in names(source.read_part(part))] == whole
     assert source.done == 1
+
+
+def test_the_id_is_the_name_within_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    file = tmp_path / "in" / "A.TITLES.bib"
+    file.write_text("A")
+    suffixes = (".bib", ".titles")
+    assert Titles(tmp_path).id_of(file, suffixes) == "in/A"
+    assert Titles(file).id_of(file, suffixes) == "A"
+    assert Titles(file).id_of(file, suffixes[::-1]) == "A.TITLES"

@@ -46,6 +46,8 @@ _NO_TITLE = re.compile(
     r"arxiv:|proceedings|preprint|published|accepted|under review|copyright|©|vol\.|https?:|doi",
     re.IGNORECASE,
 )
+_IMPRINT = re.compile(r"proceedings of|findings of|copyright|©|\(c\)|c⃝|published|arxiv:", re.IGNORECASE)
+"""The beginning of a line that says where an article came out, wherever on the first page it stands."""
 _NO_TEXT = re.compile(rf"{TARGET_MARK}|{OTHER_MARK}|\[\[(?=CIT:)|[\x00-\x1f\x7f-\x9f\ufffd]")
 """The corpus' own words for citations, which would be taken for marks, and what broken fonts give."""
 
@@ -124,13 +126,14 @@ def article_of(pages: PDFPages, *, last_year: int, check: Callable[[], None] = l
     abstract = ""
     for line in [rest, *(line.text for line in lines[begin:end])]:
         abstract = joined(abstract, line) if line else abstract
-    dois = {match[0].rstrip(".,;)").lower() for line in first for match in PRINTED_DOI.finditer(line)}
-    stamp = next(filter(None, map(_STAMP.search, first)), None)
+    own = [line.text for line in lines[:listed] if line.page == lines[0].page]
+    dois = {match[0].rstrip(".,;)").lower() for line in own for match in PRINTED_DOI.finditer(line)}
+    stamp = next(filter(None, map(_STAMP.search, own)), None)
     head = [line.text for line in lines[: max(0, begin - 1) or _HEAD // 10]]
     return Article(
         title,
         abstract,
-        _year([*head, stamp[0] if stamp else ""], pages.created, last_year),
+        _year([*head, *filter(_IMPRINT.match, own)], pages.created, last_year),
         # A page that names several names those of others, too.
         dois.pop() if len(dois) == 1 else "",
         arxiv_number(stamp[0]) if stamp else "",
@@ -191,7 +194,7 @@ def _abstract_of(lines: Sequence[Line], usual: int, title: str) -> tuple[int, in
         introduction = (at for at, line in enumerate(lines[:_HEAD]) if is_introduction_heading(line.text))
         return 0, 0, next(introduction, 0), ""
     begin, last = at + 1, min(at + 1 + _ABSTRACT_LINES, len(lines))
-    rest = match["rest"]
+    rest = match["rest"].strip()
     near = range(begin, last)
     introduction = (n for n in near if is_introduction_heading(lines[n].text))
     behind = (n for n in near if _ends_abstract(lines[n].text))

@@ -79,9 +79,11 @@ def citation_marks(texts: Sequence[str], references: Sequence[Reference]) -> lis
     return max(labelled, named, key=_count)
 
 
-def _count(marks: Sequence[Sequence[CitedAt]]) -> int:
-    """How many references are cited, each once."""
-    return len({at for own in marks for mark in own for at in mark.references} - {UNKNOWN})
+def _count(marks: Sequence[Sequence[CitedAt]]) -> tuple[int, int]:
+    """How many references are cited, each once, and how many marks there are."""
+    return len({at for own in marks for mark in own for at in mark.references} - {UNKNOWN}), sum(
+        map(len, marks)
+    )
 
 
 def _labelled(text: str, labels: dict[str, int]) -> Iterator[CitedAt]:

@@ -160,9 +160,8 @@ def _has_names_and_year(text: str) -> bool:
 
 def _entries(lines: Sequence[str], starts: Sequence[Start]) -> Iterator[tuple[str, str]]:
     """Label and text of each entry."""
-    starts = starts[:MAX_REFERENCES]
-    ends = [at for at, _, _ in starts[1:]] + [len(lines)]
-    for (at, label, first), end in zip(starts, ends, strict=True):
+    ends = [*(at for at, _, _ in starts), len(lines)][1:]
+    for (at, label, first), end in list(zip(starts, ends, strict=True))[:MAX_REFERENCES]:
         text = lines[at][first:]
         for line in lines[at + 1 : end]:
             text = joined(text, line)
