@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.command_line import call
+from helpers.pdf_files import article_file, encrypted
 
 from cocite.cli import main
 from cocite.corpus.store import Corpus
@@ -120,6 +121,36 @@ def test_synth_split_and_starter(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert data(capsys, "corpus", "starter", "--to", tmp_path / "s")["papers"] == len(
         Corpus.open(tmp_path / "s")
     )
+
+
+def test_a_folder_of_pdfs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    citing = "Attention Is All You Need"
+    (folder / "a.pdf").write_bytes(
+        article_file(
+            citing, "A measure [1, 2] is used.", ["[1] B. Kim. BLEU: a measure. 2002.", "[2] C. Wu. Sets."]
+        )
+    )
+    (folder / "b.pdf").write_bytes(article_file("BLEU: a measure", "We count words.", head="2002"))
+    (folder / "secret.pdf").write_bytes(encrypted((folder / "a.pdf").read_bytes(), "secret"))
+    facts = data(capsys, "corpus", "import", folder, "--to", tmp_path / "store")
+    assert [facts[name] for name in ("papers", "citations", "contexts")] == [2, 1, 1]
+    entries = {e["rule"]: e for e in map(json.loads, Path(facts["rejects"]).read_text().splitlines())}
+    assert entries["malformed"]["file"] == "secret.pdf"
+    assert entries["malformed"]["reason"] == "is encrypted (save it without a password)"
+    assert entries["unmatched_citation"]["reason"] == "1 of 2 references of a are no papers of the folder"
+    assert data(capsys, "corpus", "stats", tmp_path / "store")["format"] == "pdf"
+    shown = data(capsys, "corpus", "show", tmp_path / "store", "b")
+    assert shown["cited_by"] == {"total": 1, "papers": [["a", citing]]}
+    assert shown["contexts"] == [{"citing": "a", "text": "A measure TARGETCIT is used."}]
+    strict = ("corpus", "import", folder, "--to", tmp_path / "strict", "--strict")
+    assert "secret.pdf: is encrypted (save it without a password)" in run(capsys, *strict, code=2)[1]
+    (folder / "a.pdf").unlink()
+    (folder / "b.pdf").unlink()
+    _, err = run(capsys, "corpus", "import", folder, "--to", tmp_path / "none", code=2)
+    assert "no paper can be kept" in err
+    assert "is encrypted" in err
 
 
 NOTHING_LOST = "no rule was hit: every record and link is in the store"

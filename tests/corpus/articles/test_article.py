@@ -168,6 +168,12 @@ def test_the_corpus_own_words_and_signs_that_are_none_are_left_out() -> None:
     assert text.endswith("As and and CIT:99]] say .")
 
 
+def test_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cocite.corpus.articles.article.MAX_LINES", len(LINES) - 1)
+    with pytest.raises(InputError, match=r"^the PDF has more than 19 lines \(leave it out"):
+        read()
+
+
 def test_time_is_looked_at() -> None:
     def late() -> None:
         raise InputError("too late")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from helpers.printed_lists import cited_by_name, listed_papers, printed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cocite.corpus.articles import marks
 from cocite.corpus.articles.marks import UNKNOWN, citation_marks
+from cocite.corpus.articles.printed_names import plain
 from cocite.corpus.articles.references import split_references
 
 NUMBERED = split_references([f"[{n}] A. Author{n}. Title number {n}. 20{n:02}." for n in range(1, 13)])
@@ -27,12 +30,12 @@ NAMED = split_references(
 
 def cited(text: str, references: list[object]) -> list[tuple[str, tuple[int, ...]]]:
     """Each mark of a text, and what it cites."""
-    [marks] = citation_marks([text], references)  # type: ignore[arg-type]
-    return [(text[mark.start : mark.end], mark.references) for mark in marks]
+    [found] = citation_marks([text], references)  # type: ignore[arg-type]
+    return [(text[mark.start : mark.end], mark.references) for mark in found]
 
 
 @pytest.mark.parametrize(
-    ("text", "marks"),
+    ("text", "wanted"),
     [
         ("As [3] says.", [("[3]", (2,))]),
         ("As [3, 5-7] say.", [("[3, 5-7]", (2, 4, 5, 6))]),
@@ -47,8 +50,8 @@ def cited(text: str, references: list[object]) -> list[tuple[str, tuple[int, ...
         ("No brackets (3).", []),
     ],
 )
-def test_numbers(text: str, marks: list[object]) -> None:
-    assert cited(text, list(NUMBERED)) == marks
+def test_numbers(text: str, wanted: list[object]) -> None:
+    assert cited(text, list(NUMBERED)) == wanted
 
 
 def test_labels() -> None:
@@ -60,7 +63,7 @@ def test_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "marks"),
+    ("text", "wanted"),
     [
         ("Metrics (Papineni et al., 2002) are old.", [("(Papineni et al., 2002)", (6,))]),
         (
@@ -82,11 +85,15 @@ def test_labels() -> None:
         ("Devlin, Chang, and Lee (2019b) is.", [("Devlin, Chang, and Lee (2019b)", (1,))]),
         ("Unknown (Nobody et al., 1999) is.", [("(Nobody et al., 1999)", (UNKNOWN,))]),
         ("Ambiguous (Devlin et al., 2019) is.", [("(Devlin et al., 2019)", (UNKNOWN,))]),
+        (
+            "Lee et al. (2004) are several, Müller et al. (2001) is one.",
+            [("Lee et al. (2004)", (3,)), ("Müller et al. (2001)", (UNKNOWN,))],
+        ),
         ("In May (2001), of Lee and Wu (2004), by Papineni (1999) nothing.", []),
     ],
 )
-def test_authors_and_years(text: str, marks: list[object]) -> None:
-    assert cited(text, list(NAMED)) == marks
+def test_authors_and_years(text: str, wanted: list[object]) -> None:
+    assert cited(text, list(NAMED)) == wanted
 
 
 def test_a_numbered_list_may_be_cited_by_names() -> None:
@@ -98,15 +105,44 @@ def test_a_numbered_list_may_be_cited_by_names() -> None:
     assert cited("As Lee (1999) [1] and [2] say.", list(references)) == [("[1]", (0,)), ("[2]", (1,))]
 
 
+def _letters(text: str) -> str:
+    return "".join(letter for letter in plain(text) if letter.isalnum())
+
+
+@pytest.mark.parametrize("style", ["acl", "plain", "apa", "icml"])
+def test_lists_of_many_entries(style: str) -> None:
+    right = wanted = 0
+    for papers in listed_papers():
+        references = split_references([line for entry in printed(style, papers, 60) for line in entry])
+        found = citation_marks([cited_by_name(paper) for paper in papers], references)
+        pairs = [
+            (_letters(paper.title), _letters(references[at].text))
+            for paper, own in zip(papers, found, strict=True)
+            for mark in own
+            for at in mark.references
+            if at != UNKNOWN
+        ]
+        assert all(title in text for title, text in pairs), "none is taken for another"
+        right += len(pairs)
+        wanted += len(papers)
+    assert right >= 0.96 * wanted
+
+
 def test_without_references_nothing_is_cited() -> None:
     assert citation_marks(["As [1] says (Lee, 1999).", ""], []) == [[], []]
+
+
+def test_marks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marks, "MAX_CITED", 4)
+    first, second = citation_marks(["As [1] and [2, 3].", "As [4] and [5]."], NUMBERED)
+    assert [mark.references for mark in (*first, *second)] == [(0,), (1, 2), (3,)]
 
 
 @given(st.text("ABab [](),;-–&12390.'et al", max_size=80))
 def test_marks_stand_apart_and_cite_what_is_there(text: str) -> None:
     for references in (NUMBERED, NAMED):
-        [marks] = citation_marks([text], references)
-        assert all(0 <= mark.start < mark.end <= len(text) for mark in marks)
-        assert all(one.end <= two.start for one, two in itertools.pairwise(marks))
-        assert all(UNKNOWN <= at < len(references) for mark in marks for at in mark.references)
-        assert all(mark.references for mark in marks)
+        [found] = citation_marks([text], references)
+        assert all(0 <= mark.start < mark.end <= len(text) for mark in found)
+        assert all(one.end <= two.start for one, two in itertools.pairwise(found))
+        assert all(UNKNOWN <= at < len(references) for mark in found for at in mark.references)
+        assert all(mark.references for mark in found)

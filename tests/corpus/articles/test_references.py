@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from helpers.printed_lists import STYLES, listed_papers, printed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,6 +114,21 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(references, "MAX_CHARS", 30)
     found = split_references([f"[{n}] A. Lee. " + "trees " * 10 for n in range(1, 5)])
     assert [len(one.text) for one in found] == [30, 30]
+    monkeypatch.setattr(references, "MAX_LIST_CHARS", 59)
+    assert len(split_references([f"[{n}] A. Lee. " + "trees " * 10 for n in range(1, 5)])) == 1
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("width", [50, 80])
+def test_lists_of_many_entries(style: str, width: int) -> None:
+    right = wanted = 0
+    for papers in listed_papers():
+        entries = printed(style, papers, width)
+        found = {bare(one.text) for one in split_references([line for entry in entries for line in entry])}
+        texts = [bare("".join(entry)) for entry in entries]
+        right += sum(any(text.endswith(one) and len(one) > len(text) - 5 for one in found) for text in texts)
+        wanted += len(entries)
+    assert right >= (1.0 if style in ("ieee", "lncs", "elsevier", "vancouver") else 0.99) * wanted
 
 
 @given(st.lists(st.text("aA1.,[]( 209", max_size=30), max_size=12))

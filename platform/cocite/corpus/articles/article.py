@@ -22,12 +22,14 @@ from cocite.corpus.articles.layout import (
     usual_length,
     without_margins,
 )
+from cocite.corpus.articles.limits import HINT, MAX_LINES, ReadingBudget
 from cocite.corpus.articles.marks import citation_marks
 from cocite.corpus.articles.pages import TITLE_CHARS, PDFPages
 from cocite.corpus.articles.printed_titles import PRINTED_DOI
 from cocite.corpus.articles.references import split_references
 from cocite.corpus.arxiv import arxiv_number
 from cocite.corpus.records import OTHER_MARK, TARGET_MARK
+from cocite.errors import InputError
 
 _HEAD = 150
 """Lines in which the abstract begins."""
@@ -92,6 +94,9 @@ def article_of(pages: PDFPages, *, last_year: int, check: Callable[[], None] = l
         last_year: the latest year of publication that may be true.
         check: called between the steps, to end what takes too long.
 
+    Raises:
+        InputError: there are too many lines.
+
     Example:
         >>> lines = ["On trees", "Ann Lee, 2019", "Abstract", "We draw.", "1 Introduction", "As in [1].", "References"]
         >>> article = article_of(PDFPages([[*lines, "[1] B. Kim. Graphs. 2001."]]), last_year=2030)
@@ -101,6 +106,8 @@ def article_of(pages: PDFPages, *, last_year: int, check: Callable[[], None] = l
         (('1 Introduction', [('As in ', ()), ('[1]', (0,)), ('.', ())]),)
     """
     lines = [Line(page, bare) for page, raw in without_margins(pages.lines) if (bare := _text(raw))]
+    if len(lines) > MAX_LINES:
+        raise InputError(f"{ReadingBudget.noun} has more than {MAX_LINES:,} lines", hint=HINT)
     first = [line.text for line in lines if line.page == lines[0].page]
     usual = usual_length(lines)
     title = _title(pages, first)
@@ -126,14 +133,14 @@ def article_of(pages: PDFPages, *, last_year: int, check: Callable[[], None] = l
     abstract = ""
     for line in [rest, *(line.text for line in lines[begin:end])]:
         abstract = joined(abstract, line) if line else abstract
-    own = [line.text for line in lines[:listed] if line.page == lines[0].page]
-    dois = {match[0].rstrip(".,;)").lower() for line in own for match in PRINTED_DOI.finditer(line)}
-    stamp = next(filter(None, map(_STAMP.search, own)), None)
+    front = [line.text for line in lines[:listed] if line.page == lines[0].page]
+    dois = {match[0].rstrip(".,;)").lower() for line in front for match in PRINTED_DOI.finditer(line)}
+    stamp = next(filter(None, map(_STAMP.search, front)), None)
     head = [line.text for line in lines[: max(0, begin - 1) or _HEAD // 10]]
     return Article(
         title,
         abstract,
-        _year([*head, *filter(_IMPRINT.match, own)], pages.created, last_year),
+        _year([*head, *filter(_IMPRINT.match, front)], pages.created, last_year),
         # A page that names several names those of others, too.
         dois.pop() if len(dois) == 1 else "",
         arxiv_number(stamp[0]) if stamp else "",

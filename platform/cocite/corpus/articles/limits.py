@@ -16,6 +16,8 @@ MAX_PAGES = 400
 """Pages of a PDF."""
 MAX_PAGE_BYTES = 4 << 20
 """Bytes of what a page of a PDF draws, unpacked."""
+MAX_LINES = 50_000
+"""Lines of a PDF, each of which may be a paragraph."""
 MAX_SECONDS = 30.0
 """Time that the reading of a file may take."""
 HINT = "leave it out, or import its text in another form"

@@ -12,6 +12,8 @@ from cocite.corpus.articles.references import Reference
 
 UNKNOWN = -1
 """Stands for a reference that is cited and that the list does not have."""
+MAX_CITED = 20_000
+"""References that all marks of an article cite, each as often as it is cited; marks behind them are left out."""
 _RANGE = 50
 """References of the longest range, such as ``[3-7]``."""
 _BRACKETS = re.compile(r"\[([^\[\]]{1,300})\]")
@@ -30,6 +32,8 @@ _AUTHOR_YEAR = re.compile(
     rf"(?:['’]s)?,?\s*(?P<open>[(\[])?\s*(?P<years>{_YEARS})(?:,\s*(?:pp?\.|Section|Chapter)[^()\[\]]{{0,20}})?"
     r"(?(open)\s*[)\]])"
 )
+_ET_AL = re.compile(r"\bet\s+al\b")
+_SEVERAL = re.compile(r"\band\b|&|;|\bet al\b|,.*,")
 _ROUND = re.compile(r"[(\[]([^()\[\]]{1,600})[)\]]")
 _LETTER = re.compile(r"(?:19|20)\d\d[a-z]?|[a-z]")
 _BETWEEN = re.compile(r"[\s;,]*(?:and|&)?[\s;,]*")
@@ -76,7 +80,19 @@ def citation_marks(texts: Sequence[str], references: Sequence[Reference]) -> lis
         surnames.setdefault(reference.surname, []).append(at)
     labelled = [list(_labelled(text, labels)) if labels else [] for text in texts]
     named = [list(_named(text, references, surnames)) for text in texts]
-    return max(labelled, named, key=_count)
+    return _bounded(max(labelled, named, key=_count))
+
+
+def _bounded(marks: Sequence[Sequence[CitedAt]]) -> list[list[CitedAt]]:
+    room = MAX_CITED
+    kept: list[list[CitedAt]] = []
+    for own in marks:
+        kept.append([])
+        for mark in own:
+            room -= len(mark.references)
+            if room >= 0:
+                kept[-1].append(mark)
+    return kept
 
 
 def _count(marks: Sequence[Sequence[CitedAt]]) -> tuple[int, int]:
@@ -124,8 +140,9 @@ def _named(text: str, references: Sequence[Reference], surnames: dict[str, list[
     marks: list[CitedAt] = []
     for match in _AUTHOR_YEAR.finditer(text):
         names = [plain(name) for name in _last_words(match)]
-        cited = _of_names(names, _years(match["years"]), references, surnames)
-        if not any(at != UNKNOWN for at in cited) and "et al" not in (match["others"] or ""):
+        is_more = _ET_AL.search(match["others"] or "") is not None
+        cited = _of_names(names, is_more, _years(match["years"]), references, surnames)
+        if not is_more and not any(at != UNKNOWN for at in cited):
             continue  # "In May 2001" names nobody
         marks.append(CitedAt(*match.span(), cited))
     starts = [mark.start for mark in marks]
@@ -145,7 +162,7 @@ def _last_words(match: re.Match[str]) -> Iterator[str]:
     """The last word of each surname that a mark names."""
     yield match["first"].split()[-1]
     others = match["others"] or ""
-    if "et al" not in " ".join(others.split()):
+    if not _ET_AL.search(others):
         for name in re.split(r",|&|\band\b", others):
             if words := _NAME_WORDS.findall(name):
                 yield words[-1]
@@ -161,21 +178,31 @@ def _years(text: str) -> list[str]:
 
 def _of_names(
     names: Sequence[str],
+    is_more: bool,
     years: Sequence[str],
     references: Sequence[Reference],
     surnames: dict[str, list[int]],
 ) -> tuple[int, ...]:
-    """The reference of each year; unknown where none fits, or several do."""
+    """The reference of each year; unknown where none fits, or several do.
+
+    Args:
+        names: of the first author, and of all others unless there are more.
+        is_more: whether others are meant without their names.
+        years: with letters.
+        references: the list.
+        surnames: of first authors -> their references.
+    """
     first = names[0].removesuffix("'s").removesuffix("’s")
     mine = [
         at
         for at in surnames.get(first, [])
         if all(re.search(rf"\b{re.escape(name)}\b", references[at].authors) for name in names[1:])
+        and (not is_more or _SEVERAL.search(references[at].authors))
     ]
-    return tuple(_of_year(year, mine, references, len(names)) for year in years)
+    return tuple(_of_year(year, mine, references, not is_more and len(names) == 1) for year in years)
 
 
-def _of_year(year: str, mine: Sequence[int], references: Sequence[Reference], names: int) -> int:
+def _of_year(year: str, mine: Sequence[int], references: Sequence[Reference], is_alone: bool) -> int:
     for fits in (
         [at for at in mine if references[at].years[:1] == (year,)],
         [at for at in mine if year in references[at].years],
@@ -183,7 +210,7 @@ def _of_year(year: str, mine: Sequence[int], references: Sequence[Reference], na
         if len(fits) == 1:
             return fits[0]
         # A name alone is that of the one who wrote alone.
-        alone = [at for at in fits if names == 1 and not re.search(r",|\band\b|&", references[at].authors)]
+        alone = [at for at in fits if is_alone and not _SEVERAL.search(references[at].authors)]
         if len(alone) == 1:
             return alone[0]
     return UNKNOWN

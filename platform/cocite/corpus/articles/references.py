@@ -17,6 +17,8 @@ MAX_REFERENCES = 1_000
 """Entries of one list; more are left out."""
 MAX_CHARS = 2_000
 """Characters of one entry; what is behind them is left out."""
+MAX_LIST_CHARS = 200_000
+"""Characters of all entries; 1,000 have about as many, and those behind are left out."""
 _MISSING = 3
 """Numbers of a list in brackets that may be missing between two entries."""
 _PREFACE = 3
@@ -26,10 +28,11 @@ _LOOK = 4
 _BRACKETED = re.compile(r"\[\s*(\d{1,4})\s*\]\s*")
 _DOTTED = re.compile(r"(\d{1,4})\.\s+(?=\D)")
 _LABEL = re.compile(r"\[([^\[\]]{1,80}?\d\d[a-z]?)\]\s*")
-_PARTICLES = r"(?:(?:van|von|de|del|della|der|den|di|da|dos|du|la|le|ten|ter|el|al|bin)\s+)*"
-_NAME_WORD = rf"{_PARTICLES}[^\W\d_a-z][\w.'’-]*"
+_PARTICLE = r"(?:van|von|de|del|della|der|den|di|da|dos|du|la|le|ten|ter|el|al|bin)"
+_NAME_WORD = rf"(?:{_PARTICLE}\s+)*(?:[a-z]{{1,3}}(?=[A-Z]))?[^\W\d_a-z][\w.'’-]*"
 _NAMES = re.compile(
-    rf"{_NAME_WORD}(?:(?:\s*[,;&]\s*|\s+)(?:and\s+|&\s*)?(?:et\s+al\.?|Jr\.?|{_NAME_WORD}))*+[.,:]?\s*"
+    rf"{_NAME_WORD}(?:(?:\s*[,;&]\s*|\s+)(?:and\s+|&\s*)?"
+    rf"(?:et\s+al\.?|[a-z]\.|{_NAME_WORD}|{_PARTICLE}\b))*+[.,:]?\s*"
 )
 """Words that may be names, with what stands between them."""
 _YEAR_BEHIND = re.compile(r"[(\[]?(?:19|20)\d\d[a-z]?\b")
@@ -161,10 +164,14 @@ def _has_names_and_year(text: str) -> bool:
 def _entries(lines: Sequence[str], starts: Sequence[Start]) -> Iterator[tuple[str, str]]:
     """Label and text of each entry."""
     ends = [*(at for at, _, _ in starts), len(lines)][1:]
+    room = MAX_LIST_CHARS
     for (at, label, first), end in list(zip(starts, ends, strict=True))[:MAX_REFERENCES]:
         text = lines[at][first:]
         for line in lines[at + 1 : end]:
             text = joined(text, line)
             if len(text) > MAX_CHARS:
                 break
+        room -= min(len(text), MAX_CHARS)
+        if room < 0:
+            return
         yield label, text[:MAX_CHARS].strip()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.pdf_files import article_file
 from helpers.records import write_lines
 from helpers.staged import one_part, outcome
 
@@ -74,6 +75,23 @@ def test_columns_of_tables_reach_the_parts(tmp_path: Path) -> None:
     whole = build(open_source(tables, columns="id=Key,title=Name,year=Year"), tmp_path / "whole")
     assert found.papers.table.equals(whole.papers.table)
     assert (len(found), found.paper(7).title) == (20, "On 2")
+
+
+def test_a_folder_of_pdfs_is_one_part(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    entries = [f"[{n + 1}] A. Author. Title of number {n}. 2001." for n in range(2)]
+    for n in range(2):
+        (folder / f"{n}.pdf").write_bytes(article_file(f"Title of number {n}", "As [1,2] say.", entries))
+    (folder / "broken.pdf").write_bytes(b"%PDF")
+    read: list[int] = []
+    parts = outcome(
+        tmp_path / "at", partial(in_parts, folder, size=1), workers=Workers(), advance=read.append
+    )
+    assert parts == outcome(tmp_path / "at", partial(one_part, folder))
+    assert read == [sum(path.stat().st_size for path in folder.iterdir())]
+    corpus = in_parts(folder, tmp_path / "store", Workers(), size=1)
+    assert (corpus.ids(range(2)), corpus.counts["citations"], corpus.counts["contexts"]) == (["0", "1"], 2, 2)
 
 
 def test_what_was_read_before_an_interrupt_is_kept(tmp_path: Path) -> None:
