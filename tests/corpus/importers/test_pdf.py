@@ -224,6 +224,12 @@ def test_files_are_read_side_by_side_and_come_in_order(
     assert len(begun) < 20, "files are not read long before they are asked for"
     rest = [file.name for file, _ in records]
     assert rest == [f"p{number:02}.pdf" for number in range(1, 20)]
+    begun.clear()
+    ended = pdf.PDFs(folder)._articles()
+    next(ended)
+    ended.close()
+    time.sleep(0.2)
+    assert len(begun) < 20, "what nobody asks for is not read"
 
 
 def test_the_metadata_is_read(tmp_path: Path) -> None:

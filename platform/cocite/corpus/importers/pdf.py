@@ -99,16 +99,16 @@ class PDFs(WholeFiles):
         readers = min(READERS, len(os.sched_getaffinity(0)))
         waiting: deque[tuple[Path, Future[Article | str]]] = deque()
         # Threads suffice: each waits for the process that reads its file.
-        with ThreadPoolExecutor(readers) as pool:
-            try:
-                for number, file in enumerate(self.files):
-                    waiting.append((file, pool.submit(_article, file)))
-                    if number >= readers * _AHEAD:
-                        yield self._next(waiting)
-                while waiting:
+        pool = ThreadPoolExecutor(readers)
+        try:
+            for number, file in enumerate(self.files):
+                waiting.append((file, pool.submit(_article, file)))
+                if number >= readers * _AHEAD:
                     yield self._next(waiting)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+            while waiting:
+                yield self._next(waiting)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _next(self, waiting: deque[tuple[Path, Future[Article | str]]]) -> tuple[Path, Article | str]:
         file, article = waiting.popleft()
