@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cocite.corpus.articles.headings import HEADING_CHARS, is_abstract_heading
-from cocite.corpus.articles.pages import TITLE_CHARS
+from cocite.corpus.articles.headings import HEADING_CHARS, TITLE_CHARS, is_abstract_heading
 from cocite.drafts.blocks import BlockBuilder, Mark, assemble, text_gaps
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import Budget

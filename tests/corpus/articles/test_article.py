@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.corpus.articles.article import Article, article_of
-from cocite.corpus.articles.pages import PDFPages
+from cocite.corpus.articles.layout import PDFPages
 from cocite.errors import InputError
 
 LINES = [

@@ -8,8 +8,9 @@ import pytest
 from helpers.pdf_files import described, encrypted, pdf_file
 
 from cocite.corpus.articles import limits, pages
+from cocite.corpus.articles.layout import PDFPages
 from cocite.corpus.articles.limits import ReadingBudget
-from cocite.corpus.articles.pages import PDFPages, read_pages
+from cocite.corpus.articles.pages import read_pages
 from cocite.errors import InputError
 
 PAPER = [[(18, "Neural parsing"), (10, "We  parse trees, as others do."), (10, "1")], [(10, "It helps.")]]

@@ -50,7 +50,7 @@ def test_memory_that_runs_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(reader_process, "read_pages", exhausted)
+    monkeypatch.setattr("cocite.corpus.articles.pages.read_pages", exhausted)
     job = {"data": base64.b64encode(PAPER).decode(), "last_year": 2030, "seconds": 60, "memory": 1 << 20}
     assert read_job(job)["error"]["message"] == "reading the PDF takes more than 1 MiB of memory"
 

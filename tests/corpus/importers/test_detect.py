@@ -55,3 +55,16 @@ def test_files_of_several_formats_are_refused_and_unread_ones_counted(tmp_path: 
     corpus = build(open_source(folder), tmp_path / "store")
     assert corpus.counts["rules"]["unread_file"] == 1
     assert corpus.manifest.meta["samples"]["unread_file"][0]["file"] == "works.txt"
+
+
+def test_pdfs_are_read_where_a_folder_holds_no_records(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"no PDF")
+    (tmp_path / "notes.txt").write_text("about")
+    assert detect(tmp_path) == "pdf"
+    for name, text, format in (
+        ("a.xml", "<TEI/>", "grobid"),
+        ("a.csv", "id,title\n", "csv"),
+        ("a.jsonl", '{"id": "a", "title": "A"}', "jsonl"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert detect(tmp_path) == format

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cocite.corpus.articles.headings import (
+    TITLE_CHARS,
     begins_behind_references,
     is_introduction_heading,
     is_references_heading,
@@ -14,6 +15,7 @@ from cocite.corpus.articles.headings import (
 )
 from cocite.corpus.articles.layout import (
     Line,
+    PDFPages,
     ends_paragraph,
     is_own_heading,
     is_plain_heading,
@@ -24,7 +26,6 @@ from cocite.corpus.articles.layout import (
 )
 from cocite.corpus.articles.limits import HINT, MAX_LINES, ReadingBudget
 from cocite.corpus.articles.marks import citation_marks
-from cocite.corpus.articles.pages import TITLE_CHARS, PDFPages
 from cocite.corpus.articles.printed_titles import PRINTED_DOI
 from cocite.corpus.articles.references import split_references
 from cocite.corpus.arxiv import arxiv_number

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+TITLE_CHARS = 250
+"""A line longer than this is no title."""
 HEADING_CHARS = 80
 """Characters of the longest heading."""
 _ABSTRACT = re.compile(r"(?:\d+\.?\s*)?abstract\s*[.:]?", re.IGNORECASE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from cocite.corpus.articles.headings import HEADING_CHARS, is_abstract_heading, is_references_heading
@@ -19,6 +20,27 @@ _SHORT = 0.8
 _HEADING = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.?)\s+[A-Z][^.]{0,70}")
 ENDS = (".", "?", "!", ":", ".)", ".”", '."')
 """What a line that ends a paragraph ends with."""
+
+
+@dataclass(slots=True)
+class PDFPages:
+    """The text of a PDF.
+
+    Attributes:
+        lines: of each page, with one space between words; empty ones are left out.
+        title: what stands in the largest letters of the first page, where these are larger than most; "": nothing does.
+        named: the title in the file's metadata; "" without one.
+        created: the year in the file's metadata; 0 without one.
+
+    Example:
+        >>> PDFPages([["Neural parsing", "We parse."]]).lines[0][1]
+        'We parse.'
+    """
+
+    lines: list[list[str]] = field(default_factory=list)
+    title: str = ""
+    named: str = ""
+    created: int = 0
 
 
 class Line(NamedTuple):

@@ -7,44 +7,22 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pypdf import PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, WrongPasswordError
 
+from cocite.corpus.articles.headings import TITLE_CHARS
+from cocite.corpus.articles.layout import PDFPages
 from cocite.corpus.articles.limits import MAX_PAGE_BYTES, MAX_PAGES, ReadingBudget
 from cocite.errors import InputError
 
-TITLE_CHARS = 250
-"""A line longer than this is no title."""
 _LIGATURES = {
     ord(sign): letters
     for sign, letters in zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)
 }
 _UNREADABLE = "is no .pdf that can be read"
 _DATE = re.compile(r"(?:D:)?((?:19|20)\d\d)")
-
-
-@dataclass(slots=True)
-class PDFPages:
-    """The text of a PDF.
-
-    Attributes:
-        lines: of each page, with one space between words; empty ones are left out.
-        title: what stands in the largest letters of the first page, where these are larger than most; "": nothing does.
-        named: the title in the file's metadata; "" without one.
-        created: the year in the file's metadata; 0 without one.
-
-    Example:
-        >>> PDFPages([["Neural parsing", "We parse."]]).lines[0][1]
-        'We parse.'
-    """
-
-    lines: list[list[str]] = field(default_factory=list)
-    title: str = ""
-    named: str = ""
-    created: int = 0
 
 
 def read_pages(data: bytes, name: str, *, budget: ReadingBudget) -> PDFPages:
