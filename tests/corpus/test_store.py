@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from helpers.records import hits, make, paper
 
-from cocite.corpus.store import Corpus
+from cocite.corpus.store import BATCH, TAKEN, Corpus
 from cocite.errors import IntegrityError
 
 
@@ -70,3 +71,25 @@ def test_more_papers_than_a_batch(tmp_path: Path) -> None:
     assert corpus.ids(rows) == [str(row) for row in rows]
     assert np.array_equal(corpus.cites.gather(rows)[1], rows - 1)
     assert [p.citations for p in corpus.papers_at(rows[:20])] == [(str(row - 1),) for row in rows[:20]]
+
+
+def test_rows_are_taken_in_their_order_from_a_column_of_more_than_2_gib(tmp_path: Path) -> None:
+    papers = make(tmp_path).papers
+    # One batch of 132 MiB, which the column has 17 times: Arrow's take would join them.
+    batch = pa.array([f"{row:<8256}" for row in range(BATCH)])
+    papers.table = pa.table({"text": pa.chunked_array([batch] * 17)})
+    assert papers.table.nbytes > 1 << 31
+    rows = np.random.default_rng(0).integers(0, 17 * BATCH, 300)
+    assert [int(text) for text in papers.taken("text", rows).to_pylist()] == (rows % BATCH).tolist()
+    assert papers.take("text", rows[:20]) == papers.taken("text", rows[:20]).to_pylist()
+
+
+def test_many_rows_are_taken_in_several_chunks_and_none_in_one(tmp_path: Path) -> None:
+    papers = make(tmp_path).papers
+    rows = np.tile([3, 0, 0], TAKEN // 2)
+    column = papers.taken("id", rows)
+    assert [len(chunk) for chunk in column.chunks] == [TAKEN, TAKEN // 2]
+    assert column.to_pylist()[:4] == ["d", "a", "a", "d"]
+    assert column.to_pylist() == [("a", "b", "c", "d")[row] for row in rows]
+    none = papers.taken("authors", rows[:0])
+    assert (none.num_chunks, len(none), none.type) == (1, 0, papers.table.schema.field("authors").type)

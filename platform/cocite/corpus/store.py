@@ -42,6 +42,8 @@ WHOLE = "version_with_bodies"
 """Key of the manifest's description in a store whose body sentences were left out: the version of the whole store."""
 BATCH = 16384
 """Rows of every record batch but the last of an Arrow file, so that a row's batch is ``row // BATCH``."""
+TAKEN = 4 * BATCH
+"""Rows of a chunk of :meth:`ArrowFile.taken`."""
 
 
 def id_hash(text: str) -> int:
@@ -90,17 +92,19 @@ class ArrowFile:
         # A few rows are read faster one by one than sorted and taken by batch.
         if len(rows) < 16:
             return [column.chunk(row // BATCH)[row % BATCH].as_py() for row in rows.tolist()]
-        # Many rows: one take from each batch that holds some of them, then back into the order of ``rows``.
-        order = np.argsort(rows, kind="stable")
-        ordered = rows[order]
-        owners = ordered // BATCH
-        cuts = np.flatnonzero(np.diff(owners)) + 1
-        values: list[Any] = [None] * len(rows)
-        for part, positions in zip(np.split(ordered, cuts), np.split(order, cuts), strict=True):
-            taken = column.chunk(int(part[0] // BATCH)).take(pa.array(part % BATCH)).to_pylist()
-            for i, value in zip(positions.tolist(), taken, strict=True):
-                values[i] = value
+        values: list[Any] = self.taken(name, rows).to_pylist()
         return values
+
+    def taken(self, name: str, rows: NDArray[np.integer[Any]]) -> pa.ChunkedArray:
+        """(n,) values of one column at some rows, in their order, as an Arrow column of at least one chunk.
+
+        Arrow's own take joins all batches of the column, and fails where these have 2 GiB of text.
+        """
+        column = self.table.column(name)
+        starts = range(0, max(1, len(rows)), TAKEN)
+        return pa.chunked_array(
+            [_taken(column, rows[start : start + TAKEN]) for start in starts], column.type
+        )
 
     def batches(self, name: str) -> Iterator[list[Any]]:
         """A column's values, one record batch at a time."""
@@ -116,6 +120,21 @@ class ArrowFile:
         flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         lengths = column.value_lengths().to_numpy(zero_copy_only=False)
         return CSR(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), flat)
+
+
+def _taken(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:
+    """Values at some rows: one take from each batch that holds some of them, then back into the order of the rows."""
+    if not len(rows):
+        return pa.array([], column.type)
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    cuts = np.flatnonzero(np.diff(ordered // BATCH)) + 1
+    parts = [
+        column.chunk(int(part[0] // BATCH)).take(pa.array(part % BATCH)) for part in np.split(ordered, cuts)
+    ]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return pa.concat_arrays(parts).take(pa.array(place))
 
 
 class Corpus:

@@ -194,11 +194,10 @@ def _texts_of(
     corpus: Corpus, fields: Sequence[str], rows: NDArray[np.int32] | None
 ) -> tuple[pa.Table, NDArray[np.int32] | None]:
     """The papers' columns, and which of their rows are meant: few papers are taken out, many would cost a copy."""
-    table = corpus.papers.table.select(list(fields))
-    if rows is not None and len(rows) < len(table) // 4:
+    if rows is not None and len(rows) < len(corpus) // 4:
         # Only the texts of these papers are cut into words then.
-        return table.take(pa.array(rows)).combine_chunks(), None
-    return table, rows
+        return pa.table({field: corpus.papers.taken(field, rows) for field in fields}), None
+    return corpus.papers.table.select(list(fields)), rows
 
 
 def _text_columns(queries: Sequence[Query]) -> dict[str, pa.Array]:

@@ -177,17 +177,19 @@ class ParagraphReader:
 
     def papers(self, corpus: Corpus, rows: NDArray[np.integer[Any]] | None = None) -> list[Paragraphs]:
         """Titles and abstracts of all papers of a corpus, or of some rows."""
-        table = corpus.papers.table.select(list(KINDS[:CONTEXT]))
-        if rows is not None:
-            table = table.take(pa.array(rows))
-        return [
-            Paragraphs.joined(self.read(chunk, kind) for chunk in table.column(KINDS[kind]).chunks)
+        papers = corpus.papers
+        columns = [
+            papers.table.column(KINDS[kind]) if rows is None else papers.taken(KINDS[kind], rows)
             for kind in (TITLE, ABSTRACT)
+        ]
+        return [
+            Paragraphs.joined(self.read(chunk, kind) for chunk in column.chunks)
+            for kind, column in zip((TITLE, ABSTRACT), columns, strict=True)
         ]
 
     def contexts(self, corpus: Corpus, positions: NDArray[np.int64]) -> Paragraphs:
         """The contexts of a corpus at some positions."""
-        column = corpus.contexts.table.column("text").take(pa.array(positions))
+        column = corpus.contexts.taken("text", positions)
         return Paragraphs.joined(self.read(chunk, CONTEXT) for chunk in column.chunks)
 
     def queries(self, queries: Sequence[Query]) -> list[Paragraphs]:

@@ -29,5 +29,18 @@ def test_the_statistics_are_those_of_the_remaining_contexts(corpus: Corpus, root
     np.testing.assert_allclose(ours, early.contexts.scores(texts), rtol=1e-6)
 
 
+def test_the_counts_of_all_shards_are_in_files(corpus: Corpus, root: Path) -> None:
+    index = ShardedIndex.create(corpus, root, shards=2)
+    kept = np.ones(len(index.context_papers), bool)
+    group = RewoundShards(index.local_shards, index.words["contexts"], index.cited_by_context, kept).group()
+    for shard in group.shards:
+        for part in (shard.contexts, shard.anchors.windows, shard.anchors.whole, shard.anchors.near):
+            entries = part.counts.packed.entries
+            assert len(entries)
+            while not isinstance(entries, np.memmap):
+                assert isinstance(entries.base, np.ndarray), "an array in memory"
+                entries = entries.base
+
+
 def _scores(index, words, texts):
     return index.scores_at(words.query_words(texts), np.arange(len(index)))

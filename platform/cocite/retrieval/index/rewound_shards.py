@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cocite.array_files import scratch_array
 from cocite.corpus.csr import CSR
 from cocite.retrieval.engines.anchor_texts import AnchorTexts
 from cocite.retrieval.engines.bm25 import Bm25Index
+from cocite.retrieval.engines.matrices import read_only
 from cocite.retrieval.engines.packed_counts import FieldCounts, PackedCounts
 from cocite.retrieval.engines.word_statistics import WordStatistics
 from cocite.retrieval.index.shard_counts import SharedVocabulary, anchor_counts
@@ -20,6 +23,8 @@ from cocite.retrieval.shards.shard import IndexShard
 
 class RewoundShards:
     """The shards of an index with fewer contexts, whose statistics are those of the remaining ones alone.
+
+    The counts of one shard are in memory at a time, and those of all in files without names.
 
     Args:
         shards: of the index, in this process.
@@ -44,7 +49,7 @@ class RewoundShards:
         for shard in shards:
             part = np.flatnonzero(kept[shard.first_context : shard.first_context + len(shard.contexts)])
             for name, documents in (("contexts", shard.contexts), ("windows", shard.anchors.windows)):
-                self.documents[name].append(documents.counts.take(part))
+                self.documents[name].append(_in_scratch(documents.counts.take(part)))
                 self.vocabulary.add({name: WordStatistics.of_packed(self.documents[name][-1])})
             first = self.first[-1]
             self.cited.append(cited.part(first, first + len(part)))
@@ -79,4 +84,19 @@ class RewoundShards:
 
     def _anchors(self, documents: Sequence[FieldCounts], first: int, last: int, columns: int) -> FieldCounts:
         blocks = anchor_counts(documents, self.cited, first, last, columns)
-        return PackedCounts.of(((block, None) for block in blocks), columns).outer
+        return _in_scratch(PackedCounts.of(((block, None) for block in blocks), columns).outer)
+
+
+def _in_scratch(counts: FieldCounts) -> FieldCounts:
+    """The same counts in files, which the system may leave out of memory."""
+    packed = counts.packed
+    documents, entries, rare = map(_copied, (packed.documents, packed.entries, packed.rare))
+    return replace(counts, packed=replace(packed, documents=documents, entries=entries, rare=rare))
+
+
+def _copied(array: NDArray[Any]) -> NDArray[Any]:
+    if not len(array):
+        return array
+    copy = scratch_array(len(array), array.dtype)
+    copy[:] = array
+    return read_only(copy)

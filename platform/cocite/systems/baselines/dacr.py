@@ -178,7 +178,7 @@ def train_dacr(
         torch.manual_seed(seed)
         model = Dacr(*start, settings.heads, length=settings.start)
     corpus, history = texts.history.corpus, texts.history
-    headings = corpus.contexts.table.column("section").take(history.contexts).combine_chunks()
+    headings = corpus.contexts.taken("section", history.contexts).combine_chunks()
     contexts, sections = nearest_words(only_words(texts.contexts), settings.words), section_kinds(headings)
     pairs = CitingPairs(texts, noise=settings.noise, power=settings.power, seed=seed)
     tables = model.tables()

@@ -63,7 +63,7 @@ def query_sections(corpus: Corpus, queries: Sequence[Query]) -> NDArray[np.int64
     inside = position < ends
     rows = pa.array(position[inside])
     exists = np.asarray(positions.take(rows).to_numpy()) == sentences[inside]
-    headings = corpus.sentences.table.column("section").take(rows).combine_chunks()
+    headings = corpus.sentences.taken("section", position[inside]).combine_chunks()
     kinds = np.where(exists, section_kinds(headings), UNKNOWN)
     result[np.flatnonzero(known)[inside]] = kinds
     return result

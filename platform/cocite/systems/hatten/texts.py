@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from cocite.array_files import ArrayWriter, RunWriter, require_fit, token_dtype
@@ -159,14 +158,9 @@ def _write_contexts(
     corpus: Corpus, gaps: Gaps, reader: ParagraphReader, tokens: RunWriter
 ) -> NDArray[np.int64]:
     """Write the words of some gaps' contexts; returns (n,) how many each has."""
-    column = corpus.contexts.table.column("text")
     counts = [np.zeros(0, np.int64)]
     for start in range(0, len(gaps), BLOCK):
-        positions = gaps.positions[start : start + BLOCK]
-        # Taken from the rows between the first and the last alone: a take from the whole column would join all chunks.
-        part = column.slice(positions[0], positions[-1] - positions[0] + 1).take(
-            pa.array(positions - positions[0])
-        )
+        part = corpus.contexts.taken("text", gaps.positions[start : start + BLOCK])
         paragraphs = Paragraphs.joined(reader.read(chunk, CONTEXT) for chunk in part.chunks)
         tokens.add(paragraphs.tokens, paragraphs.lengths)
         counts.append(paragraphs.lengths)
