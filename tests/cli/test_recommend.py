@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docx import Document
 from helpers.citing_papers import CITING, citing_corpus
 from helpers.command_line import call as call_main
 from helpers.pdf_files import pdf_file
 from helpers.reference_styles import BIBLIOGRAPHY, style_of
+from helpers.word_files import add_runs, field_xml, zotero
 from helpers.zotero_api import FakeZotero, collection, item, served
 from typer.testing import CliRunner
 
@@ -151,6 +153,39 @@ def test_in_place(draft: Path, index: Path) -> None:
     assert "sennrich2016neural" in draft.read_text()
     with pytest.raises(InputError, match="--in-place: goes with --write"):
         call(draft, "--index", index, "--in-place")
+
+
+def test_a_word_file_is_finished_with_citations_as_text(index: Path, tmp_path: Path) -> None:
+    document = Document()
+    paragraph = document.add_paragraph("Self-attention replaced recurrence ")
+    add_runs(paragraph, field_xml(zotero({"title": "Attention Is All You Need"}), "[1]"))
+    paragraph.add_run(". Rare words are split into subword units [CIT].")
+    document.add_paragraph("References", style="Heading 1")
+    document.add_paragraph("[1] Someone. A thing that the corpus lacks.")
+    path = tmp_path / "paper.docx"
+    document.save(str(path))
+    before = path.read_bytes()
+    for option in (("--patch", tmp_path / "a.patch"), ("--write", "--cite-keys", "better-bibtex")):
+        with pytest.raises(
+            InputError, match=r"is for drafts with keys, which a \.docx has not \(use --write alone"
+        ):
+            call(path, "--index", index, *option)
+    shown = call(path, "--index", index, "--write", "--top-k", 3)
+    assert "+Self-attention replaced recurrence [1]. Rare words are split into subword units [2]." in shown
+    assert "+[2] Sennrich, R., Haddow, B. and Birch, A. (2016) “Neural Machine" in " ".join(shown.split())
+    assert path.read_bytes() == before
+    lines = [one.text for one in Document(str(tmp_path / "paper-cited.docx")).paragraphs]
+    assert [line[:12] for line in lines[2:]] == ["[1] Someone.", "[2] Sennrich"]
+    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == [
+        "paper-cited.docx",
+        "paper.docx",
+    ]
+    (tmp_path / "own.csl").write_text(style_of(BIBLIOGRAPHY))
+    line = ("--index", index, "--write", "--in-place", "--style", tmp_path / "own.csl", "--json")
+    values = json.loads(call(path, *line))
+    assert (values["written"], values["unfilled"]) == ([str(path)], [])
+    assert [one["paper"] for one in values["cited"]] == ["vaswani2017attention"]
+    assert "[2] Sennrich, R., Haddow, B., and Birch" in Document(str(path)).paragraphs[-1].text
 
 
 def test_a_project_in_an_archive(draft: Path, index: Path, tmp_path: Path) -> None:

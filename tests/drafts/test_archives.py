@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cocite.drafts import archives
-from cocite.drafts.archives import unpacked
+from cocite.drafts.archives import unpacked, with_parts
 from cocite.drafts.reading import open_files
 from cocite.errors import InputError
 
@@ -112,3 +112,24 @@ def test_a_damaged_archive_is_read_or_refused(at: int, byte: int, length: int) -
         assert str(error).startswith("p.zip: ")  # noqa: PT017
     else:
         assert sum(map(len, found.values())) < 1_000
+
+
+def test_parts_are_replaced_where_they_stand() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as target:
+        target.writestr(zipfile.ZipInfo("[Content_Types].xml", (2001, 2, 3, 4, 5, 6)), "types")
+        target.writestr("word/document.xml", "earlier")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            target.writestr("word/document.xml", "old")
+        target.writestr("word/media/a.png", bytes(1_000), zipfile.ZIP_DEFLATED)
+    data = with_parts(buffer.getvalue(), "a.docx", {"word/document.xml": b"new"})
+    with zipfile.ZipFile(io.BytesIO(data)) as made:
+        assert [(one.filename, made.read(one)) for one in made.infolist()] == [
+            ("[Content_Types].xml", b"types"),
+            ("word/document.xml", b"new"),
+            ("word/media/a.png", bytes(1_000)),
+        ]
+        assert made.infolist()[0].date_time == (2001, 2, 3, 4, 5, 6)
+        assert made.infolist()[2].compress_type == zipfile.ZIP_DEFLATED
+    with pytest.raises(InputError, match=r"a\.docx: lacks its part 'word/gone\.xml'"):
+        with_parts(data, "a.docx", {"word/gone.xml": b""})

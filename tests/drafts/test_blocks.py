@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from cocite.drafts.blocks import MARK, Block, BlockBuilder, Mark, assemble, is_missing, text_gaps
+from cocite.drafts.blocks import (
+    MARK,
+    Block,
+    BlockBuilder,
+    Mark,
+    assemble,
+    is_missing,
+    references_range,
+    text_gaps,
+)
 from cocite.drafts.draft import Draft, Place
 from cocite.drafts.limits import MAX_GAPS, MAX_PARAGRAPH, Budget
 from cocite.errors import InputError
@@ -65,6 +74,15 @@ def test_a_draft_without_abstract_has_none() -> None:
     passage = Block("paragraph", f"We parse {MARK}.", (GAP,))
     assert draft_of(passage, title="Parsing").abstract == ""
     assert draft_of(Block("abstract", "Short."), passage).abstract == "Short."
+
+
+def test_the_list_of_references_is_the_last_and_ends_at_an_appendix() -> None:
+    lines = [("References", True), ("1", False), ("References", False), ("Lee", True), ("Appendix A", True)]
+    assert references_range(lines) == range(3, 4)
+    assert references_range(lines[:4]) == range(3, 4)
+    # A sentence of a reference that begins so is no heading.
+    assert references_range([*lines[:4], ("Appendix A", False)]) == range(3, 5)
+    assert not references_range([("We parse.", False)])
 
 
 def test_limits() -> None:

@@ -78,6 +78,8 @@ def test_the_difference() -> None:
     assert done.diff().splitlines()[-2:] == ["-Trees [CIT]", "+Trees [@papineni2002bleu]"]
 
 
-def test_a_docx_draft_is_not_written() -> None:
-    with pytest.raises(InputError, match=r"a\.docx: a \.docx draft cannot be written"):
+def test_a_draft_without_text_files_has_no_keys() -> None:
+    with pytest.raises(InputError, match=r"a\.docx: a \.docx draft has no keys \(use --write alone\)"):
         complete(Draft("docx", "a.docx"), [], NO_BIB, CORPUS)
+    with pytest.raises(InputError, match=r"a\.pdf: a \.pdf draft cannot be written"):
+        complete(Draft("pdf", "a.pdf"), [], NO_BIB, CORPUS)

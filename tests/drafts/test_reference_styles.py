@@ -109,6 +109,24 @@ def test_every_form_has_its_mark() -> None:
     assert reference.markdown(str) == "**" + "**" + "****"
 
 
+def test_runs_have_the_forms_they_stand_in(own: ReferenceStyle) -> None:
+    [reference] = own.references([LEE])
+    runs = reference.runs
+    assert "".join(text for text, _ in runs) == reference.text
+    assert [(text, forms) for text, forms in runs if forms] == [("ACL", {"Italic"}), ("1999", {"Bold"})]
+    nested = FormattedReference("\ue000a\ue004b\ue005\ue001c\ue003")
+    assert nested.runs == [("a", {"Italic"}), ("b", {"Italic", "Bold"}), ("c", frozenset())]
+
+
+def test_whether_a_style_numbers_its_references(own: ReferenceStyle) -> None:
+    assert own.is_numbered
+    assert not ReferenceStyle.read("harvard-cite-them-right").is_numbered
+    # The number in a citation is none of the reference.
+    assert not ReferenceStyle(style_of(LAYOUT.format("<text/>")).encode(), "en-US", "x").is_numbered
+    named = style_of(LAYOUT.format("<text/>"), info='<category citation-format="numeric"/>')
+    assert ReferenceStyle(named.encode(), "en-US", "x").is_numbered
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -12,11 +12,11 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
+from helpers.word_files import MATH, add_notes, add_runs
 
 from cocite.drafts.reading import read_draft
+from cocite.drafts.word_text import open_word
 from cocite.errors import InputError
-
-MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 
 
 @pytest.fixture
@@ -56,6 +56,28 @@ def test_a_draft(paper: Path) -> None:
         (6, "Attention replaced recurrence OTHERCIT.a=b In a table TARGETCIT"),
         (5, "Beam search TARGETCIT."),
     ]
+
+
+def test_an_empty_paragraph_does_not_end_the_abstract_and_thanks_are_no_text(tmp_path: Path) -> None:
+    document = Document()
+    add_runs(
+        document.add_paragraph("Neural parsing", style="Title"),
+        note := '<w:r><w:footnoteReference w:id="2"/></w:r>',
+    )
+    document.add_paragraph("Abstract", style="Heading 1")
+    document.add_paragraph("")
+    document.add_paragraph("We parse trees.")
+    document.add_paragraph("Introduction", style="Heading 1")
+    add_runs(document.add_paragraph("  They  grow."), note.replace("2", "3"))
+    thanks, second = "<w:r><w:t>We thank all [CIT].</w:t></w:r>", "<w:r><w:t>As [?].</w:t></w:r>"
+    add_notes(document, {"2": thanks, "3": second})
+    document.save(str(tmp_path / "a.docx"))
+    draft = read_draft(tmp_path / "a.docx")
+    assert draft.abstract == "We parse trees."
+    assert [sentence.text for sentence in draft.sentences] == ["We parse trees.", "They grow.", "As [CIT]."]
+    [gap] = draft.gaps
+    text = "\n".join(one.text for one in open_word((tmp_path / "a.docx").read_bytes(), "a.docx").paragraphs)
+    assert text[gap.place.start : gap.place.end] == "[?]"
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:

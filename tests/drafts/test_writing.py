@@ -77,9 +77,24 @@ def test_in_place_only_what_changes_is_written(project: Path) -> None:
     assert (project.parent / "sub" / "more.tex").read_text() == "Trees \\cite{papineni2002bleu}.\n"
 
 
-def test_a_docx_draft_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a\.docx: a \.docx draft cannot be written"):
-        check_destination(tmp_path / "a.docx", OpenedDraft(Draft("docx", "a.docx")), copies=False)
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_docx_is_written_as_it_is_given(tmp_path: Path, in_place: bool) -> None:
+    path = tmp_path / "a.docx"
+    path.write_bytes(b"old")
+    opened = OpenedDraft(Draft("docx", "a.docx"))
+    check_destination(path, opened, copies=not in_place)
+    done = Completion({"a.docx": "A [?]"}, {"a.docx": "A (B)"}, "", "", True, (), b"new")
+    target = path if in_place else tmp_path / "a-cited.docx"
+    assert write_completion(done, path, in_place=in_place) == [str(target)]
+    assert content(tmp_path) == {"a.docx": b"new"} if in_place else {"a.docx": b"old", "a-cited.docx": b"new"}
+    if not in_place:
+        with pytest.raises(InputError, match=r"a-cited\.docx: is there already, from an earlier --write"):
+            check_destination(path, opened, copies=True)
+
+
+def test_a_pdf_draft_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.pdf: a \.pdf draft cannot be written"):
+        check_destination(tmp_path / "a.pdf", OpenedDraft(Draft("pdf", "a.pdf")), copies=False)
 
 
 @pytest.fixture

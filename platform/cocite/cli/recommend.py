@@ -115,7 +115,7 @@ def recommend(
         typer.Option(
             "--write",
             help="Put the best paper's key into each gap of a copy beside the draft, with a .bib file, and show the "
-            "difference.",
+            "difference; of a .docx its citation as text, with its reference in the list.",
         ),
     ] = False,
     patch: Annotated[
@@ -140,8 +140,8 @@ def recommend(
         str | None,
         typer.Option(
             metavar="FILE|NAME",
-            help="Style of references in the report: a .csl file, or the name of one that citeproc-py brings along, as "
-            "harvard-cite-them-right.",
+            help="Style of references in the report, or in the .docx of --write: a .csl file, or the name of one that "
+            "citeproc-py brings along, as harvard-cite-them-right.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -164,6 +164,7 @@ def recommend(
     from cocite.drafts.report import Report, printable
     from cocite.drafts.suggestions import load_classifier, papers_of
     from cocite.drafts.suggestions import suggestions as suggested_sentences
+    from cocite.drafts.word_completion import DEFAULT_STYLE, complete_word
     from cocite.drafts.writing import check_destination
     from cocite.pipeline.options import Options
     from cocite.pipeline.recommender import Recommender
@@ -174,7 +175,8 @@ def recommend(
         raise InputError("goes without --write", where="--patch")
     if cite_keys and not (write or patch):
         raise InputError("goes with --write or --patch", where="--cite-keys")
-    if style is not None and write and not as_json:
+    is_word = draft is not None and draft.suffix.lower() == ".docx"
+    if style is not None and write and not as_json and not is_word:
         raise InputError("is for the report, which --write shows with --json alone", where="--style")
     if new and not have:
         raise InputError("goes with --have", where="--new")
@@ -222,6 +224,12 @@ def recommend(
         )
     if write or patch:
         check_destination(path, opened, copies=write and not in_place)
+    if read.kind == "docx" and (patch or cite_keys):
+        raise InputError(
+            "is for drafts with keys, which a .docx has not",
+            where="--patch" if patch else "--cite-keys",
+            hint="use --write alone",
+        )
     if patch is not None:
         refuse_folder(patch)
         if patch.is_file():
@@ -259,7 +267,11 @@ def recommend(
     files: list[str] = []
     more: dict[str, object] = {}
     if write or patch:
-        done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")
+        if read.kind == "docx":
+            reference_style = reference_style or ReferenceStyle.read(DEFAULT_STYLE)
+            done = complete_word(path.read_bytes(), read, gaps, recommender.index.corpus, reference_style)
+        else:
+            done = complete(read, gaps, bibliography, recommender.index.corpus, cite_keys or "cocite")
         files = _written(done, path, opened.folder, patch, in_place=in_place)
         more = {"written": files, "unfilled": list(done.unfilled), "diff": done.diff()}
     if as_json:

@@ -85,18 +85,66 @@ def repacked(data: bytes, name: str, files: Mapping[str, bytes]) -> bytes:
             path = own.get(entry.header_offset, "")
             if path not in files and inner_path(entry.filename) in files:
                 continue  # it would hide the file that was read, whose path it has
-            copy = zipfile.ZipInfo(entry.filename, entry.date_time)
-            copy.compress_type, copy.external_attr = entry.compress_type, entry.external_attr
-            copy.create_system, copy.comment = entry.create_system, entry.comment
             if path in files or entry.is_dir():
-                target.writestr(copy, files.get(path, b""))
+                target.writestr(_like(entry), files.get(path, b""))
                 continue
-            _check_packing(entry, name)
-            with _reading(entry, name), source.open(entry) as packed, target.open(copy, "w") as unpacked_to:
-                shutil.copyfileobj(packed, unpacked_to)
+            _copy(source, entry, target, name)
         for path in sorted(files.keys() - own.values()):
             target.writestr(path, files[path])
     return result.getvalue()
+
+
+def with_parts(data: bytes, name: str, parts: Mapping[str, bytes]) -> bytes:
+    """A .docx file with other content for some of its parts; all else stays, and so does the order.
+
+    Args:
+        data: the file, which was read, so that it is within the limits.
+        name: of the file, for messages.
+        parts: name of a part in the archive -> content.
+
+    Raises:
+        InputError: it is no archive that can be read, or lacks one of the parts.
+
+    Example:
+        >>> buffer = io.BytesIO()
+        >>> with zipfile.ZipFile(buffer, "w") as archive:
+        ...     archive.writestr("word/document.xml", "<old/>")
+        ...     archive.writestr("word/theme.xml", "<theme/>")
+        >>> data = with_parts(buffer.getvalue(), "a.docx", {"word/document.xml": b"<new/>"})
+        >>> with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        ...     [(part, archive.read(part)) for part in archive.namelist()]
+        [('word/document.xml', b'<new/>'), ('word/theme.xml', b'<theme/>')]
+    """
+    result = io.BytesIO()
+    with _opened(data, name) as source, zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as target:
+        missing = parts.keys() - set(source.namelist())
+        if missing:
+            raise InputError(
+                f"lacks its part {min(missing)[:100]!r}", where=name, hint="save it anew in Word"
+            )
+        for entry in source.infolist():
+            if source.getinfo(entry.filename) is not entry:
+                continue  # an earlier one of the same name, which nobody reads
+            if entry.filename in parts:
+                target.writestr(_like(entry), parts[entry.filename])
+            else:
+                _copy(source, entry, target, name)
+    return result.getvalue()
+
+
+def _like(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """What an archive says of a file, but for its content."""
+    copy = zipfile.ZipInfo(entry.filename, entry.date_time)
+    copy.compress_type, copy.external_attr = entry.compress_type, entry.external_attr
+    copy.create_system, copy.comment = entry.create_system, entry.comment
+    return copy
+
+
+def _copy(source: zipfile.ZipFile, entry: zipfile.ZipInfo, target: zipfile.ZipFile, name: str) -> None:
+    """Pack a file of an archive into another one; ``name`` is that of the first, for messages."""
+    _check_packing(entry, name)
+    with _reading(entry, name), source.open(entry) as packed, target.open(_like(entry), "w") as unpacked_to:
+        shutil.copyfileobj(packed, unpacked_to)
 
 
 def _opened(data: bytes, name: str) -> zipfile.ZipFile:

@@ -183,21 +183,36 @@ def assemble(
     )
 
 
+def references_range(lines: Sequence[tuple[str, bool]]) -> range:
+    """Which lines are the list of references: those behind its heading; empty where there is none.
+
+    Args:
+        lines: each with whether it is a heading.
+
+    Example:
+        >>> lines = [("Parsing", True), ("References", True), ("Lee. Trees.", False), ("Appendix", True)]
+        >>> references_range(lines)
+        range(2, 3)
+    """
+    heads = [at for at, (text, _) in enumerate(lines) if is_references_heading(text)]
+    if not heads:
+        return range(0)
+    first = heads[-1] + 1
+    behind = (
+        at for at in range(first, len(lines)) if lines[at][1] and begins_behind_references(lines[at][0])
+    )
+    return range(first, next(behind, len(lines)))
+
+
 def _without_references(blocks: Sequence[Block]) -> tuple[Sequence[Block], str]:
     """The blocks without those of the list of references, and the text of these; a block with a gap is none of them."""
-    heads = [at for at, block in enumerate(blocks) if is_references_heading(block.text)]
-    if not heads:
+    within = references_range([(block.text, block.kind == "heading") for block in blocks])
+    if not within.start:
         return blocks, ""
-    first = heads[-1]
-    behind = (
-        at
-        for at, block in enumerate(blocks)
-        if at > first and block.kind == "heading" and begins_behind_references(block.text)
-    )
-    last = next(behind, len(blocks))
-    kept = [block for block in blocks[first + 1 : last] if block.marks]
-    listed = [block.text.strip() for block in blocks[first + 1 : last] if not block.marks]
-    return [*blocks[:first], *kept, *blocks[last:]], "\n".join(listed)
+    own = blocks[within.start : within.stop]
+    kept = [block for block in own if block.marks]
+    listed = [block.text.strip() for block in own if not block.marks]
+    return [*blocks[: within.start - 1], *kept, *blocks[within.stop :]], "\n".join(listed)
 
 
 def _bare(text: str) -> str:

@@ -31,6 +31,7 @@ class Completion:
         bib_name: name of the file for them.
         is_linked: whether the new text names that file.
         unfilled: numbers of the gaps that stay.
+        document: of a .docx draft the file's bytes now; its texts are its paragraphs.
 
     Example:
         >>> done = Completion({"a.tex": "We.\\n"}, {"a.tex": "We \\\\cite{lee}.\\n"}, "", "a-cited.bib", False, ())
@@ -44,6 +45,7 @@ class Completion:
     bib_name: str
     is_linked: bool
     unfilled: tuple[int, ...]
+    document: bytes = b""
 
     def diff(self) -> str:
         """A unified diff of all files that change."""
@@ -138,17 +140,17 @@ def bib_name(draft: Draft) -> str:
 def check_kind(draft: Draft, name: str) -> None:
     """Refuse what is no text that a key can be put into; ``name`` is that of the file that was given.
 
+    A .docx takes citations as text instead, see :func:`cocite.drafts.word_completion.complete_word`.
+
     Raises:
         InputError: it is a .docx or a .pdf.
     """
-    if draft.kind in ("docx", "pdf"):
+    if draft.kind == "pdf":
         raise InputError(
-            f"a .{draft.kind} draft cannot be written",
-            where=name,
-            hint="read the report, or use its source"
-            if draft.kind == "pdf"
-            else "read the report, or save it as Markdown",
+            "a .pdf draft cannot be written", where=name, hint="read the report, or use its source"
         )
+    if draft.kind == "docx":
+        raise InputError("a .docx draft has no keys", where=name, hint="use --write alone")
 
 
 def _citation(draft: Draft, gap: Gap, keys: Sequence[str]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Literal
 
+from cocite.corpus.records import PaperRecord
+
 Kind = Literal["latex", "markdown", "text", "docx", "pdf"]
 """The form of a draft."""
 GapForm = Literal["keys", "whole", "after"]
@@ -23,7 +25,8 @@ class Place:
     Attributes:
         file: name of the file, relative to the draft's folder; "" for a text without a file.
         line: from 1; of a .docx file the paragraph, of a .pdf file the page.
-        start, end: characters of the file's text, from 0.
+        start, end: characters of the file's text, from 0; of a .docx file that of its paragraphs and notes, with one
+            character between them.
 
     Example:
         >>> str(Place("intro.tex", 12, 300, 308)), str(Place("paper.pdf", 2, 0, 5))
@@ -141,6 +144,7 @@ class Draft:
         references: the list of references that a draft without keys (.docx, .pdf, plain text) ends with; it is no
             part of its sentences.
         bibitems: key -> the reference that a ``\\bibitem`` of LaTeX prints; no part of the sentences either.
+        entries: what the fields of a .docx say of the papers that it cites; their ids are the keys of its citations.
 
     Example:
         >>> from cocite.drafts.reading import read_text
@@ -165,6 +169,7 @@ class Draft:
     warnings: tuple[str, ...] = ()
     references: str = ""
     bibitems: Mapping[str, str] = field(default_factory=dict)
+    entries: tuple[PaperRecord, ...] = ()
 
     @property
     def cites(self) -> bool:

@@ -34,6 +34,12 @@ MAX_XML = 12 << 20
 """Bytes of those parts that are XML, which take some fifty times as much memory once parsed."""
 MAX_UNPACKED = 64 << 20
 """Bytes of a .docx file's parts, unpacked."""
+MAX_FIELD = 1 << 20
+"""Characters of a field of a .docx file that cites; Zotero writes the abstracts of what is cited into it."""
+MAX_FIELDS = 10_000
+"""Fields of a .docx file that cite."""
+MAX_CITED = 2_000
+"""Papers that the fields of a .docx file cite; a long thesis cites half of that."""
 MAX_ARCHIVE_BYTES = 64 << 20
 """Bytes of a .zip, which holds a project's pictures."""
 MAX_ENTRIES = 2_000

@@ -1,4 +1,4 @@
-"""What a printed list of references cites, found among a corpus' titles and DOIs.
+"""What a draft's fields and its printed list of references cite, found among a corpus' titles and DOIs.
 
 A .pdf, a .docx or a plain text prints its references and names no keys; a ``\\bibitem`` of LaTeX has a key. What may
 be a title in it is looked up; a title counts where an author or the year of its paper stands near it, too.
@@ -44,11 +44,12 @@ class PrintedPaper(NamedTuple):
 
 
 def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) -> tuple[Draft, Bibliography]:
-    """A draft and its bibliography with what its printed list of references cites.
+    """A draft and its bibliography with what its fields and its printed list of references cite.
 
     Of a list without keys each paper that is found counts as cited, with its id in the corpus as the key; papers that
-    the corpus does not hold are not known by it. A ``\\bibitem`` of LaTeX has a key, and so an entry in any case,
-    unless a .bib file has one. The lists are no part of the draft then, so that they are looked up once.
+    the corpus does not hold are not known by it. The entries of a .docx are what its own fields say, so they count
+    before those of a .bib file. A ``\\bibitem`` of LaTeX has a key, and so an entry in any case, unless a .bib file has
+    one. The lists are no part of the draft then, so that they are looked up once.
 
     Example:
         >>> from cocite.corpus.starter import starter_corpus
@@ -60,6 +61,10 @@ def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) ->
     """
     entries, rows = dict(bibliography.entries), dict(bibliography.rows)
     keys: list[str] = []
+    if draft.entries:
+        own = Bibliography.of(draft.entries, corpus)
+        entries |= own.entries
+        rows = {key: row for key, row in rows.items() if key not in own.entries} | dict(own.rows)
     if draft.bibitems:
         items = {key: text for key, text in draft.bibitems.items() if key not in entries}
         keys += items
@@ -69,16 +74,17 @@ def with_references(draft: Draft, bibliography: Bibliography, corpus: Corpus) ->
     if draft.references:
         new = [row for row in printed_rows(draft.references, corpus) if row not in rows.values()]
         papers = dict(zip(corpus.ids(new), zip(new, corpus.papers_at(new), strict=True), strict=True))
-        papers = {key: found for key, found in papers.items() if key not in entries}
+        # A field or a .bib may give another paper the key that is this one's id.
+        papers = {f"{key} (printed)" if key in entries else key: found for key, found in papers.items()}
         keys += papers
         rows |= {key: row for key, (row, _) in papers.items()}
         entries |= {key: paper for key, (_, paper) in papers.items()}
-    if not (draft.bibitems or draft.references):
+    if not (draft.bibitems or draft.references or draft.entries):
         return draft, bibliography
     known = {citation.key for citation in draft.citations}
     place = Place(draft.file, 1, 0, 0)
     printed = (Citation(key, place) for key in keys if key not in known)
-    read = replace(draft, citations=(*draft.citations, *printed), references="", bibitems={})
+    read = replace(draft, citations=(*draft.citations, *printed), references="", bibitems={}, entries=())
     return read, Bibliography(entries, rows)
 
 

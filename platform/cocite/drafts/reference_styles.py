@@ -73,6 +73,28 @@ class FormattedReference:
         return _SIGNS.sub("", self.marked)
 
     @property
+    def runs(self) -> list[tuple[str, frozenset[str]]]:
+        """Its texts in turn, each with the names that citeproc-py has for its forms.
+
+        Example:
+            >>> FormattedReference("Lee. \\ue000ACL\\ue001.").runs
+            [('Lee. ', frozenset()), ('ACL', frozenset({'Italic'})), ('.', frozenset())]
+        """
+        open_: list[str] = []
+        found = []
+        for piece in self._pieces():
+            if piece not in _HTML:
+                found += [(piece, frozenset(open_))] if piece else []
+                continue
+            number, is_end = divmod(ord(piece) - _FIRST, 2)
+            form = list(_FORMS)[number]
+            if not is_end:
+                open_.append(form)
+            elif form in open_:
+                open_.remove(form)
+        return found
+
+    @property
     def html(self) -> str:
         """As HTML, escaped."""
         return "".join(_HTML[piece] if piece in _HTML else html.escape(piece) for piece in self._pieces())
@@ -105,6 +127,12 @@ class ReferenceStyle:
 
     def __init__(self, data: bytes, locale: str, where: str) -> None:
         self.data, self.locale, self.where = data, locale, where
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its references begin with numbers."""
+        says = b'citation-format="numeric"' in self.data
+        return says or b"citation-number" in self.data.partition(b"<bibliography")[2]
 
     @classmethod
     def read(cls, style: str) -> ReferenceStyle:

@@ -30,7 +30,9 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
         InputError: one of these is so.
     """
     draft = opened.draft
-    check_kind(draft, draft.file)
+    is_word = draft.kind == "docx"
+    if not is_word:
+        check_kind(draft, draft.file)
     copy = _copy_of(path, len(draft.sources))
     if path.suffix.lower() == ARCHIVE:
         bib = posixpath.join(opened.folder, bib_name(draft))
@@ -38,6 +40,8 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
             raise InputError(
                 f"holds {bib!r} already, from an earlier --write", where=str(path), hint="remove it there"
             )
+        destinations = [copy] if copies else []
+    elif is_word:
         destinations = [copy] if copies else []
     else:
         beside = path.with_name(bib_name(draft))
@@ -54,8 +58,8 @@ def check_destination(path: Path, opened: OpenedDraft, *, copies: bool) -> None:
 def write_completion(done: Completion, path: Path, *, in_place: bool, folder: str = "") -> list[str]:
     """Write a completed draft: each file whole or not at all.
 
-    One file gets a copy beside it, a project a copy of its text files in a folder of its own, an archive a copy with
-    all that it holds.
+    One file, such as a .docx, gets a copy beside it, a project a copy of its text files in a folder of its own, an
+    archive a copy with all that it holds.
 
     Args:
         done: what to write.
@@ -70,6 +74,11 @@ def write_completion(done: Completion, path: Path, *, in_place: bool, folder: st
         InputError: the archive cannot be packed again.
         WriteError: a file cannot be written.
     """
+    if done.document:
+        target = path if in_place else _copy_of(path, 1)
+        with replace_file(target) as stream:
+            stream.write(done.document)
+        return [str(target)]
     before = _originals(done, path, folder)
     changed = _changed(done, before, folder)
     if path.suffix.lower() == ARCHIVE:

@@ -56,10 +56,10 @@ class CSL(JSONLines):
     def records(self, value: dict[str, Any]) -> Iterator[Record]:
         """The paper of one item, or those of ``{"items": [...]}``."""
         if not _is_list(value):
-            yield _paper(value)
+            yield paper_of_item(value)
             return
         for number, item in enumerate(value["items"]):
-            yield from read_records(item, lambda item: iter([_paper(item)]), within=f"items[{number}]")
+            yield from read_records(item, lambda item: iter([paper_of_item(item)]), within=f"items[{number}]")
 
 
 def _is_list(value: Mapping[str, Any]) -> bool:
@@ -73,7 +73,16 @@ def _is_list(value: Mapping[str, Any]) -> bool:
     )
 
 
-def _paper(value: Any) -> PaperRecord:
+def paper_of_item(value: Any) -> PaperRecord:
+    """The paper of an item.
+
+    Raises:
+        FieldError: it is no object, or a field is not of its type.
+
+    Example:
+        >>> paper_of_item({"id": 7, "title": "On <i>BERT</i>", "DOI": "https://doi.org/10.1/x"}).doi
+        '10.1/x'
+    """
     if not isinstance(value, dict):
         raise FieldError("item", "an object", value)
     keywords = text(value, "keyword")
